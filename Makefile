@@ -1,0 +1,58 @@
+# Railyard's commands. `make` alone lists them.
+#
+#   SYSTEM=name   another system than the virtual cluster, for run      FULL=1      every message size, for run
+#   PYTHON=…      the Python that .venv is made with (3.10 or newer)    INSTALL=0   never install system packages
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+# The targets build on one another in the order given: .venv before .stacks before a run.
+.NOTPARALLEL:
+.PHONY: help needs venv stacks run test test-all lint types format lock clean distclean
+
+BIN := .venv/bin
+export INSTALL PYTHON
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@sed -n '/^#   [A-Z]*=/s/^#   //p' Makefile
+
+run: needs venv stacks ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
+	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full)
+
+test: needs venv stacks lint types ## lint, types and tests, end to end tests included: at most 20 minutes
+	@$(BIN)/python -m pytest -m 'not full' $(ARGS)
+
+test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: venv ## ruff: mistakes and form
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+
+types: venv ## mypy, strict
+	@$(BIN)/mypy
+
+format: venv ## put the code into ruff's form, mending what it can
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format --quiet .
+
+needs: ## what the operating system must have: installed where it may be, else named
+	@sh ci/needs.sh
+
+venv: ## make .venv with railyard and reframe from the locks
+	@sh ci/needs.sh python
+	@sh ci/venv.sh
+
+stacks: needs venv ## make the MPI stacks' prefixes in .stacks
+	@$(BIN)/railyard stacks install
+
+lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
+	@sh ci/lock.sh
+
+clean: ## remove what tests and tools leave behind; runs and their reports stay
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.stacks/*' -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and .venv, .stacks and all runs: as after the clone
+	@if [ -x $(BIN)/railyard ]; then $(BIN)/railyard testbed down; fi
+	@rm -rf .venv .stacks .railyard

@@ -1,0 +1,153 @@
+#!/bin/sh
+# Says what this machine lacks to run Railyard, or installs it: `make needs`. Prints nothing where nothing is missing.
+#
+#   ci/needs.sh            all that `make run` and `make test` need
+#   ci/needs.sh python     only what `make venv` needs
+#
+# INSTALL=0   never install      PYTHON=…   the interpreter that .venv is to be made with (default: python3)
+# APT_LISTS=… where apt keeps its lists (default: Debian's place)
+#
+# In sh, since it must run where there is not even a Python. Exit 2: something is missing and was not installed.
+set -eu
+
+# An ordinary user's PATH has no sbin on Debian, yet ip, tc and nft live there.
+PATH=$PATH:/usr/sbin:/sbin
+python=${PYTHON:-python3}
+
+# program, Debian package, what it is for (python: see lacks_venv)
+python_needs='
+python3         python3          every command
+flock           util-linux       two `make` at once
+'
+all_needs="$python_needs"'
+make            make             the commands of the Makefile
+ip              iproute2         the virtual cluster: nodes and rails
+tc              iproute2         the virtual cluster: shaped rates
+unshare         util-linux       the virtual cluster: namespaces
+nsenter         util-linux       the virtual cluster: processes on a node
+setpriv         util-linux       the virtual cluster: nothing of it outlives its parent
+mount           mount            the virtual cluster: a sysfs for each node
+hostname        hostname         the virtual cluster: a name for each node
+nft             nftables         a rail that loses packets
+mpirun.openmpi  openmpi-bin      the stack openmpi
+NPopenmpi       netpipe-openmpi  NetPIPE for openmpi
+'
+
+main() {
+    case ${1:-all} in
+        all) table=$all_needs ;;
+        python) table=$python_needs ;;
+        *)
+            echo "needs: no such part: $1; known: python, or nothing for all" >&2
+            exit 2
+            ;;
+    esac
+
+    missing=$(missing_packages "$table")
+    [ -z "$missing" ] || install_packages "$missing"
+    check_python
+}
+
+# Prints the packages of the table's programs that are not there, each once, on one line.
+missing_packages() {
+    {
+        echo "$1" | while read -r program package _; do
+            case $program in
+                '') continue ;;
+                # A PYTHON that was named is judged by check_python; Debian's would not help it.
+                python3) [ "$python" = python3 ] || continue ;;
+            esac
+            command -v "$program" >/dev/null 2>&1 || echo "$package"
+        done
+        if lacks_venv; then echo python3-venv; fi
+    } | sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+
+# Debian's python3 comes without ensurepip, which python3-venv adds; any other interpreter is not apt's to mend.
+lacks_venv() {
+    case $(command -v "$python" 2>/dev/null) in
+        /usr/bin/* | /bin/*) ! can_make_venv ;;
+        '') [ "$python" = python3 ] ;;
+        *) false ;;
+    esac
+}
+
+can_make_venv() {
+    "$python" -c 'import ensurepip, venv' >/dev/null 2>&1
+}
+
+# Installs the packages given as one word list, or ends with the sentence that names them.
+install_packages() {
+    command="apt-get install -y --no-install-recommends $1"
+    if [ "${INSTALL:-1}" = 0 ]; then
+        refuse "$1" "INSTALL=0 says not to install" "$command"
+    elif ! command -v apt-get >/dev/null 2>&1; then
+        echo "needs: missing on this machine: $1 (Debian's package names), and there is no apt-get;" \
+            "install what your distribution calls these, then type the same command again" >&2
+        exit 2
+    elif [ "$(id -u)" != 0 ]; then
+        refuse "$1" "only root installs" "sudo $command"
+    fi
+
+    updated=no
+    if ! has_lists; then
+        update_lists
+        updated=yes
+    fi
+    echo "needs: $command"
+    # Old lists name files that the mirror has dropped: so a failure is tried again once, after an update.
+    if ! apt "$1"; then
+        [ $updated = no ] || give_up "$1" "$command"
+        update_lists
+        apt "$1" || give_up "$1" "$command"
+    fi
+    still=$(missing_packages "$table")
+    [ -z "$still" ] || give_up "$still" "$command"
+}
+
+has_lists() {
+    set -- "${APT_LISTS:-/var/lib/apt/lists}"/*_Packages*
+    [ -e "$1" ]
+}
+
+update_lists() {
+    echo "needs: apt-get update"
+    DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null ||
+        echo "needs: apt-get update failed; trying with the lists that are there" >&2
+}
+
+# Waits up to 5 minutes for another apt. $1 is a word list from the table above, so it is split on purpose.
+apt() {
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
+        install -y --no-install-recommends $1 </dev/null
+}
+
+refuse() {
+    echo "needs: missing on this machine: $1 ($2); type: $3" >&2
+    exit 2
+}
+
+give_up() {
+    echo "needs: still missing after the installation: $1; type, and read what it says: apt-get update && $2" >&2
+    exit 2
+}
+
+check_python() {
+    found=$("$python" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || {
+        echo "needs: PYTHON=$python is no Python that runs; name one of 3.10 or newer: make venv PYTHON=python3.11" >&2
+        exit 2
+    }
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
+        echo "needs: $python is Python $found, and Railyard needs 3.10 or newer; name one:" \
+            "make venv PYTHON=python3.11" >&2
+        exit 2
+    }
+    can_make_venv || {
+        echo "needs: $python ($found) cannot make a virtual environment: it lacks ensurepip or venv; name another:" \
+            "make venv PYTHON=/usr/bin/python3" >&2
+        exit 2
+    }
+}
+
+main "$@"

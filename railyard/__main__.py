@@ -1,0 +1,8 @@
+"""`python -m railyard`: the same as the script `railyard`."""
+
+import sys
+
+from railyard.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

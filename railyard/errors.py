@@ -1,0 +1,44 @@
+"""The errors that a user meets: each is one sentence that says where, what was found, and what to do."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class RailyardError(Exception):
+    """A user's mistake or a set-up that cannot work: the command line prints it alone and exits 2."""
+
+
+class SetupError(RailyardError):
+    """Something this machine lacks or refuses (a program, a permission, a running testbed)."""
+
+
+@dataclass
+class InputError(RailyardError):
+    """One wrong value in a file that a person wrote.
+
+    Printed as ``file:line: field: found …, expected …; what to do``. ``line`` is 1-based and ``field`` is the
+    dotted path (``fabrics.hsn.rails[1].device``); both are left out where they are not known.
+    """
+
+    file: str
+    found: str
+    expected: str
+    line: int | None = None
+    field: str | None = None
+    action: str | None = None
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        field = f" {self.field}:" if self.field else ""
+        action = f"; {self.action}" if self.action else ""
+        return f"{where}:{field} found {self.found}, expected {self.expected}{action}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``did you mean “x”?`` for the nearest known name, else the list of all known names."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    return "known: " + ", ".join(names) if names else "none are known"

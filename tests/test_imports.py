@@ -1,0 +1,120 @@
+"""Imports point one way, and pure modules stay pure."""
+
+import ast
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import railyard
+
+PACKAGE = Path(railyard.__file__).parent
+
+#: What no pure module may drag in: the framework, other processes, a plotting library.
+FORBIDDEN = ("reframe", "subprocess", "matplotlib")
+
+#: Modules that start processes or import ReFrame, each with its reason. A folder stands for all that is in it.
+IMPURE = {
+    "railyard.check": "the base of all checks: ReFrame's classes",
+    "railyard.rfm_backends": "launchers that ReFrame lacks",
+    "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
+    "railyard.siteconfig": "raises ReFrame's ConfigError",
+    "railyard.run": "starts reframe",
+    "railyard.session": "brings the virtual cluster up, and asks git and uname",
+    "railyard.probes": "measures again after a failure",
+    "railyard.results": "stores a test's result for the run above",
+    "railyard.launch": "asks the virtual cluster for its agent",
+    "railyard.assess": "asks launch",
+    "railyard.recording": "asks assess",
+    "railyard.provenance": "asks mpirun for its version",
+    "railyard.prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
+    "railyard.testbed": "namespaces are made by ip, tc, nsenter",
+    "railyard.commands": "the commands of the above",
+    "railyard.__main__": "ends the process",
+}
+
+#: The only ones that may import ReFrame at all.
+REFRAME = {"railyard.check", "railyard.rfm_backends", "railyard.rfm_guards", "railyard.siteconfig", "railyard.spackenv"}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def is_impure(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in IMPURE)
+
+
+PURE = [module for module in MODULES if not is_impure(module)]
+
+
+def imported(path: Path, top_level_only: bool) -> set[str]:
+    """Return the dotted names that a file imports; `from a import b` gives a and a.b, of which one is a module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level_only else list(ast.walk(tree))
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import; write railyard.…"
+            names |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_a_pure_module_drags_nothing_in(module: str) -> None:
+    program = f"import sys, {module}\nprint(*[name for name in {FORBIDDEN!r} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout.strip(), answer.stderr) == (0, "", "")
+
+
+def test_every_exception_is_one_that_exists() -> None:
+    assert [name for name in IMPURE if name not in MODULES] == []
+
+
+def test_the_pure_modules_are_found() -> None:
+    assert {"railyard.curve", "railyard.errors", "railyard.links", "railyard.cli"} <= set(PURE)
+
+
+def test_only_the_named_modules_import_reframe() -> None:
+    importers = {
+        module
+        for module, path in MODULES.items()
+        if any(name.split(".")[0] == "reframe" for name in imported(path, top_level_only=False))
+    }
+    assert importers - REFRAME == set()
+
+
+def test_no_module_changes_where_python_looks() -> None:
+    assert [module for module, path in MODULES.items() if "sys.path" in path.read_text(encoding="utf-8")] == []
+
+
+def test_imports_go_round_in_no_circle() -> None:
+    graph = {
+        module: {name for name in imported(path, top_level_only=True) if name in MODULES and name != module}
+        for module, path in MODULES.items()
+    }
+    # a package's own parts are imported by its __init__, which they in turn name only as a prefix
+    for module, needs in graph.items():
+        needs -= {package for package in needs if module.startswith(f"{package}.")}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail("a circle of imports: " + " -> ".join(error.args[1]))
+
+
+def test_nothing_below_the_command_line_knows_it() -> None:
+    above = ("railyard.cli", "railyard.commands", "railyard.__main__")
+    offenders = {
+        module
+        for module, path in MODULES.items()
+        if not module.startswith(above) and any(name.startswith(above) for name in imported(path, top_level_only=False))
+    }
+    assert offenders == set()
