@@ -1,0 +1,76 @@
+"""A metric as a function of message size, and the key figures that are read off it."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One value per message size: sizes in bytes, rising; values finite, in ``unit``.
+
+    Raises ValueError where the lengths differ, sizes do not rise, or a value is not finite.
+    """
+
+    metric: str
+    unit: str
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) != len(self.values):
+            raise ValueError(f"{self.metric}: {len(self.sizes)} sizes but {len(self.values)} values")
+        if not self.sizes:
+            raise ValueError(f"{self.metric}: no sizes at all")
+        for left, right in zip(self.sizes, self.sizes[1:], strict=False):
+            if right <= left:
+                raise ValueError(f"{self.metric}: sizes do not rise at {left} B -> {right} B")
+        for size, value in zip(self.sizes, self.values, strict=True):
+            if not math.isfinite(value):
+                raise ValueError(f"{self.metric}: the value at {size} B is {value}, not a finite number")
+
+    def at(self, size_bytes: int) -> float:
+        """Return the value at exactly this size. Raises KeyError where the curve lacks it: nothing is interpolated."""
+        try:
+            return self.values[self.sizes.index(size_bytes)]
+        except ValueError:
+            raise KeyError(f"{self.metric}: no value at {size_bytes} B") from None
+
+    def from_size(self, size_bytes: int) -> "Curve | None":
+        """Return the part at and above a size, or None where there is none."""
+        pairs = [(s, v) for s, v in zip(self.sizes, self.values, strict=True) if s >= size_bytes]
+        if not pairs:
+            return None
+        return Curve(self.metric, self.unit, tuple(s for s, _ in pairs), tuple(v for _, v in pairs))
+
+
+def peak(curve: Curve) -> tuple[int, float]:
+    """Return (size in bytes, value) of the largest value; the smallest such size where several tie."""
+    best = max(curve.values)
+    return curve.sizes[curve.values.index(best)], best
+
+
+def largest(curve: Curve) -> tuple[int, float]:
+    """Return (size in bytes, value) at the largest message size."""
+    return curve.sizes[-1], curve.values[-1]
+
+
+def n_half(curve: Curve, plateau: float) -> float:
+    """Return N½ in bytes: the message size at which half of ``plateau`` is reached.
+
+    Linear between the two sizes around the last rise through the half (a curve on a token-bucket shaper may pass
+    it early, fall and pass again: the last passage is the one that lasts); the smallest size where the
+    whole curve lies above it, infinity where its end lies below.
+
+    Source: R. W. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994) 389-398.
+    """
+    half = plateau / 2
+    if curve.values[-1] < half:
+        return math.inf
+    index = len(curve.values) - 1
+    while index > 0 and curve.values[index - 1] >= half:
+        index -= 1
+    if index == 0:
+        return float(curve.sizes[0])
+    low_size, high_size = curve.sizes[index - 1], curve.sizes[index]
+    low, high = curve.values[index - 1], curve.values[index]
+    return low_size + (high_size - low_size) * (half - low) / (high - low)

@@ -1,0 +1,72 @@
+"""What every parser returns: tables, failures and remarks, with the line that each stands on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+Cell = int | float | bool | None
+ContextValue = str | int | float | bool | None
+
+NO_CONTEXT: Mapping[str, ContextValue] = MappingProxyType({})
+
+
+class ParseError(ValueError):
+    """The text is no output of the tool: says which line (1-based, 0 for the whole text) and what was expected."""
+
+    def __init__(self, line_number: int, line: str, expected: str) -> None:
+        shown = line if len(line) <= 80 else line[:77] + "..."
+        where = f"line {line_number}: found {shown!r}" if line_number else f"found {shown!r}"
+        super().__init__(f"{where}, expected {expected}")
+        self.line_number = line_number
+        self.line = line
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A line that is no row: what the output reports as wrong, or noise."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table of an output, units converted: sizes B, times us (applications s), bandwidths MB/s (10^6 B/s).
+
+    ``rows`` has one tuple a printed row, as long as ``columns``; a cell is None where the row prints none.
+    ``complete`` is False where the text shows that rows are missing. ``line`` is the heading's, 1-based.
+    """
+
+    tool: str
+    version: str | None
+    benchmark: str | None
+    columns: tuple[str, ...]
+    units: tuple[str | None, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    line: int
+    complete: bool
+    context: Mapping[str, ContextValue] = field(default_factory=lambda: NO_CONTEXT)
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != len(self.units):
+            raise ValueError(f"{len(self.columns)} columns but {len(self.units)} units")
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{len(self.columns)} columns but a row of {len(row)}")
+
+    def column(self, name: str) -> tuple[Cell, ...]:
+        """Return the cells of one column, a cell a row. Raises KeyError for a column that the table lacks."""
+        if name not in self.columns:
+            raise KeyError(f"{self.benchmark}: no column {name!r}, only {', '.join(self.columns)}")
+        index = self.columns.index(name)
+        return tuple(row[index] for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """All that one output holds, in the order of the text."""
+
+    tables: tuple[Table, ...] = ()
+    failures: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()

@@ -1,0 +1,144 @@
+"""NetPIPE's console and its np.out, one trap a test. Texts are of our own making unless a recording is named."""
+
+from collections.abc import Callable
+
+import pytest
+
+from railyard.parsers import ParseError
+from railyard.parsers.netpipe import parse
+
+MBIT = 2**20 / 8 / 10**6
+START = "Now starting the main loop\n"
+ROWS = (
+    "  0:       1 bytes     10 times -->      1.00 Mbps in       8.00 usec\n"
+    "  1:       2 bytes     10 times -->      2.00 Mbps in       8.00 usec\n"
+)
+
+
+def test_a_recorded_ping_pong_is_read_whole(recording: Callable[[str], str]) -> None:
+    parsed = parse(recording("netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"))
+    (table,) = parsed.tables
+    assert (table.tool, table.version, table.benchmark, table.line) == ("netpipe", None, "netpipe", 7)
+    assert (table.columns, table.units) == (("size", "repetitions", "bandwidth", "time"), ("B", None, "MB/s", "us"))
+    assert len(table.rows) == 32
+    assert table.rows[-1] == pytest.approx((65536, 10, 11122.52 * MBIT, 44.95))
+    assert table.complete
+    assert table.context == {"mode": "pingpong"}
+    assert parsed.failures == ()
+
+
+@pytest.mark.parametrize("mode", ["stream", "bidirectional"])
+def test_the_mode_is_the_one_that_the_option_announces(mode: str, recording: Callable[[str], str]) -> None:
+    (table,) = parse(recording(f"netpipe3.7.2-{mode}-openmpi4.1.4-veth.out")).tables
+    assert table.context == {"mode": mode}
+    assert len(table.rows) == 32 and table.complete
+
+
+def test_a_deadlocked_run_is_incomplete(recording: Callable[[str], str]) -> None:
+    parsed = parse(recording("netpipe3.7.2-bidirectional-deadlock-openmpi4.1.4-veth.out"))
+    (table,) = parsed.tables
+    assert (len(table.rows), table.rows[-1][0], table.complete) == (31, 49152, False)
+    assert parsed.failures[0].text == "mpirun.openmpi: Forwarding signal 18 to job"
+
+
+def test_np_out_of_the_same_run_has_both_directions_bytes(recording: Callable[[str], str]) -> None:
+    (written,) = parse(recording("netpipe3.7.2-bidirectional-openmpi4.1.4-veth.np.out")).tables
+    (printed,) = parse(recording("netpipe3.7.2-bidirectional-openmpi4.1.4-veth.out")).tables
+    assert (written.columns, written.units) == (("size", "bandwidth", "time"), ("B", "MB/s", "us"))
+    assert [size for size in written.column("size")] == [2 * int(size or 0) for size in printed.column("size")]
+    assert written.column("bandwidth") == pytest.approx(printed.column("bandwidth"), rel=0.01)
+    assert written.complete and written.context == {"file": "np.out"}
+
+
+def test_a_mode_that_a_buffer_held_back_to_the_end_counts() -> None:
+    (table,) = parse(START + ROWS + "Passing data in both directions simultaneously.\n").tables
+    assert table.context == {"mode": "bidirectional"}
+
+
+def test_each_of_two_runs_has_its_own_mode() -> None:
+    text = START + ROWS + "Streaming in one direction only.\n" + START + ROWS
+    assert [table.context["mode"] for table in parse(text).tables] == ["pingpong", "stream"]
+
+
+def test_another_ranks_lines_between_a_rows_halves_do_not_cut_it() -> None:
+    text = START + ROWS.replace("-->      1.00", "--> Using no perturbations\n\nSending output to x\n1: vm\n    1.00")
+    assert parse(text).tables == parse(START + ROWS).tables
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        START + ROWS + "  2:       3 bytes     10 times --> mpirun: killing job...\n",  # cut row
+        START + ROWS + "  2:       3 bytes     10 times --> \n",
+        START + ROWS.replace("  1: ", "  1:  9 bytes  10 times --> lost\n  2: "),  # lost between two rows
+        START + ROWS.replace("  1: ", "  2: "),  # the index jumps
+        START + ROWS.replace("  0: ", "  7: ").replace("  1: ", "  8: "),  # starts too late
+        START + ROWS + "...\n",
+        START + ROWS + "mpirun noticed that process rank 0 with PID 6399 exited on signal 11.\n",
+    ],
+)
+def test_what_shows_that_rows_are_missing_leaves_the_table_incomplete(text: str) -> None:
+    (table,) = parse(text).tables
+    assert (len(table.rows), table.complete) == (2, False)
+
+
+def test_netpipe_5_prints_decimal_units_and_counts_from_one() -> None:
+    text = (
+        "Start testing with 7 trials for each message size\n"
+        "  1:       1  B     24999 times -->    6.000 Mbps  in    1.333 usecs\n"
+        "  2:   1.500 KB       333 times -->    1.500 Gbps  in    8.000 usecs\n"
+        "  3:   2.000 MB         3 times -->    8.000 Gbps  in    2.000 msecs\n"
+        "\nCompleted with        max bandwidth    8.000 Gbps        1.333 usecs latency\n"
+        "mpirun: killing job...\n"
+    )
+    (table,) = parse(text).tables
+    assert table.rows == ((1, 24999, 0.75, 1.333), (1500, 333, 187.5, 8.0), (2000000, 3, 1000.0, 2000.0))
+    assert table.complete
+    assert table.context == {"mode": "pingpong", "trials": 7}
+
+
+def test_older_releases_print_seconds_and_launchers_tag_lines() -> None:
+    tag = "Mon Feb 19 15:13:08 2018[1,0]<stdout>: "
+    text = f"{tag}  0:       1 bytes  17050 times --> {tag} 2.00 Mbps in 0.000005739 sec\n"
+    (table,) = parse(text).tables
+    assert table.rows[0] == pytest.approx((1, 17050, 2 * MBIT, 5.739))
+    assert table.line == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("       1 1.000000   0.00000763\n", [(1, MBIT, 7.63)]),
+        ("     1000     1.000     0.900     1.100    9.00\n", []),  # the numbers disagree: no np.out
+        ("     1000     1.000     0.900     1.100    8.00\n", [(1000, 125.0, 8.0)]),  # NetPIPE 5
+        ("0.000100 0.076294 8 1 0.000000\n", [(1, 0.076294 * MBIT, 100.0)]),  # NetPIPE 2
+    ],
+)
+def test_the_data_file_of_each_release_is_read(text: str, rows: list[tuple[float, ...]]) -> None:
+    if not rows:
+        with pytest.raises(ParseError):
+            parse(text)
+        return
+    (table,) = parse(text).tables
+    assert [pytest.approx(row) for row in rows] == list(table.rows)
+
+
+def test_a_cut_data_file_is_incomplete() -> None:
+    text = "       1 1.000000   0.00000763\n       2 2.000000   0.00000763\n"
+    assert parse(text[:-1]).tables[0].complete
+    (table,) = parse(text[:-3]).tables
+    assert (len(table.rows), table.complete) == (1, False)
+
+
+def test_a_run_without_rows_says_so() -> None:
+    parsed = parse(START)
+    assert parsed.tables == ()
+    assert [(failure.line, failure.text) for failure in parsed.failures] == [(1, "the main loop gave no row")]
+
+
+def test_a_text_that_is_no_output_of_netpipe_is_an_error() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse("1 2 3\n")
+    assert str(caught.value) == (
+        "line 1: found '1 2 3', expected output of NetPIPE: \"Now starting the main loop\" or its rows"
+    )
