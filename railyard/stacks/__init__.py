@@ -1,0 +1,29 @@
+"""How each MPI stack is told fabric, devices, rails and rail policy: one table, and the questions asked of it.
+
+A new stack is one entry in ``table.py`` (its ways in a module of its family) and one folder in ``spack_envs/``.
+"""
+
+from railyard.stacks.ask import LogProof, Settings, forward, launch_options, settings, why_not
+from railyard.stacks.document import document
+from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.table import STACKS
+
+__all__ = [
+    "KINDS",
+    "KNOBS",
+    "POLICIES",
+    "STACKS",
+    "Launch",
+    "LogProof",
+    "Proof",
+    "Setting",
+    "Settings",
+    "Spread",
+    "Stack",
+    "Way",
+    "document",
+    "forward",
+    "launch_options",
+    "settings",
+    "why_not",
+]

@@ -1,0 +1,253 @@
+"""The questions put to the stacks' table: can it, why not, and what is it told."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.errors import RailyardError, did_you_mean
+from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way, blanks
+from railyard.stacks.table import STACKS
+
+
+@dataclass(frozen=True, slots=True)
+class LogProof:
+    """What a log must show: set ``env``, then every one of ``patterns`` (regular expressions) must be found in it."""
+
+    env: Mapping[str, str]
+    patterns: tuple[str, ...]
+    says: str
+
+    def missing(self, log: str) -> tuple[str, ...]:
+        """Return the patterns that the log does not show, in order; empty where the log proves what was asked."""
+        return tuple(pattern for pattern in self.patterns if not re.search(pattern, log))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one run is told: variables in the table's order, words for the stack's own launcher, and what follows.
+
+    ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
+    or where no number is known.
+    """
+
+    env: Mapping[str, str]
+    options: tuple[str, ...]
+    policy: str
+    threshold_bytes: int | None
+    proof: LogProof
+
+
+def why_not(stack: str, kind: str, rails: int, policy: str | None = None) -> str | None:
+    """Return None where the stack can use so many rails of this kind of fabric by this policy, else the reason.
+
+    Without a policy the question is whether any policy can. Unknown names are reasons too, with the nearest known one.
+    """
+    if stack not in STACKS:
+        return f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}'
+    if kind not in KINDS:
+        return f'unknown kind of fabric "{kind}": {did_you_mean(kind, KINDS)}'
+    if policy is not None and policy not in POLICIES:
+        return f'unknown rail policy "{policy}": {did_you_mean(policy, POLICIES)}'
+    if rails < 1:
+        return f"rails is {rails}: a run needs at least 1"
+    way = STACKS[stack].ways[kind]
+    if isinstance(way, str):
+        return f"{stack} on {kind}: {way}"
+    reason = _why_not_rails(way, rails, policy)
+    return None if reason is None else f"{stack} on {kind}: {reason}"
+
+
+def settings(
+    stack: str,
+    kind: str,
+    devices: Sequence[str],
+    rails: int,
+    policy: str | None = None,
+    *,
+    gid_index: int | None = None,
+    traffic_class: int | None = None,
+    service_level: int | None = None,
+) -> Settings:
+    """Return what the stack is told so that its messages go over exactly these devices, one a rail.
+
+    ``devices``: net devices (``hsn0``) on tcp, domains (``cxi0``) on slingshot and efa, cards with an optional port
+    (``mlx5_0`` or ``mlx5_0:1``) on ib, roce and opa. ``policy`` None: single for one rail, else the first that the
+    table lists. Raises RailyardError with why_not's sentence, or where devices and knobs do not fit.
+    """
+    reason = why_not(stack, kind, rails, policy)
+    if reason is not None:
+        raise RailyardError(reason)
+    way = STACKS[stack].ways[kind]
+    assert isinstance(way, Way)  # why_not has just said so
+    spread = _spread(way, rails, policy)
+    asked = {"gid_index": gid_index, "traffic_class": traffic_class, "service_level": service_level}
+    parsed = _devices(stack, kind, devices, rails)
+    lines = (*way.settings, *spread.settings)
+    values = _values(stack, parsed, rails, {blank for line in lines for blank in blanks(line.value)})
+    env = {line.name: line.value.format_map(values) for line in lines}
+    for setting, number in _knobs(f"{stack} on {kind}", spread.knobs or way.knobs, asked):
+        env[setting.name] = setting.value.format_map({**values, "knob": str(number)})
+    proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
+    return Settings(env, spread.options, spread.policy, spread.threshold_bytes, proof)
+
+
+def launch_options(
+    stack: str,
+    *,
+    hosts: Sequence[str],
+    ranks: int,
+    ranks_per_node: int,
+    agent: str | None = None,
+    network: str | None = None,
+    share_cores: bool = False,
+    major: int | None = None,
+) -> list[str]:
+    """Return the words after the launcher's name: hosts, ranks, ranks a node, remote agent, start-up network.
+
+    ``agent`` is the program called in place of ssh; ``network`` the net device for start-up traffic; ``share_cores``
+    is for more ranks than cores (no binding, idle ranks yield); ``major`` the library's major version (None: the
+    oldest in the table). Raises RailyardError for an unknown stack and for what its launcher cannot be told.
+    """
+    launch = _launch(stack, major)
+    if len(hosts) * ranks_per_node < ranks:
+        raise RailyardError(f"{stack}: {ranks} ranks do not fit {len(hosts)} hosts with {ranks_per_node} ranks each")
+    values = {
+        "hosts": ",".join(hosts),
+        "host_slots": ",".join(f"{host}:{ranks_per_node}" for host in hosts),
+        "ranks": str(ranks),
+        "ranks_per_node": str(ranks_per_node),
+        "agent": agent or "",
+        "network": network or "",
+    }
+    words = [*launch.hosts, *launch.ranks, *launch.ranks_per_node]
+    for given, part in ((agent, launch.agent), (network, launch.network)):
+        if given is None:
+            continue
+        if isinstance(part, str):
+            raise RailyardError(f"{stack}: {part}")
+        words += part
+    if share_cores:
+        words += launch.share_cores
+    return [word.format_map(values) for word in words]
+
+
+def forward(stack: str, env: Mapping[str, str], major: int | None = None) -> list[str]:
+    """Return the launcher's words that give these variables to every rank, in their order."""
+    launch = _launch(stack, major)
+    return [word.format_map({"name": n, "value": v}) for n, v in env.items() for word in launch.forward]
+
+
+def _launch(stack: str, major: int | None) -> Launch:
+    if stack not in STACKS:
+        raise RailyardError(f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}')
+    entry: Stack = STACKS[stack]
+    if major is None:
+        return entry.launch
+    fitting = [launch for launch in entry.launches if launch.since <= major]
+    if not fitting:
+        oldest = entry.launch.since
+        raise RailyardError(f"{stack}: the oldest major version known here is {oldest}, {major} was asked for")
+    return fitting[-1]
+
+
+def _why_not_rails(way: Way, rails: int, policy: str | None) -> str | None:
+    if policy is not None and policy in way.cannot:
+        return way.cannot[policy]
+    if rails == 1:
+        return None if policy in (None, "single") else f"policy {policy} needs at least 2 rails, 1 was asked for"
+    if policy == "single":
+        return f"policy single uses one rail, {rails} were asked for"
+    fitting = [spread for spread in way.spreads if spread.policy != "single" and policy in (None, spread.policy)]
+    if not fitting:
+        return f"no policy uses {rails} rails: {' '.join(dict.fromkeys(way.cannot.values()))}"
+    most = max(fitting, key=lambda spread: spread.max_rails or rails)
+    if rails <= (most.max_rails or rails):
+        return None
+    return f"{most.policy} over {way.transport} uses at most {most.max_rails} rails, {rails} were asked for"
+
+
+def _spread(way: Way, rails: int, policy: str | None) -> Spread:
+    wanted = policy or ("single" if rails == 1 else None)
+    for spread in way.spreads:
+        if spread.policy == wanted:
+            return spread
+        if wanted is None and spread.policy != "single" and rails <= (spread.max_rails or rails):
+            return spread
+    raise AssertionError(f"why_not let {rails} rails by {policy} over {way.transport} pass")
+
+
+def _devices(stack: str, kind: str, devices: Sequence[str], rails: int) -> list[tuple[str, str]]:
+    """Return (name, port) for each device; a port is told apart only where devices have ports, and defaults to 1."""
+    if len(devices) != rails:
+        raise RailyardError(f"{stack}: {rails} rails need {rails} devices, {len(devices)} given ({', '.join(devices)})")
+    parsed = []
+    for device in devices:
+        name, _, port = device.partition(":") if kind in _WITH_PORTS else (device, "", "")
+        if not _NAME.fullmatch(name) or not _PORT.fullmatch(port):
+            raise RailyardError(
+                f'{stack}: device "{device}" is not a device\'s name (hsn0, mlx5_0, or mlx5_0:1 for its port 1)'
+            )
+        parsed.append((name, port or "1"))
+    if len(set(parsed)) != len(parsed):
+        raise RailyardError(f"{stack}: a device is named twice ({', '.join(devices)}): each rail is a device and port")
+    return parsed
+
+
+def _values(stack: str, devices: list[tuple[str, str]], rails: int, used: set[str]) -> dict[str, str]:
+    """Return every blank's text. Raises RailyardError where a blank that is used has no text for these devices."""
+    names = [name for name, _ in devices]
+    named = ", ".join(f"{name}:{port}" for name, port in devices)
+    if "port" in used and (len(set(names)) < rails or len({port for _, port in devices}) > 1):
+        raise RailyardError(f"{stack}: takes one port a card, the same of every card; {named} are not")
+    units = [_unit(stack, name) if used & {"units", "unit_ports"} else "" for name in names]
+    return {
+        "devices": ",".join(names),
+        "ports": ",".join(f"{name}:{port}" for name, port in devices),
+        "hcas": ":".join(names),
+        "port": devices[0][1],
+        "units": ",".join(units),
+        "unit_ports": ",".join(f"{unit}:{port}" for unit, (_, port) in zip(units, devices, strict=True)),
+        "rails": str(rails),
+    }
+
+
+def _unit(stack: str, name: str) -> str:
+    number = re.search(r"[0-9]+$", name)
+    if number is None:
+        raise RailyardError(f'{stack}: is told its devices by number, and "{name}" does not end in one (hfi1_0)')
+    return number.group()
+
+
+def _knobs(
+    where: str, knobs: Mapping[str, Setting | str], asked: Mapping[str, int | None]
+) -> list[tuple[Setting, int]]:
+    found = []
+    for knob in KNOBS:
+        number = asked[knob]
+        if number is None:
+            continue
+        entry, words = knobs[knob], knob.replace("_", " ").replace("gid", "GID")
+        if isinstance(entry, str):
+            raise RailyardError(f"{where}: {words} {number} was asked for, but {entry}")
+        if not 0 <= number <= _LARGEST[knob]:
+            raise RailyardError(f"{where}: {words} {number} is not within 0 to {_LARGEST[knob]}")
+        found.append((entry, number))
+    return found
+
+
+def _log_proof(proof: Proof, devices: Sequence[str], values: Mapping[str, str]) -> LogProof:
+    env = {line.name: line.value.format_map(values) for line in proof.settings}
+    pattern = proof.pattern.replace("{rails}", values["rails"])
+    if "{device}" not in pattern:
+        return LogProof(env, (pattern,), proof.says)
+    patterns = tuple(pattern.replace("{device}", re.escape(name)) for name in dict.fromkeys(devices))
+    return LogProof(env, patterns, proof.says)
+
+
+_WITH_PORTS = ("ib", "roce", "opa")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_PORT = re.compile(r"[0-9]*")
+
+# A GID table index and a traffic class are bytes; a service level has four bits.
+# Source: InfiniBand Architecture Specification 1.4, 7.7 (local route header: SL), 8.3 (global route header: TClass).
+_LARGEST = {"gid_index": 255, "traffic_class": 255, "service_level": 15}

@@ -1,0 +1,162 @@
+"""The table of stacks as a page for people: ``docs/stacks.md`` is this text, and a test holds the two equal."""
+
+from collections.abc import Iterable, Mapping
+
+from railyard.stacks.model import KINDS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.table import STACKS
+
+_HEAD = """\
+# MPI stacks: how each is told fabric, rails and policy
+
+Generated from `railyard/stacks/` (`railyard.stacks.document()`); change the table, not this page. A value's blanks are
+filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{hcas}` mlx5_0:mlx5_1; `{port}` the cards' one
+port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number that was asked for.
+
+Policies: *single* uses one rail; *striping* splits a large message over all; *round-robin* sends whole messages over
+the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show.
+"""
+
+
+def document() -> str:
+    """Return the whole table as Markdown, ending in one newline."""
+    parts = [_HEAD, _overview()]
+    parts += [_stack(name, stack) for name, stack in STACKS.items()]
+    return "\n".join(parts)
+
+
+def _overview() -> str:
+    rows = [["stack", *KINDS]]
+    for name, stack in STACKS.items():
+        rows.append([f"[{name}](#{name})", *(_cell(stack.ways[kind]) for kind in KINDS)])
+    return _table(rows)
+
+
+def _cell(way: Way | str) -> str:
+    return "no" if isinstance(way, str) else ", ".join(spread.policy for spread in way.spreads)
+
+
+def _stack(name: str, stack: Stack) -> str:
+    lines = [
+        f"## {name}",
+        "",
+        f"{stack.title}. Its `MPI_Get_library_version` matches `{stack.version_pattern}` ({stack.told_apart}). "
+        f"Under Slurm: `srun --mpi={stack.srun_mpi}`. Rank within the node: {_code(stack.local_rank_variables)}.",
+    ]
+    if stack.root_env:
+        lines += ["", f"As root: {_code(f'{key}={value}' for key, value in stack.root_env.items())}."]
+    lines += ["", _launches(stack.launches)]
+    lines += [_way(kinds, way) for way, kinds in _grouped(stack.ways)]
+    return "\n".join(lines)
+
+
+def _grouped(ways: Mapping[str, Way | str]) -> list[tuple[Way | str, list[str]]]:
+    """Return each different way once with the kinds that it serves, in the order of KINDS."""
+    groups: list[tuple[Way | str, list[str]]] = []
+    for kind in KINDS:
+        for way, kinds in groups:
+            if way == ways[kind]:
+                kinds.append(kind)
+                break
+        else:
+            groups.append((ways[kind], [kind]))
+    return groups
+
+
+def _launches(launches: Iterable[Launch]) -> str:
+    rows = [
+        [
+            "from version",
+            "program",
+            "hosts, ranks",
+            "agent",
+            "start-up network",
+            "shared cores",
+            "one variable",
+            "source",
+        ]
+    ]
+    for launch in launches:
+        rows.append(
+            [
+                str(launch.since),
+                f"`{launch.program}`",
+                _words((*launch.hosts, *launch.ranks, *launch.ranks_per_node)),
+                _words(launch.agent),
+                _words(launch.network),
+                _words(launch.share_cores),
+                _words(launch.forward),
+                f"{launch.version}; {launch.source}",
+            ]
+        )
+    return _table(rows)
+
+
+def _words(words: tuple[str, ...] | str) -> str:
+    return f"no: {words}" if isinstance(words, str) else f"`{' '.join(words)}`"
+
+
+def _way(kinds: list[str], way: Way | str) -> str:
+    title = f"### {', '.join(kinds)}\n"
+    if isinstance(way, str):
+        return f"{title}\nNo: {way}\n"
+    rows = [["policy", "variable", "why", "version", "source"]]
+    rows += [["all", *_setting(line)] for line in way.settings]
+    for spread in way.spreads:
+        rows += [[spread.policy, *_setting(line)] for line in spread.settings]
+    rows += [[name.replace("_", " "), *_setting(line)] for name, line in _knob_settings(way.knobs)]
+    parts = [f"{title}\nOver {way.transport}.\n", _table(rows), *_policies(way), *_refusals(way), _proofs(way)]
+    return "\n".join(parts)
+
+
+def _setting(line: Setting) -> list[str]:
+    return [f"`{line.name}={line.value}`", line.why, line.version, line.source]
+
+
+def _knob_settings(knobs: Mapping[str, Setting | str]) -> list[tuple[str, Setting]]:
+    return [(name, entry) for name, entry in knobs.items() if isinstance(entry, Setting)]
+
+
+def _policies(way: Way) -> list[str]:
+    lines = [_policy(spread) for policy in POLICIES for spread in way.spreads if spread.policy == policy]
+    return [*lines, *(f"- *{policy}*: no. {sentence}" for policy, sentence in way.cannot.items())]
+
+
+def _policy(spread: Spread) -> str:
+    most = f"; at most {spread.max_rails} rails" if spread.max_rails else ""
+    words = f"; launcher: {_words(spread.options)}" if spread.options else ""
+    split = f" [{spread.threshold_bytes} B]" if spread.threshold_bytes else ""
+    return f"- *{spread.policy}*: {spread.threshold}{split}{most}{words}."
+
+
+def _refusals(way: Way) -> list[str]:
+    lines = [f"- {_knob_name(name)}: {entry}." for name, entry in way.knobs.items() if isinstance(entry, str)]
+    for spread in way.spreads:
+        for name, entry in (spread.knobs or {}).items():
+            if isinstance(entry, str):
+                lines.append(f"- {_knob_name(name)} under *{spread.policy}*: {entry}.")
+    return lines
+
+
+def _knob_name(name: str) -> str:
+    return name.replace("_", " ").replace("gid", "GID")
+
+
+def _proofs(way: Way) -> str:
+    lines = [_proof("log", way.proof)]
+    lines += [_proof(f"log under *{spread.policy}*", spread.proof) for spread in way.spreads if spread.proof]
+    return "\n".join(lines) + "\n"
+
+
+def _proof(title: str, proof: Proof) -> str:
+    variables = _code(f"{line.name}={line.value}" for line in proof.settings)
+    return f"- {title}: with {variables} {proof.says} (`{proof.pattern}`)."
+
+
+def _code(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _table(rows: list[list[str]]) -> str:
+    head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

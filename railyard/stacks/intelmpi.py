@@ -1,0 +1,176 @@
+"""Intel MPI: launcher and ways. Its Libfabric providers differ in what they can do with several rails."""
+
+from railyard.stacks import ofi, psm, ucx
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+
+_REFERENCE = "Intel MPI Library Developer Reference for Linux 2021"
+_GUIDE = "Intel MPI Library Developer Guide for Linux 2021"
+_TRIED = "2021.18.1, tried"
+
+_FABRICS = Setting(
+    "I_MPI_FABRICS",
+    "ofi",
+    "Libfabric alone: ranks of one node too go over the fabric that is measured",
+    _TRIED,
+    f"{_REFERENCE}, Communication Fabrics Control",
+)
+
+
+def _provider(name: str, version: str = _TRIED) -> Setting:
+    return Setting(
+        "I_MPI_OFI_PROVIDER",
+        name,
+        "this provider or none",
+        version,
+        f"{_REFERENCE}, OFI-capable Network Fabrics Control",
+    )
+
+
+_DEBUG = Setting(
+    "I_MPI_DEBUG",
+    "3",
+    "prints provider and NIC pinning",
+    _TRIED,
+    f"{_REFERENCE}, Other Environment Variables; NIC Pinning",
+)
+
+
+def _provider_proof(name: str) -> Proof:
+    return Proof(
+        (_DEBUG,),
+        rf"MPI startup\(\): libfabric provider: {name}\b",
+        f"rank 0 prints `MPI startup(): libfabric provider: {name}`; it does not name the devices: only the counters "
+        "prove those",
+    )
+
+
+_TCP = Way(
+    transport="OFI tcp (one rail) or PSM3 over sockets (several)",
+    settings=(_FABRICS,),
+    spreads=(
+        Spread(
+            "single",
+            "one rail: nothing is split",
+            (
+                _provider("tcp"),
+                Setting(
+                    "FI_TCP_IFACE",
+                    "{devices}",
+                    "the interface; a list of two is silently cut to one",
+                    _TRIED,
+                    f"{_GUIDE}, OFI Providers Support; ofiwg.github.io/libfabric fi_tcp(7)",
+                ),
+            ),
+        ),
+        psm.psm3_round_robin("sockets", _provider("psm3")),
+    ),
+    cannot={
+        "striping": "Intel MPI over OFI tcp takes two interfaces and silently uses one; PSM3 over sockets uses both "
+        "but sends whole messages in turn: use round-robin.",
+        "nic-per-rank": "Intel MPI's I_MPI_MULTIRAIL sees one NIC on tcp: use round-robin.",
+    },
+    proof=_provider_proof("tcp"),
+    knobs=ucx.TCP_KNOBS,
+)
+
+_MLX = "documented for 2019 Update 6 to 2021.18 (from 2021.19 the provider is ucx)"
+_MULTIRAIL = Setting(
+    "I_MPI_MULTIRAIL",
+    "1",
+    "the NICs of the list are dealt to the ranks, the nearest first",
+    "documented for 2021.12 to 2021.15",
+    f"{_REFERENCE}, NIC Pinning",
+)
+_NIC_PINNING = Proof(
+    (_DEBUG,),
+    r"MPI startup\(\): Number of NICs: +{rails}\b",
+    "rank 0 prints `MPI startup(): Number of NICs: 2` and a table of the NIC that each rank is pinned to",
+)
+_NIC_PER_RANK = Spread(
+    "nic-per-rank",
+    "each rank uses one NIC for all sizes (NIC pinning)",
+    (_MULTIRAIL,),
+    proof=_NIC_PINNING,
+)
+
+_IB = Way(
+    transport="OFI mlx (UCX)",
+    settings=(_FABRICS, _provider("mlx", _MLX), *ucx.RDMA),
+    spreads=(ucx.SINGLE, ucx.RDMA_STRIPING, _NIC_PER_RANK),
+    cannot={"round-robin": ucx.NO_ROUND_ROBIN},
+    proof=ucx.PROOF,
+    knobs=ucx.RDMA_KNOBS,
+)
+
+# RoCE differs by its round robin: PSM3 over verbs went from 38.9 to 75.1 Mbit/s on two soft-RoCE rails of 40.
+_MLX_LINES = (_provider("mlx", _MLX), *ucx.RDMA)
+_ROCE = Way(
+    transport="OFI mlx (UCX), or PSM3 over verbs for round robin",
+    settings=(_FABRICS,),
+    spreads=(
+        Spread("single", ucx.SINGLE.threshold, (*_MLX_LINES, *ucx.SINGLE.settings)),
+        Spread(
+            "striping",
+            ucx.RDMA_STRIPING.threshold,
+            (*_MLX_LINES, *ucx.RDMA_STRIPING.settings),
+            max_rails=ucx.MAX_RAILS,
+        ),
+        psm.psm3_round_robin("verbs", _provider("psm3")),
+        Spread("nic-per-rank", _NIC_PER_RANK.threshold, (*_MLX_LINES, _MULTIRAIL), proof=_NIC_PINNING),
+    ),
+    proof=ucx.PROOF,
+    knobs=ucx.RDMA_KNOBS,
+)
+
+_EFA_ONE = "Intel MPI pins each rank to one EFA device and never splits a message over several: use nic-per-rank."
+
+INTELMPI = Stack(
+    title="Intel MPI",
+    version_pattern=r"^Intel\(R\) MPI Library",
+    told_apart="nothing else begins so",
+    local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
+    launches=(
+        Launch(
+            since=2021,
+            program="mpiexec.hydra",
+            hosts=("-hosts", "{hosts}"),
+            ranks=("-n", "{ranks}"),
+            ranks_per_node=("-ppn", "{ranks_per_node}"),
+            agent=("-launcher", "ssh", "-launcher-exec", "{agent}"),
+            network=("-iface", "{network}"),
+            # An 8 B allreduce of 4 ranks on 2 cores takes 8000 us at I_MPI_THREAD_YIELD 0 and 1, 8 at 2, 120 at 3.
+            share_cores=("-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "2"),
+            forward=("-genv", "{name}", "{value}"),
+            version=_TRIED,
+            source=f"{_REFERENCE}, Global Hydra Options",
+        ),
+    ),
+    srun_mpi="pmi2",
+    ways={
+        "tcp": _TCP,
+        "ib": _IB,
+        "roce": _ROCE,
+        "opa": Way(
+            transport="OFI psm2",
+            settings=(_FABRICS, _provider("psm2", "documented to 2021.18 (2021.19 no longer brings PSM2)")),
+            spreads=(psm.PSM2_SINGLE, psm.PSM2_STRIPING),
+            cannot={"round-robin": psm.PSM2_NO_ROUND_ROBIN, "nic-per-rank": psm.PSM2_NO_NIC_PER_RANK},
+            proof=_provider_proof("psm2"),
+            knobs=psm.PSM2_KNOBS,
+        ),
+        "slingshot": "Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
+        "craympich, openmpi or mpich.",
+        "efa": Way(
+            transport="OFI efa",
+            settings=(
+                _FABRICS,
+                _provider("efa", f"documented; the provider comes from AWS ({_GUIDE})"),
+                ofi.EFA_DEVICES,
+            ),
+            spreads=(Spread("single", "one rail: nothing is split"), _NIC_PER_RANK),
+            cannot={"striping": _EFA_ONE, "round-robin": _EFA_ONE},
+            proof=_provider_proof("efa"),
+            knobs=ofi.KNOBS["efa"],
+        ),
+    },
+)

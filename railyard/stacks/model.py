@@ -1,0 +1,162 @@
+"""The types of the stacks' table: what one MPI is told for one kind of fabric, and what it cannot be told.
+
+A value may hold these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
+``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{hcas}`` (colons: ``mlx5_0:mlx5_1``), ``{port}`` (the one
+port that all cards share; two ports of one card are then refused), ``{units}`` (the numbers at the names' ends, commas:
+``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``, and in a knob's value ``{knob}``. A Launch has blanks of
+its own, named there.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
+POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
+KNOBS = ("gid_index", "traffic_class", "service_level")
+
+BLANKS = frozenset({"devices", "ports", "hcas", "port", "units", "unit_ports", "rails", "knob"})
+LAUNCH_BLANKS = frozenset({"hosts", "host_slots", "ranks", "ranks_per_node", "agent", "network", "name", "value"})
+_BLANK = re.compile(r"\{([a-z_]+)\}")
+
+
+def blanks(text: str) -> set[str]:
+    """Return the names of the blanks in a template."""
+    return set(_BLANK.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One environment variable, with why it is set, where that was tried or documented, and where it is written."""
+
+    name: str
+    value: str
+    why: str
+    version: str
+    source: str
+
+    def __post_init__(self) -> None:
+        unknown = blanks(self.value) - BLANKS
+        if unknown:
+            raise ValueError(f"{self.name}: unknown blanks {sorted(unknown)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How a log shows which devices were used: what makes the library print it, and what to look for.
+
+    ``pattern`` is a regular expression; its blank ``{device}`` is filled with each device in turn and every one of
+    them must be found. A pattern without the blank must be found once. ``{rails}`` is the number of rails.
+    """
+
+    settings: tuple[Setting, ...]
+    pattern: str
+    says: str
+
+    def __post_init__(self) -> None:
+        re.compile(self.pattern.replace("{device}", "x").replace("{rails}", "1"))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One rail policy that a stack can do on one kind of fabric.
+
+    ``threshold_bytes``: from this message size on one message is carried by all rails; None where no single message
+    is ever split (single, round robin, NIC per rank) or where the stack documents no number. ``threshold`` says which
+    of these it is, and where that stands. ``options``: words for the stack's own launcher. ``proof`` and ``knobs``
+    replace the way's where this policy goes over another transport.
+    """
+
+    policy: str
+    threshold: str
+    settings: tuple[Setting, ...] = ()
+    threshold_bytes: int | None = None
+    max_rails: int | None = None
+    options: tuple[str, ...] = ()
+    proof: Proof | None = None
+    knobs: Mapping[str, Setting | str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise ValueError(f"unknown policy {self.policy}")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one stack is told one kind of fabric: what carries the messages, which policies, which knobs.
+
+    Each of POLICIES is either in ``spreads`` (the first with more than one rail is taken where none is named) or in
+    ``cannot`` with its sentence; each of KNOBS is a Setting or the sentence why there is none.
+    """
+
+    transport: str
+    settings: tuple[Setting, ...]
+    spreads: tuple[Spread, ...]
+    proof: Proof
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    knobs: Mapping[str, Setting | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        policies = sorted([spread.policy for spread in self.spreads] + list(self.cannot))
+        if policies != sorted(POLICIES):
+            raise ValueError(f"{self.transport}: policies {policies} are not each of {sorted(POLICIES)} once")
+        for knobs in [self.knobs, *(spread.knobs for spread in self.spreads if spread.knobs is not None)]:
+            if sorted(knobs) != sorted(KNOBS):
+                raise ValueError(f"{self.transport}: knobs {sorted(knobs)} are not {sorted(KNOBS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a stack's own launcher is told where and how to start, as words with blanks.
+
+    Blanks: ``{hosts}`` (a,b), ``{host_slots}`` (a:2,b:2), ``{ranks}``, ``{ranks_per_node}``, ``{agent}``,
+    ``{network}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` holds the words for more ranks than
+    cores: no binding, and give the core away when idle. A string in place of words says why there are none.
+    """
+
+    since: int
+    program: str
+    hosts: tuple[str, ...]
+    ranks: tuple[str, ...]
+    ranks_per_node: tuple[str, ...]
+    agent: tuple[str, ...] | str
+    network: tuple[str, ...] | str
+    share_cores: tuple[str, ...]
+    forward: tuple[str, ...]
+    version: str
+    source: str
+
+    def __post_init__(self) -> None:
+        words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.forward]
+        words += [word for part in (self.agent, self.network) if not isinstance(part, str) for word in part]
+        unknown = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS
+        if unknown:
+            raise ValueError(f"{self.program}: unknown blanks {sorted(unknown)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One MPI library: what it is, how it is recognised and launched, and a way (or a sentence) per kind of fabric.
+
+    ``version_pattern`` is searched in MPI_Get_library_version's text; ``told_apart`` says what it cannot tell.
+    ``launches`` are in rising order of ``since`` (major version). ``root_env`` lifts the launcher's refusal of root.
+    """
+
+    title: str
+    version_pattern: str
+    told_apart: str
+    local_rank_variables: tuple[str, ...]
+    launches: tuple[Launch, ...]
+    srun_mpi: str
+    ways: Mapping[str, Way | str]
+    root_env: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        re.compile(self.version_pattern)
+        if sorted(self.ways) != sorted(KINDS):
+            raise ValueError(f"{self.title}: kinds {sorted(self.ways)} are not {sorted(KINDS)}")
+
+    @property
+    def launch(self) -> Launch:
+        """The oldest generation's launcher: the one that a system gets unless it names a major version."""
+        return self.launches[0]

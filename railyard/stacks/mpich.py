@@ -1,0 +1,206 @@
+"""MPICH and MVAPICH 4, which is MPICH's CH4 device with Ohio State's collectives: launcher and ways."""
+
+from collections.abc import Mapping
+
+from railyard.stacks import ofi, ucx
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+
+_CVARS = "github.com/pmodels/mpich src/mpid/ch4"
+_HYDRA = "github.com/pmodels/mpich doc/wiki/how_to/Using_the_Hydra_Process_Manager.md"
+_BIND_NUMA = ("-bind-to", "numa")
+
+# MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD's default, set aloud.
+OFI_STRIPING_FROM_BYTES = 1 << 20
+
+
+def _netmod(name: str, version: str) -> Setting:
+    return Setting(
+        "MPIR_CVAR_CH4_NETMOD",
+        name,
+        f"a library built with both netmods must take {name}",
+        version,
+        f"{_CVARS}/src/ch4_init.c",
+    )
+
+
+def _ucx_tcp(version: str) -> Way:
+    return Way(
+        transport="ch4:ucx over tcp",
+        settings=(_netmod("ucx", version), *ucx.TCP),
+        spreads=(ucx.SINGLE, ucx.TCP_STRIPING),
+        cannot={"round-robin": ucx.NO_ROUND_ROBIN, "nic-per-rank": ucx.NO_TCP_NIC_PER_RANK},
+        proof=ucx.PROOF,
+        knobs=ucx.TCP_KNOBS,
+    )
+
+
+def _ucx_rdma(version: str) -> Way:
+    return Way(
+        transport="ch4:ucx",
+        settings=(_netmod("ucx", version), *ucx.RDMA),
+        spreads=(ucx.SINGLE, ucx.RDMA_STRIPING, ucx.nic_per_rank(_BIND_NUMA)),
+        cannot={"round-robin": ucx.NO_ROUND_ROBIN},
+        proof=ucx.PROOF,
+        knobs=ucx.RDMA_KNOBS,
+    )
+
+
+def _provider(name: str) -> Setting:
+    return Setting(
+        "FI_PROVIDER",
+        name,
+        "this provider or none: a missing one must not become tcp",
+        "documented for Libfabric 1.18 and newer",
+        "ofiwg.github.io/libfabric fabric(7)",
+    )
+
+
+def _nics(number: str, why: str, version: str) -> Setting:
+    return Setting("MPIR_CVAR_CH4_OFI_MAX_NICS", number, why, version, f"{_CVARS}/netmod/ofi/ofi_init.c")
+
+
+def _summary(level: str, version: str) -> Setting:
+    return Setting(
+        "MPIR_CVAR_DEBUG_SUMMARY",
+        level,
+        "prints provider and number of NICs; at 2 also each rank's preferred NIC",
+        version,
+        "github.com/pmodels/mpich src/mpi/init/mpi_init.h",
+    )
+
+
+def _rank_nic_proof(version: str) -> Proof:
+    return Proof(
+        (_summary("2", version),),
+        r"Local_rank: \d+, NIC: {device}\s",
+        "each rank prints `Rank: 0, Local_rank: 0, NIC: cxi0`, the NIC that it prefers (and with one NIC a rank, uses)",
+    )
+
+
+def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
+    """Return the way over a provider whose NICs are PCI devices: MPICH sees those and can use several itself."""
+    return Way(
+        transport=f"ch4:ofi over {provider}",
+        settings=(_netmod("ofi", version), _provider(provider), devices),
+        spreads=(
+            Spread("single", "one rail: nothing is split", (_nics("1", "one NIC a rank, the default", version),)),
+            Spread(
+                "striping",
+                "from 1 MiB one message goes over all NICs (MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD, set to its "
+                "default)",
+                (
+                    _nics("{rails}", "how many NICs one rank may use (1 is the default)", version),
+                    Setting(
+                        "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING",
+                        "1",
+                        "off by default",
+                        version,
+                        f"{_CVARS}/netmod/ofi/ofi_init.c",
+                    ),
+                    Setting(
+                        "MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD",
+                        str(OFI_STRIPING_FROM_BYTES),
+                        "the default, said aloud because the verdict counts on it",
+                        version,
+                        f"{_CVARS}/netmod/ofi/ofi_init.c",
+                    ),
+                ),
+                OFI_STRIPING_FROM_BYTES,
+                # MPIDI_OFI_MAX_NICS in 4.1.3 and 5.0.1.
+                8,
+                proof=Proof(
+                    (_summary("1", version),),
+                    r"num_nics: {rails}\b",
+                    "rank 0 prints `num_nics: 2`, how many it uses; it does not name them",
+                ),
+            ),
+            Spread(
+                "nic-per-rank",
+                "each rank uses its nearest NIC for all sizes, ranks with the same ones in turn: ranks must be "
+                "bound to NUMA nodes",
+                (_nics("1", "one NIC a rank: the nearest, by local rank where several are as near", version),),
+                options=_BIND_NUMA,
+            ),
+        ),
+        cannot={
+            "round-robin": "ch4:ofi's multi-NIC hashing keeps the messages of one pair, communicator and tag on one "
+            "NIC, which is no round robin: use striping.",
+        },
+        proof=_rank_nic_proof(version),
+        knobs=ofi.KNOBS[provider],
+    )
+
+
+_OPX_ONE = (
+    "OPX opens one card a process; it splits messages only on CN5000 and newer (FI_OPX_MULTI_HFI_STRIPING), never on "
+    "Omni-Path 100: use openmpi or intelmpi with PSM2."
+)
+
+
+def _opx_way(version: str) -> Way:
+    return Way(
+        transport="ch4:ofi over opx",
+        settings=(_netmod("ofi", version), _provider("opx"), ofi.OPX_DEVICE),
+        spreads=(Spread("single", "one rail: nothing is split"),),
+        cannot={
+            "striping": _OPX_ONE,
+            "round-robin": _OPX_ONE,
+            "nic-per-rank": "OPX is told a card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which "
+            "needs the node's topology and not a list of devices.",
+        },
+        proof=ofi.PROVIDER_PROOF["opx"],
+        knobs=ofi.KNOBS["opx"],
+    )
+
+
+def _ways(version: str) -> Mapping[str, Way | str]:
+    return {
+        "tcp": _ucx_tcp(version),
+        "ib": _ucx_rdma(version),
+        "roce": _ucx_rdma(version),
+        "opa": _opx_way(version),
+        "slingshot": _ofi_way("cxi", ofi.CXI_DEVICES, version),
+        "efa": _ofi_way("efa", ofi.EFA_DEVICES, version),
+    }
+
+
+def hydra(
+    since: int, version: str, share_cores: tuple[str, ...] = ("-bind-to", "none"), source: str = _HYDRA
+) -> Launch:
+    """Return how Hydra's mpiexec is told; ``share_cores`` holds what this library needs where ranks share cores."""
+    return Launch(
+        since=since,
+        program="mpiexec",
+        hosts=("-hosts", "{hosts}"),
+        ranks=("-n", "{ranks}"),
+        ranks_per_node=("-ppn", "{ranks_per_node}"),
+        agent=("-launcher", "ssh", "-launcher-exec", "{agent}"),
+        network=("-iface", "{network}"),
+        share_cores=share_cores,
+        forward=("-genv", "{name}", "{value}"),
+        version=version,
+        source=source,
+    )
+
+
+MPICH = Stack(
+    title="MPICH (CH4)",
+    version_pattern=r"^MPICH Version:",
+    told_apart="Intel MPI, MVAPICH and Cray MPICH, though made from it, begin with words of their own",
+    local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
+    launches=(hydra(4, "5.0.2 and 4.0.2, tried"),),
+    srun_mpi="pmi2",
+    ways=_ways("MPICH 5.0.2"),
+)
+
+MVAPICH = Stack(
+    title="MVAPICH 4 (CH4)",
+    version_pattern=r"^MVAPICH Version",
+    told_apart="MVAPICH2 prints MVAPICH2 Version",
+    local_rank_variables=("MVP_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
+    launches=(hydra(3, "documented for 4.0", source="mvapich-docs.readthedocs.io hydra"),),
+    srun_mpi="pmi2",
+    ways=_ways(
+        "documented for MVAPICH 4.0, whose variables are MPICH's (MVP_ and MPICH_ are other spellings of MPIR_CVAR_)"
+    ),
+)

@@ -1,0 +1,116 @@
+"""MVAPICH2 (CH3, gen2): launcher and ways. The only stack here with all four rail policies."""
+
+from railyard.stacks.model import Proof, Setting, Spread, Stack, Way
+from railyard.stacks.mpich import hydra
+
+_SOURCE = "github.com/kumattau/mvapich2 2.3.7 src/mpid/ch3/channels/mrail/src/gen2"
+_GUIDE = "mvapich.cse.ohio-state.edu userguide MVAPICH2 2.3.7"
+_VERSION = "2.3.7 source and user guide"
+
+# The library's own default is its buffer size, which differs by card; set aloud so that the verdict can count on it.
+STRIPING_FROM_BYTES = 16 * 1024
+_NEVER_BYTES = 1 << 30
+
+
+def _mv2(name: str, value: str, why: str, where: str = "ibv_param.c") -> Setting:
+    return Setting(f"MV2_{name}", value, why, _VERSION, f"{_SOURCE}/{where}; {_GUIDE}")
+
+
+_DEVICES = (
+    _mv2("IBA_HCA", "{hcas}", "the cards, colons between them; all cards of the first one's kind without it"),
+    _mv2("NUM_PORTS", "1", "rails a card: the library is built for one port a card (MAX_NUM_PORTS 1 in ibv_param.h)"),
+    _mv2("DEFAULT_PORT", "{port}", "which port of each card"),
+)
+
+
+def _threshold(size_bytes: int, why: str) -> Setting:
+    return _mv2("RAIL_SHARING_LARGE_MSG_THRESHOLD", str(size_bytes), why, "ibv_rndv.c")
+
+
+_WHOLE = _threshold(_NEVER_BYTES, "no message up to 1 GiB is split")
+
+_SPREADS = (
+    Spread("single", "one rail: nothing is split"),
+    Spread(
+        "striping",
+        "from 16 KiB one message goes over all rails (MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD, set to that)",
+        (
+            _threshold(
+                STRIPING_FROM_BYTES, "messages above it are split evenly; the default is the card's buffer size"
+            ),
+            _mv2("RAIL_SHARING_POLICY", "FIXED_MAPPING", "shorter messages stay on the rank's own rail (the default)"),
+        ),
+        # "above", so the first power of two that is split is the next one.
+        threshold_bytes=2 * STRIPING_FROM_BYTES,
+        max_rails=10,
+    ),
+    Spread(
+        "round-robin",
+        "whole messages take the rails in turn up to 1 GiB",
+        (_WHOLE, _mv2("RAIL_SHARING_POLICY", "ROUND_ROBIN", "the next rail for each message", "ibv_priv.c")),
+        max_rails=10,
+    ),
+    Spread(
+        "nic-per-rank",
+        "each rank uses the card of its local rank, counted round, for all sizes up to 1 GiB",
+        (
+            _WHOLE,
+            _mv2("RAIL_SHARING_POLICY", "FIXED_MAPPING", "each rank keeps to its own rail", "ibv_priv.c"),
+            _mv2("PROCESS_TO_RAIL_MAPPING", "SCATTER", "local rank modulo number of cards", "ibv_param.c"),
+        ),
+        max_rails=10,
+    ),
+)
+
+_PROOF = Proof(
+    (_mv2("SHOW_ENV_INFO", "2", "rank 0 prints all parameters as the library took them", "ibv_param.c"),),
+    r"MV2_IBA_HCA +: .*\b{device}\b",
+    "rank 0 prints its table of parameters, MV2_IBA_HCA among them: what it was told; only the counters prove what it "
+    "used",
+)
+
+_NO_TRAFFIC_CLASS = "mvapich2 has no setting for it (a service level it has)"
+
+_SERVICE_LEVEL = _mv2("DEFAULT_SERVICE_LEVEL", "{knob}", "the service level of all its queue pairs")
+_GID = _mv2("DEFAULT_GID_INDEX", "{knob}", "which GID of the port: it decides RoCE v1 or v2 and the VLAN")
+
+_IB = Way(
+    transport="ch3:mrail over verbs",
+    settings=_DEVICES,
+    spreads=_SPREADS,
+    proof=_PROOF,
+    knobs={"gid_index": _GID, "traffic_class": _NO_TRAFFIC_CLASS, "service_level": _SERVICE_LEVEL},
+)
+
+_ROCE = Way(
+    transport="ch3:mrail over RoCE",
+    settings=(_mv2("USE_RoCE", "1", "address by GID: Ethernet has no LIDs"), *_DEVICES),
+    spreads=_SPREADS,
+    proof=_PROOF,
+    knobs={"gid_index": _GID, "traffic_class": _NO_TRAFFIC_CLASS, "service_level": _SERVICE_LEVEL},
+)
+
+MVAPICH2 = Stack(
+    title="MVAPICH2 (CH3)",
+    version_pattern=r"^MVAPICH2 Version",
+    told_apart="MVAPICH 4 prints MVAPICH Version, without the 2",
+    local_rank_variables=("MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
+    launches=(
+        hydra(
+            2,
+            "documented for 2.3.7",
+            ("-bind-to", "none", "-genv", "MV2_ENABLE_AFFINITY", "0", "-genv", "MV2_USE_BLOCKING", "1"),
+            _GUIDE,
+        ),
+    ),
+    srun_mpi="pmi2",
+    ways={
+        "tcp": "the gen2 build (verbs) has no TCP transport, and the TCP build is another one without rails: use "
+        "openmpi or mpich.",
+        "ib": _IB,
+        "roce": _ROCE,
+        "opa": "Omni-Path needs mvapich2's PSM2 build, which has none of its rail settings: use openmpi or intelmpi.",
+        "slingshot": "mvapich2 (CH3) speaks verbs and has no provider for Slingshot 11: use mvapich.",
+        "efa": "EFA needs a build of its own (MVAPICH2-X-AWS): use openmpi or mpich.",
+    },
+)

@@ -1,0 +1,254 @@
+"""Open MPI, and NVIDIA's HPC-X, which is Open MPI with UCX and HCOLL: launcher and ways."""
+
+from railyard.stacks import ofi, psm, ucx
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+
+_TCP_BTL = "github.com/open-mpi/ompi v4.1.4 opal/mca/btl/tcp/btl_tcp_component.c"
+_TCP_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/tcp"
+_OFI_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/ofi"
+_IB_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/ib-and-roce"
+
+# ob1 sends up to btl_tcp_eager_limit (64 KiB) whole, message by message over the rails in turn. Of a longer one the
+# first 64 KiB goes over one rail, and the rest is split only where it is itself longer than that limit: above 128 KiB.
+# Two rails of 47.8 MB/s in a ping-pong (NetPIPE): 59 MB/s at 128 KiB, 93 MB/s at 256 KiB, the next power of two.
+TCP_STRIPING_FROM_BYTES = 1 << 18
+
+_BIND_NUMA = ("--map-by", "numa", "--bind-to", "numa")
+
+
+def _mca(name: str, value: str, why: str, version: str, source: str) -> Setting:
+    """Return an MCA parameter as the variable that mpirun and srun both carry to the ranks."""
+    return Setting(f"OMPI_MCA_{name}", value, why, version, source)
+
+
+_TCP = Way(
+    transport="ob1 over btl/tcp",
+    settings=(
+        _mca(
+            "pml",
+            "ob1",
+            "without it pml/ucx may win the selection and use devices of its own choice",
+            "4.1.4 and 5.0.11, tried",
+            "docs.open-mpi.org v5.0.x mca",
+        ),
+        _mca("btl", "tcp,self", "nothing but TCP between processes", "4.1.4 and 5.0.11, tried", _TCP_DOCS),
+        _mca(
+            "btl_tcp_if_include",
+            "{devices}",
+            "the rails; without it all interfaces that are up, the management network included",
+            "4.1.4 and 5.0.11, tried: bytes 92.4/92.4 MB over two rails, 0.0 over management",
+            _TCP_DOCS,
+        ),
+    ),
+    spreads=(
+        Spread("single", "one rail: nothing is split"),
+        Spread(
+            "striping",
+            "from 256 KiB one message goes over all rails, in proportion to btl_tcp_bandwidth_DEVICE; up to 64 KiB "
+            "whole messages take the rails in turn",
+            threshold_bytes=TCP_STRIPING_FROM_BYTES,
+        ),
+    ),
+    cannot={
+        "round-robin": "ob1 takes the rails in turn only for messages up to btl_tcp_eager_limit and splits longer "
+        "ones; it cannot be told otherwise: use striping.",
+        "nic-per-rank": "every rank of Open MPI's btl/tcp opens all interfaces of the list: use striping.",
+    },
+    proof=Proof(
+        (
+            _mca(
+                "btl_base_verbose",
+                "30",
+                "prints the interfaces that btl/tcp opens",
+                "4.1.4, tried",
+                f"{_TCP_BTL}; the same words in v5.0.9",
+            ),
+        ),
+        r"btl: ?tcp: Using interface: {device}\s",
+        "each process prints `btl: tcp: Using interface: hsn0` for every interface that it opens; only the counters "
+        "prove that messages went there",
+    ),
+    knobs=ucx.TCP_KNOBS,
+)
+
+
+_PML_UCX = _mca(
+    "pml",
+    "ucx",
+    "UCX carries InfiniBand and RoCE; the openib BTL of 4.x refuses them unless allowed, and is gone from 5",
+    "documented for 4.1 and 5.0",
+    _IB_DOCS,
+)
+
+_RDMA = Way(
+    transport="pml/ucx",
+    settings=(_PML_UCX, *ucx.RDMA),
+    spreads=(ucx.SINGLE, ucx.RDMA_STRIPING, ucx.nic_per_rank(_BIND_NUMA)),
+    cannot={"round-robin": ucx.NO_ROUND_ROBIN},
+    proof=ucx.PROOF,
+    knobs=ucx.RDMA_KNOBS,
+)
+
+
+def _mtl_ofi(provider: str) -> tuple[Setting, ...]:
+    return (
+        _mca("pml", "cm", "the matching layer over Libfabric", "documented for 4.1 and 5.0", _OFI_DOCS),
+        _mca("mtl", "ofi", "the matching layer over Libfabric", "documented for 4.1 and 5.0", _OFI_DOCS),
+        _mca(
+            "mtl_ofi_provider_include",
+            provider,
+            "this provider or none: a missing one must not become tcp",
+            "documented for 4.1 and 5.0",
+            _OFI_DOCS,
+        ),
+    )
+
+
+_SELECTS_NEAREST = (
+    "each rank opens one domain, the nearest one, and ranks with the same distance take the nearest ones in turn: "
+    "ranks must be bound to NUMA nodes"
+)
+_ONE_DOMAIN = "mtl/ofi opens one Libfabric domain a process and never splits a message: use nic-per-rank."
+
+
+def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
+    return Way(
+        transport=transport,
+        settings=(*_mtl_ofi(provider), devices),
+        spreads=(
+            Spread("single", "one rail: nothing is split"),
+            Spread("nic-per-rank", _SELECTS_NEAREST, options=_BIND_NUMA),
+        ),
+        cannot={"striping": _ONE_DOMAIN, "round-robin": _ONE_DOMAIN},
+        proof=ofi.PROVIDER_PROOF[provider],
+        knobs=ofi.KNOBS[provider],
+    )
+
+
+OPENMPI_LAUNCHES = (
+    Launch(
+        since=4,
+        program="mpirun",
+        hosts=("-H", "{host_slots}"),
+        ranks=("-np", "{ranks}"),
+        # The slots of each host say it: a second --map-by would be refused beside the one that binds to NUMA nodes.
+        ranks_per_node=(),
+        agent=("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "{agent}"),
+        network=("--mca", "oob_tcp_if_include", "{network}"),
+        share_cores=("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"),
+        forward=("-x", "{name}={value}"),
+        version="4.1.4, tried",
+        source="www.open-mpi.org doc/v4.1/man1/mpirun.1",
+    ),
+    Launch(
+        since=5,
+        program="mpirun",
+        hosts=("-H", "{host_slots}"),
+        ranks=("-np", "{ranks}"),
+        ranks_per_node=(),
+        # PRRTE calls the component ssh, and knows no plm_rsh_agent.
+        agent=("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", "{agent}"),
+        network=("--prtemca", "oob_tcp_if_include", "{network}"),
+        share_cores=("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"),
+        forward=("-x", "{name}={value}"),
+        version="5.0.11, tried",
+        source="docs.open-mpi.org v5.0.x man-openmpi/man1/mpirun.1; github.com/openpmix/prrte src/mca/plm/ssh",
+    ),
+)
+
+ROOT_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+OPENMPI = Stack(
+    title="Open MPI",
+    version_pattern=r"^Open MPI v",
+    told_apart="HPC-X prints the same first words: its prefix holds HPC-X (HPCX_MPI_DIR), this one's does not",
+    local_rank_variables=("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"),
+    launches=OPENMPI_LAUNCHES,
+    srun_mpi="pmix",
+    root_env=ROOT_ENV,
+    ways={
+        "tcp": _TCP,
+        "ib": _RDMA,
+        "roce": _RDMA,
+        "opa": Way(
+            transport="mtl/psm2",
+            settings=(
+                _mca("pml", "cm", "the matching layer over PSM2", "documented for 4.1 and 5.0", _OFI_DOCS),
+                _mca("mtl", "psm2", "PSM2 drives Omni-Path's cards", "documented for 4.1 and 5.0", _OFI_DOCS),
+            ),
+            spreads=(psm.PSM2_SINGLE, psm.PSM2_STRIPING),
+            cannot={"round-robin": psm.PSM2_NO_ROUND_ROBIN, "nic-per-rank": psm.PSM2_NO_NIC_PER_RANK},
+            proof=psm.PSM2_PROOF,
+            knobs=psm.PSM2_KNOBS,
+        ),
+        "slingshot": _ofi_way("cxi", "mtl/ofi over cxi", ofi.CXI_DEVICES),
+        "efa": _ofi_way("efa", "mtl/ofi over efa", ofi.EFA_DEVICES),
+    },
+)
+
+_HPCX_DOCS = "docs.nvidia.com networking display hpcxv223"
+_NO_HCOLL = _mca(
+    "coll_hcoll_enable",
+    "0",
+    "HCOLL picks a device of its own (HCOLL_MAIN_IB), which the path proof would see as a rail that was not meant",
+    "documented for HPC-X 2.13 to 2.21",
+    "docs.nvidia.com networking display hpcxv2212lts/HCOLL; github.com/open-mpi/ompi v5.0.9 ompi/mca/coll/hcoll",
+)
+_NOT_NVIDIA = "HPC-X carries messages by UCX alone, which has no transport for this fabric: use openmpi."
+
+HPCX = Stack(
+    title="NVIDIA HPC-X (Open MPI with UCX and HCOLL)",
+    version_pattern=r"^Open MPI v",
+    told_apart="it prints Open MPI's own words: told apart by its prefix, which holds HPC-X (HPCX_MPI_DIR)",
+    local_rank_variables=("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"),
+    launches=OPENMPI_LAUNCHES,
+    srun_mpi="pmix",
+    root_env=ROOT_ENV,
+    ways={
+        "tcp": Way(
+            transport="pml/ucx over tcp",
+            settings=(
+                _mca("pml", "ucx", "HPC-X's own default", "5.0.11 with pml/ucx, tried", f"{_HPCX_DOCS}/UCX library"),
+                _mca(
+                    "pml_ucx_tls",
+                    "any",
+                    "pml/ucx steps back where UCX finds no RDMA transport, unless told that any will do",
+                    "4.1.4 and 5.0.11, tried",
+                    "github.com/open-mpi/ompi opal/mca/common/ucx/common_ucx.c",
+                ),
+                _mca(
+                    "pml_ucx_devices",
+                    "any",
+                    "the same for devices, whose default is mlx*",
+                    "4.1.4 and 5.0.11, tried",
+                    "github.com/open-mpi/ompi opal/mca/common/ucx/common_ucx.c",
+                ),
+                _NO_HCOLL,
+                *ucx.TCP,
+            ),
+            spreads=(ucx.SINGLE, ucx.TCP_STRIPING),
+            cannot={"round-robin": ucx.NO_ROUND_ROBIN, "nic-per-rank": ucx.NO_TCP_NIC_PER_RANK},
+            proof=ucx.PROOF,
+            knobs=ucx.TCP_KNOBS,
+        ),
+        "ib": Way(
+            transport="pml/ucx",
+            settings=(_PML_UCX, _NO_HCOLL, *ucx.RDMA),
+            spreads=(ucx.SINGLE, ucx.RDMA_STRIPING, ucx.nic_per_rank(_BIND_NUMA)),
+            cannot={"round-robin": ucx.NO_ROUND_ROBIN},
+            proof=ucx.PROOF,
+            knobs=ucx.RDMA_KNOBS,
+        ),
+        "roce": Way(
+            transport="pml/ucx",
+            settings=(_PML_UCX, _NO_HCOLL, *ucx.RDMA),
+            spreads=(ucx.SINGLE, ucx.RDMA_STRIPING, ucx.nic_per_rank(_BIND_NUMA)),
+            cannot={"round-robin": ucx.NO_ROUND_ROBIN},
+            proof=ucx.PROOF,
+            knobs=ucx.RDMA_KNOBS,
+        ),
+        "opa": _NOT_NVIDIA,
+        "slingshot": _NOT_NVIDIA,
+        "efa": "HPC-X is built and supported for NVIDIA adapters: use openmpi.",
+    },
+)

@@ -1,0 +1,157 @@
+"""What every stack over UCX is told alike: devices, rails, knobs, and the line of its log that proves them."""
+
+from railyard.stacks.model import Proof, Setting, Spread
+
+_FAQ = "github.com/openucx/ucx docs/source/faq.md"
+_CONTEXT = "github.com/openucx/ucx src/ucp/core/ucp_context.c"
+
+# The measured split of a blocking send over two tcp devices begins at 532706 B in UCX 1.20.1's own table of protocols
+# (UCX_PROTO_INFO=y); a ping-pong reads 50.7 MB/s at 512 KiB and 97.7 MB/s at 1 MiB on two rails of 47.8 MB/s.
+TCP_STRIPING_FROM_BYTES = 1 << 20
+
+# "Currently up to 4 are supported" (faq.md, Multi-rail).
+MAX_RAILS = 4
+
+TCP = (
+    Setting(
+        "UCX_TLS",
+        "tcp,self",
+        "only these transports: without it UCX takes whatever is fastest, also a fabric that was not meant",
+        "UCX 1.20.1, tried with MPICH 5.0.2",
+        f"{_CONTEXT}, TLS",
+    ),
+    Setting(
+        "UCX_NET_DEVICES",
+        "{devices}",
+        "the net devices; without it UCX takes the best ones of all, the management network included",
+        "UCX 1.20.1, tried with MPICH 5.0.2",
+        f"{_CONTEXT}, NET_DEVICES",
+    ),
+)
+
+RDMA = (
+    Setting(
+        "UCX_TLS",
+        "ib,sm,self",
+        "verbs only (rc, ud, dc), shared memory within a node: UCX must not fall back to tcp on the same wire",
+        "documented for UCX 1.13 to 1.22",
+        f"{_CONTEXT}, TLS",
+    ),
+    Setting(
+        "UCX_NET_DEVICES",
+        "{ports}",
+        "card and port, as `ucx_info -d` prints them (mlx5_0:1)",
+        "documented for UCX 1.13 to 1.22",
+        f"{_FAQ}, Which network devices does UCX use?",
+    ),
+)
+
+_RAILS = Setting(
+    "UCX_MAX_RNDV_RAILS",
+    "{rails}",
+    "how many devices one rendezvous message is split over; the default is 2 whatever the list holds",
+    "UCX 1.20.1, tried with 1 and 2",
+    f"{_FAQ}, Multi-rail; {_CONTEXT}, MAX_RNDV_RAILS",
+)
+_EAGER = Setting(
+    "UCX_MAX_EAGER_RAILS",
+    "1",
+    "small messages stay on one device (the default, said aloud so that a site's own setting does not move the split)",
+    "UCX 1.20.1, the default",
+    f"{_CONTEXT}, MAX_EAGER_RAILS",
+)
+_ONE_EACH = Setting(
+    "UCX_MAX_RNDV_RAILS",
+    "1",
+    "each process uses the one device of the list that is nearest to it by NUMA locality",
+    "documented for UCX 1.13 to 1.22",
+    f"{_FAQ}, Is it possible that each process would just use the closest device?",
+)
+
+SINGLE = Spread("single", "one rail: nothing is split", (_RAILS, _EAGER))
+
+TCP_STRIPING = Spread(
+    "striping",
+    "from 1 MiB one message goes over all rails (UCX 1.20.1: 532706 B in its own table, measured at 1 MiB)",
+    (_RAILS, _EAGER),
+    TCP_STRIPING_FROM_BYTES,
+    MAX_RAILS,
+)
+
+RDMA_STRIPING = Spread(
+    "striping",
+    "rendezvous messages only; UCX estimates that size from the devices at start, so there is no fixed number: "
+    "UCX_PROTO_INFO=y prints it",
+    (_RAILS, _EAGER),
+    None,
+    MAX_RAILS,
+)
+
+NIC_PER_RANK_THRESHOLD = "each rank uses one device for all sizes, the nearest one: ranks must be bound to NUMA nodes"
+
+
+def nic_per_rank(options: tuple[str, ...]) -> Spread:
+    """Return UCX's NIC per rank; ``options`` are the launcher's words that bind ranks to NUMA nodes."""
+    return Spread("nic-per-rank", NIC_PER_RANK_THRESHOLD, (_ONE_EACH, _EAGER), None, None, options)
+
+
+NO_ROUND_ROBIN = (
+    "UCX splits one large message over its devices and sends small ones over the first: it has no round robin "
+    "(mvapich2 has)."
+)
+NO_TCP_NIC_PER_RANK = (
+    "UCX chooses a process's device by NUMA locality, which virtual and most Ethernet devices share, and one list of "
+    "devices holds for all ranks: use striping."
+)
+
+PROOF = Proof(
+    (
+        Setting(
+            "UCX_LOG_LEVEL",
+            "info",
+            "at this level each new connection prints its devices",
+            "UCX 1.20.1, tried",
+            "github.com/openucx/ucx src/ucp/core/ucp_worker.c",
+        ),
+        Setting(
+            "UCX_PROTO_INFO",
+            "y",
+            "prints from which size on which share goes over which device (1.13 only with UCX_PROTO_ENABLE=y)",
+            "UCX 1.20.1, tried",
+            f"{_FAQ}; {_CONTEXT}, PROTO_INFO",
+        ),
+    ),
+    r"UCX +INFO .*inter-node cfg#\d+ .*/{device}[: )]",
+    "each process prints `inter-node cfg#1 tag(tcp/hsn0 tcp/hsn1)`, and a table with `50% on tcp/hsn0 and 50% on "
+    "tcp/hsn1` from the size on at which messages are split",
+)
+
+RDMA_KNOBS: dict[str, Setting | str] = {
+    "gid_index": Setting(
+        "UCX_IB_GID_INDEX",
+        "{knob}",
+        "which GID of the port: it decides RoCE v1 or v2 and the VLAN (`show_gids` lists them)",
+        "documented for UCX 1.13 to 1.22",
+        f"{_FAQ}, How to specify which address to use?",
+    ),
+    "traffic_class": Setting(
+        "UCX_IB_TRAFFIC_CLASS",
+        "{knob}",
+        "the DSCP byte of RoCE v2 packets (auto = 106 there), the TClass of InfiniBand's global header",
+        "documented for UCX 1.13 to 1.22",
+        f"{_FAQ}, How to specify DSCP priority?; src/uct/ib/base/ib_iface.c, TRAFFIC_CLASS",
+    ),
+    "service_level": Setting(
+        "UCX_IB_SL",
+        "{knob}",
+        "InfiniBand's service level, and RoCE's Ethernet priority",
+        "documented for UCX 1.13 to 1.22",
+        f"{_FAQ}, How to specify service level with UCX?; src/uct/ib/base/ib_iface.c, SL",
+    ),
+}
+
+TCP_KNOBS: dict[str, Setting | str] = {
+    "gid_index": "a GID index belongs to RDMA devices, and TCP has none",
+    "traffic_class": "this stack cannot set the class of its TCP packets",
+    "service_level": "a service level belongs to RDMA devices, and TCP has none",
+}

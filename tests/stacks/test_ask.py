@@ -1,0 +1,318 @@
+"""What each stack is told, word for word, and the sentence where it cannot be told."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from railyard import stacks
+from railyard.errors import RailyardError
+from railyard.stacks import POLICIES, STACKS, Way
+
+NAMES = {
+    "tcp": ["hsn0", "hsn1"],
+    "ib": ["mlx5_0", "mlx5_1"],
+    "roce": ["mlx5_0:1", "mlx5_1:1"],
+    "opa": ["hfi1_0", "hfi1_1"],
+    "slingshot": ["cxi0", "cxi1"],
+    "efa": ["rdmap0s6", "rdmap1s6"],
+}
+
+
+# ---- the three stacks of the virtual cluster, word for word
+
+TOLD = [
+    (
+        ("openmpi", ["hsn0"]),
+        "single",
+        None,
+        {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "hsn0"},
+    ),
+    (
+        ("openmpi", ["hsn0", "hsn1"]),
+        "striping",
+        262144,
+        {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "hsn0,hsn1"},
+    ),
+    (
+        ("mpich", ["hsn1"]),
+        "single",
+        None,
+        {
+            "MPIR_CVAR_CH4_NETMOD": "ucx",
+            "UCX_TLS": "tcp,self",
+            "UCX_NET_DEVICES": "hsn1",
+            "UCX_MAX_RNDV_RAILS": "1",
+            "UCX_MAX_EAGER_RAILS": "1",
+        },
+    ),
+    (
+        ("mpich", ["hsn0", "hsn1"]),
+        "striping",
+        1048576,
+        {
+            "MPIR_CVAR_CH4_NETMOD": "ucx",
+            "UCX_TLS": "tcp,self",
+            "UCX_NET_DEVICES": "hsn0,hsn1",
+            "UCX_MAX_RNDV_RAILS": "2",
+            "UCX_MAX_EAGER_RAILS": "1",
+        },
+    ),
+    (
+        ("intelmpi", ["hsn0"]),
+        "single",
+        None,
+        {"I_MPI_FABRICS": "ofi", "I_MPI_OFI_PROVIDER": "tcp", "FI_TCP_IFACE": "hsn0"},
+    ),
+    (
+        ("intelmpi", ["hsn0", "hsn1"]),
+        "round-robin",
+        None,
+        {
+            "I_MPI_FABRICS": "ofi",
+            "I_MPI_OFI_PROVIDER": "psm3",
+            "PSM3_HAL": "sockets",
+            "PSM3_MULTIRAIL": "1",
+            "PSM3_MULTIRAIL_MAP": "hsn0:1,hsn1:1",
+            "PSM3_ALLOW_ROUTERS": "1",
+            "PSM3_DEVICES": "self,nic",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "policy", "threshold_bytes", "env"), TOLD)
+def test_tcp_is_told_so(
+    asked: tuple[str, list[str]], policy: str, threshold_bytes: int | None, env: Mapping[str, str]
+) -> None:
+    name, devices = asked
+    found = stacks.settings(name, "tcp", devices, len(devices))
+    assert (found.policy, found.threshold_bytes, found.options) == (policy, threshold_bytes, ())
+    assert list(found.env.items()) == list(env.items())
+
+
+def test_a_port_other_than_1_reaches_the_stack() -> None:
+    assert stacks.settings("openmpi", "ib", ["mlx5_0:2"], 1).env["UCX_NET_DEVICES"] == "mlx5_0:2"
+    env = stacks.settings("mvapich2", "ib", ["mlx5_0:2", "mlx5_3:2"], 2).env
+    assert (env["MV2_IBA_HCA"], env["MV2_DEFAULT_PORT"]) == ("mlx5_0:mlx5_3", "2")
+
+
+def test_two_ports_of_one_card_are_two_rails() -> None:
+    assert stacks.settings("mpich", "ib", ["mlx5_0:1", "mlx5_0:2"], 2).env["UCX_NET_DEVICES"] == "mlx5_0:1,mlx5_0:2"
+
+
+def test_omni_path_cards_are_told_by_number() -> None:
+    env = stacks.settings("openmpi", "opa", ["hfi1_1", "hfi1_0"], 2).env
+    assert (env["PSM2_MULTIRAIL"], env["PSM2_MULTIRAIL_MAP"]) == ("1", "1:1,0:1")
+
+
+def test_mvapich2_does_all_four_policies() -> None:
+    found = {policy: stacks.settings("mvapich2", "ib", NAMES["ib"], 2, policy) for policy in POLICIES[1:]}
+    assert found["striping"].env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "16384"
+    assert found["striping"].threshold_bytes == 32768
+    assert found["round-robin"].env["MV2_RAIL_SHARING_POLICY"] == "ROUND_ROBIN"
+    assert found["nic-per-rank"].env["MV2_PROCESS_TO_RAIL_MAPPING"] == "SCATTER"
+
+
+def test_nic_per_rank_brings_the_words_that_bind() -> None:
+    assert stacks.settings("openmpi", "ib", NAMES["ib"], 2, "nic-per-rank").options == (
+        "--map-by",
+        "numa",
+        "--bind-to",
+        "numa",
+    )
+    assert stacks.settings("mpich", "slingshot", NAMES["slingshot"], 2, "nic-per-rank").options == (
+        "-bind-to",
+        "numa",
+    )
+
+
+def test_knobs_are_set_where_the_stack_has_them() -> None:
+    ucx = stacks.settings("mpich", "roce", ["mlx5_0"], 1, gid_index=3, traffic_class=106, service_level=5).env
+    assert (ucx["UCX_IB_GID_INDEX"], ucx["UCX_IB_TRAFFIC_CLASS"], ucx["UCX_IB_SL"]) == ("3", "106", "5")
+    mv2 = stacks.settings("mvapich2", "roce", ["mlx5_0"], 1, gid_index=3, service_level=0).env
+    assert (mv2["MV2_DEFAULT_GID_INDEX"], mv2["MV2_DEFAULT_SERVICE_LEVEL"]) == ("3", "0")
+
+
+# ---- what cannot be done
+
+WHY_NOT = [
+    (
+        ("opnmpi", "tcp", 1, None),
+        'unknown stack "opnmpi": did you mean "openmpi"?',
+    ),
+    (
+        ("openmpi", "tpc", 1, None),
+        'unknown kind of fabric "tpc": did you mean "tcp"?',
+    ),
+    (
+        ("openmpi", "tcp", 1, "stripping"),
+        'unknown rail policy "stripping": did you mean "striping"?',
+    ),
+    (
+        ("openmpi", "tcp", 0, None),
+        "rails is 0: a run needs at least 1",
+    ),
+    (
+        ("intelmpi", "tcp", 2, "striping"),
+        "intelmpi on tcp: Intel MPI over OFI tcp takes two interfaces and silently uses one; PSM3 over sockets uses "
+        "both but sends whole messages in turn: use round-robin.",
+    ),
+    (
+        ("intelmpi", "tcp", 2, "nic-per-rank"),
+        "intelmpi on tcp: Intel MPI's I_MPI_MULTIRAIL sees one NIC on tcp: use round-robin.",
+    ),
+    (
+        ("mpich", "tcp", 2, "round-robin"),
+        "mpich on tcp: UCX splits one large message over its devices and sends small ones over the first: it has no "
+        "round robin (mvapich2 has).",
+    ),
+    (
+        ("openmpi", "tcp", 1, "striping"),
+        "openmpi on tcp: policy striping needs at least 2 rails, 1 was asked for",
+    ),
+    (
+        ("openmpi", "tcp", 2, "single"),
+        "openmpi on tcp: policy single uses one rail, 2 were asked for",
+    ),
+    (
+        ("mpich", "ib", 5, "striping"),
+        "mpich on ib: striping over ch4:ucx uses at most 4 rails, 5 were asked for",
+    ),
+    (
+        ("hpcx", "slingshot", 1, None),
+        "hpcx on slingshot: HPC-X carries messages by UCX alone, which has no transport for this fabric: use openmpi.",
+    ),
+    (
+        ("craympich", "slingshot", 2, "striping"),
+        "craympich on slingshot: Cray MPICH gives each rank exactly one NIC and never splits a message: use "
+        "nic-per-rank.",
+    ),
+    (
+        ("mpich", "opa", 2, None),
+        "mpich on opa: no policy uses 2 rails: OPX opens one card a process; it splits messages only on CN5000 and "
+        "newer (FI_OPX_MULTI_HFI_STRIPING), never on Omni-Path 100: use openmpi or intelmpi with PSM2. OPX is told a "
+        "card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which needs the node's topology and not a "
+        "list of devices.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "sentence"), WHY_NOT)
+def test_why_not_says_so(asked: tuple[str, str, int, str | None], sentence: str) -> None:
+    assert stacks.why_not(*asked) == sentence
+
+
+@pytest.mark.parametrize(("asked", "sentence"), WHY_NOT)
+def test_settings_raises_the_same_sentence(asked: tuple[str, str, int, str | None], sentence: str) -> None:
+    name, kind, rails, policy = asked
+    with pytest.raises(RailyardError) as raised:
+        stacks.settings(name, kind, [f"mlx5_{i}" for i in range(rails)], rails, policy)
+    assert str(raised.value) == sentence
+
+
+def test_what_can_be_done_has_no_reason() -> None:
+    for name, stack in STACKS.items():
+        for kind, way in stack.ways.items():
+            for spread in way.spreads if isinstance(way, Way) else ():
+                assert stacks.why_not(name, kind, 1 if spread.policy == "single" else 2, spread.policy) is None
+
+
+def test_rails_beyond_one_policy_fall_to_the_next() -> None:
+    """UCX splits over 4 at most; with 8 cards the next policy of the table is NIC per rank, which has no such limit."""
+    assert stacks.why_not("mpich", "ib", 8) is None
+    assert stacks.settings("mpich", "ib", [f"mlx5_{i}" for i in range(8)], 8).policy == "nic-per-rank"
+
+
+REFUSED = [
+    (
+        ("mpich", "tcp", ["hsn0"], 2, {}),
+        "mpich: 2 rails need 2 devices, 1 given (hsn0)",
+    ),
+    (
+        ("mpich", "tcp", ["hsn0", "hsn0"], 2, {}),
+        "mpich: a device is named twice (hsn0, hsn0): each rail is a device and port",
+    ),
+    (
+        ("mpich", "tcp", ["--help"], 1, {}),
+        'mpich: device "--help" is not a device\'s name (hsn0, mlx5_0, or mlx5_0:1 for its port 1)',
+    ),
+    (
+        ("mpich", "ib", ["mlx5_0:one"], 1, {}),
+        'mpich: device "mlx5_0:one" is not a device\'s name (hsn0, mlx5_0, or mlx5_0:1 for its port 1)',
+    ),
+    (
+        ("mvapich2", "ib", ["mlx5_0:1", "mlx5_0:2"], 2, {}),
+        "mvapich2: takes one port a card, the same of every card; mlx5_0:1, mlx5_0:2 are not",
+    ),
+    (
+        ("openmpi", "opa", ["card"], 1, {}),
+        'openmpi: is told its devices by number, and "card" does not end in one (hfi1_0)',
+    ),
+    (
+        ("openmpi", "tcp", ["hsn0"], 1, {"gid_index": 3}),
+        "openmpi on tcp: GID index 3 was asked for, but a GID index belongs to RDMA devices, and TCP has none",
+    ),
+    (
+        ("mvapich2", "roce", ["mlx5_0"], 1, {"traffic_class": 106}),
+        "mvapich2 on roce: traffic class 106 was asked for, but mvapich2 has no setting for it (a service level it "
+        "has)",
+    ),
+    (
+        ("mpich", "ib", ["mlx5_0"], 1, {"service_level": 16}),
+        "mpich on ib: service level 16 is not within 0 to 15",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "sentence"), REFUSED)
+def test_devices_and_knobs_that_do_not_fit_are_refused(
+    asked: tuple[str, str, list[str], int, dict[str, int]], sentence: str
+) -> None:
+    name, kind, devices, rails, knobs = asked
+    with pytest.raises(RailyardError) as raised:
+        stacks.settings(name, kind, devices, rails, **knobs)  # type: ignore[arg-type]
+    assert str(raised.value) == sentence
+
+
+def test_the_knobs_of_another_transport_are_not_offered() -> None:
+    """Intel MPI's round robin on RoCE goes over PSM3, which UCX's variables would not reach."""
+    with pytest.raises(RailyardError, match=r"^intelmpi on roce: GID index 3 was asked for, but PSM3 chooses"):
+        stacks.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", gid_index=3)
+
+
+# ---- logs
+
+LOGS = [
+    (
+        "mpich",
+        "[1] [vn2:524  :0]  ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(tcp/hsn0 tcp/hsn1)  "
+        "rma_am(tcp/hsn0)  am(tcp/hsn0 tcp/hsn1)\n",
+        "[1] [vn2:524  :0]  parser.c:2364 UCX  INFO  UCX_* env variables: UCX_NET_DEVICES=hsn0,hsn1\n"
+        "[1] [vn2:524  :0]  ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(tcp/hsn0)\n",
+    ),
+    (
+        "openmpi",
+        "[vn1:1] btl: tcp: Using interface: hsn0 \n[vn1:1] btl: tcp: Using interface: hsn1 \n",
+        "[vn1:1] btl: tcp: Using interface: hsn0 \n[vn1:1] btl: tcp: Using interface: hsn10 \n",
+    ),
+    (
+        "intelmpi",
+        "vn1:rank0 PSM3_IDENTIFY NIC 0 (hsn0) Port 1 10000 Mbps\n"
+        "vn1:rank0 PSM3_IDENTIFY NIC 1 (hsn1) Port 1 10000 Mbps\n",
+        "vn1:rank0 PSM3_IDENTIFY NIC 0 (hsn0) Port 1 10000 Mbps\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "good", "bad"), LOGS)
+def test_a_log_proves_both_rails_or_names_what_it_lacks(name: str, good: str, bad: str) -> None:
+    proof = stacks.settings(name, "tcp", NAMES["tcp"], 2).proof
+    assert proof.missing(good) == ()
+    assert proof.missing(bad) == (proof.patterns[1],)
+    assert "hsn1" in proof.patterns[1]
+
+
+def test_a_device_name_is_text_in_a_pattern() -> None:
+    assert stacks.settings("openmpi", "tcp", ["eth0.7"], 1).proof.patterns == (
+        r"btl: ?tcp: Using interface: eth0\.7\s",
+    )

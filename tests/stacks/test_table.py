@@ -1,0 +1,142 @@
+"""The table of stacks: complete, used, written down, and the only place that knows a stack's name."""
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from railyard import stacks
+from railyard.stacks import KINDS, KNOBS, STACKS, Launch, Proof, Setting, Spread, Stack, Way
+
+ROOT = Path(__file__).parents[2]
+
+NAMES = {
+    "tcp": ["hsn0", "hsn1"],
+    "ib": ["mlx5_0", "mlx5_1"],
+    "roce": ["mlx5_0:1", "mlx5_1:1"],
+    "opa": ["hfi1_0", "hfi1_1"],
+    "slingshot": ["cxi0", "cxi1"],
+    "efa": ["rdmap0s6", "rdmap1s6"],
+}
+
+
+def ways() -> Iterator[tuple[str, str, Way]]:
+    for name, stack in STACKS.items():
+        for kind, way in stack.ways.items():
+            if isinstance(way, Way):
+                yield name, kind, way
+
+
+def told(name: str, kind: str, way: Way, spread: Spread) -> stacks.Settings:
+    rails = 1 if spread.policy == "single" else 2
+    return stacks.settings(name, kind, NAMES[kind][:rails], rails, spread.policy)
+
+
+def test_the_table_holds_the_seven_stacks() -> None:
+    assert list(STACKS) == ["openmpi", "mpich", "intelmpi", "mvapich", "mvapich2", "hpcx", "craympich"]
+
+
+@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stack_has_a_way_or_a_sentence(name: str, kind: str) -> None:
+    way = STACKS[name].ways[kind]
+    if isinstance(way, str):
+        assert way.endswith(".") and len(way) > 30
+        return
+    for sentence in way.cannot.values():
+        assert sentence.endswith(".") and len(sentence) > 30
+    for knobs in (way.knobs, *(spread.knobs for spread in way.spreads if spread.knobs is not None)):
+        assert sorted(knobs) == sorted(KNOBS)
+    assert [spread.policy for spread in way.spreads].count("single") == 1
+    thresholds = [(spread.policy, spread.threshold_bytes) for spread in way.spreads if spread.threshold_bytes]
+    assert all(policy == "striping" for policy, _ in thresholds)
+
+
+def test_every_way_leaves_no_blank_open() -> None:
+    for name, kind, way in ways():
+        for spread in way.spreads:
+            found = told(name, kind, way, spread)
+            assert not re.search(r"\{[a-z_]+\}", " ".join([*found.env.values(), *found.proof.env.values()]))
+            assert not re.search(r"\{[a-z_]+\}", " ".join(found.proof.patterns)), (name, kind)
+
+
+def test_every_setting_says_why_where_and_on_which_version() -> None:
+    for setting in each(Setting):
+        assert setting.name and setting.why and setting.version and setting.source, setting
+        assert not re.search(r"/(work|tmp|home)/|pypi|anaconda", setting.source)
+
+
+def test_no_way_sets_one_variable_twice() -> None:
+    for name, kind, way in ways():
+        for spread in way.spreads:
+            names = [line.name for line in (*way.settings, *spread.settings)]
+            assert len(names) == len(set(names)), (name, kind, spread.policy)
+
+
+def each(wanted: type[Setting]) -> Iterator[Setting]:
+    def walk(value: object) -> Iterator[Setting]:
+        if isinstance(value, wanted):
+            yield value
+        elif dataclasses.is_dataclass(value):
+            for field in dataclasses.fields(value):
+                yield from walk(getattr(value, field.name))
+        elif isinstance(value, Mapping):
+            for entry in value.values():
+                yield from walk(entry)
+        elif isinstance(value, tuple):
+            for entry in value:
+                yield from walk(entry)
+
+    yield from walk(STACKS)
+
+
+def sources(folder: Path) -> Iterator[tuple[Path, ast.AST]]:
+    for path in sorted(folder.rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kind", [Setting, Proof, Spread, Way, Launch, Stack])
+def test_every_field_is_used(kind: type) -> None:
+    read = {
+        node.attr
+        for path, tree in sources(ROOT / "railyard" / "stacks")
+        if path.name in ("ask.py", "document.py")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+    }
+    assert {field.name for field in dataclasses.fields(kind)} - read == set()
+
+
+def test_no_other_module_compares_a_stacks_name() -> None:
+    found = []
+    for folder in ("railyard", "checks"):
+        for path, tree in sources(ROOT / folder):
+            if (ROOT / "railyard" / "stacks") not in path.parents:
+                found += [f"{path.relative_to(ROOT)}:{line}" for line in compared(tree)]
+    assert found == []
+
+
+def compared(tree: ast.AST) -> Iterator[int]:
+    """Return the lines where a quoted stack name stands in a comparison, a match, or startswith and endswith."""
+    for node in ast.walk(tree):
+        called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        asked = called and node.func.attr in ("startswith", "endswith")  # type: ignore[attr-defined]
+        if not (isinstance(node, ast.Compare | ast.MatchValue) or asked):
+            continue
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Constant) and inner.value in STACKS:
+                yield inner.lineno
+
+
+def test_the_search_for_names_finds_them() -> None:
+    assert list(compared(ast.parse('a = 1\nif stack == "mpich": pass\nb = stack in ("hpcx", "x")\n'))) == [2, 3]
+    assert list(compared(ast.parse('STACKS = {"mpich": 1}\nrun("mpich")\n'))) == []
+
+
+def test_the_page_is_the_table() -> None:
+    """Write it anew with: python -c "import railyard.stacks as s; print(s.document(), end='')" > docs/stacks.md"""
+    page = (ROOT / "docs" / "stacks.md").read_text(encoding="utf-8")
+    assert page == stacks.document()
