@@ -1,0 +1,23 @@
+"""`railyard schema`: the JSON Schema of system or reference files, printed or kept beside them."""
+
+import click
+
+from railyard.home import find_home
+
+
+@click.command(name="schema")
+@click.argument("kind", type=click.Choice(["systems", "references"]))
+@click.option("--write", is_flag=True, help="Write it to systems/schema.json or references/schema.json instead.")
+def command(kind: str, write: bool) -> int:
+    """Print the JSON Schema by which an editor completes and checks systems/*.yaml or references/*.yaml."""
+    from railyard.schema import schema_file, schema_text
+
+    text = schema_text(kind)
+    if not write:
+        click.echo(text, nl=False)
+        return 0
+    path = find_home() / schema_file(kind)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {schema_file(kind)}")
+    return 0

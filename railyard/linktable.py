@@ -1,0 +1,243 @@
+"""The facts about links and slots: every generation that a system's file may name, with its rates and headers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+_IBTA = "InfiniBand Trade Association, Architecture Specification Volume 2 and InfiniBand Roadmap"
+_IEEE = "IEEE 802.3"
+_PCISIG = "PCI-SIG, PCI Express Base Specification"
+_IB_MTUS = (256, 512, 1024, 2048, 4096)
+_ETH_MTUS = (1500, 9000)
+_OPA_MTUS = (2048, 4096, 8192, 10240)
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """What a packet carries besides payload, in bytes: ``inside`` counts against the MTU, ``outside`` comes on top."""
+
+    name: str
+    inside: int
+    outside: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One generation of a link, per port and direction.
+
+    ``signalling_gbit_s_per_lane`` is what the lane toggles (None where it has no lanes of its own),
+    ``data_rate_gbit_s`` what is left after the line code for packets; None means that no figure is known. ``mtus`` are
+    payload sizes (InfiniBand, RoCE, Omni-Path) or interface MTUs (TCP), rising; empty where headers are not modelled.
+    ``limit_from_bytes`` is the message size from which the limit holds (a token bucket lets small ones pass it).
+    """
+
+    name: str
+    generation: str
+    lanes: int | None
+    signalling_gbit_s_per_lane: float | None
+    encoding: str
+    data_rate_gbit_s: float | None
+    family: str
+    headers: str
+    mtus: tuple[int, ...]
+    source: str
+    note: str = ""
+    limit_from_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a card sits in: raw rate after the line code, MB/s (10^6 B/s) each way, or in all where ``shared``.
+
+    ``flit_efficiency`` is what PCIe 6 leaves of a flit, ``tlp_overhead_bytes`` what each memory write carries besides
+    its payload (0 for a parallel bus, whose address and attribute phases are not counted).
+    """
+
+    name: str
+    generation: str
+    lanes: int
+    signalling_gbit_s_per_lane: float
+    encoding: str
+    raw_mb_s: float
+    tlp_overhead_bytes: int
+    flit_efficiency: float
+    shared: bool
+    source: str
+
+
+HEADERS: Mapping[str, Headers] = MappingProxyType(
+    {
+        h.name: h
+        for h in (
+            # LRH 8, BTH 12, ICRC 4, VCRC 2; RETH only in the first packet of a message, GRH only between subnets.
+            Headers("infiniband", 0, 26, "IBTA Architecture Specification Volume 1, sections 7.7, 9.2 and 7.8"),
+            # preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12.
+            Headers("rocev2", 0, 82, "IBTA Volume 1 Annex A17 (RoCEv2); IEEE 802.3 clauses 3 and 4"),
+            # inside IPv4 20 and TCP 20 (no options); outside preamble 8, Ethernet 14, FCS 4, gap 12.
+            Headers("tcp", 40, 38, "RFC 791, RFC 9293; IEEE 802.3 clauses 3 and 4"),
+            # a Linux shaper counts the Ethernet header, not preamble, FCS and gap (links.py says how that was tried).
+            Headers("tcp-shaped", 40, 14, "RFC 791, RFC 9293; Linux qdisc_pkt_len_init in net/core/dev.c"),
+            # LRH 8, BTH 12, ICRC 4 at least; PSM2's own KDETH is not counted, so this stays an upper bound.
+            Headers("opa", 0, 24, "Intel Omni-Path Fabric Host Software User Guide; Birrittella et al., HotI 2015"),
+            Headers("none", 0, 0, "no public header sum: nothing is subtracted, so the bound is an upper one"),
+        )
+    }
+)
+
+# name, generation, lane signalling, line code, data rate of one lane (Gbit/s), widths.
+# 12X: IBTA defines that width for these generations. Widths name the lanes: 2 is the half port of HDR100 and NDR200.
+_IB: tuple[tuple[str, float, str, float, tuple[int, ...]], ...] = (
+    ("sdr", 2.5, "8b/10b", 2.0, (1, 4, 12)),
+    ("ddr", 5.0, "8b/10b", 4.0, (4, 12)),
+    ("qdr", 10.0, "8b/10b", 8.0, (4, 12)),
+    ("fdr10", 10.3125, "64b/66b", 10.0, (4,)),
+    ("fdr", 14.0625, "64b/66b", 14.0625 * 64 / 66, (4, 12)),
+    ("edr", 25.78125, "64b/66b", 25.0, (4, 12)),
+    ("hdr", 53.125, "PAM4, 256b/257b, RS-FEC", 50.0, (2, 4, 12)),
+    ("ndr", 106.25, "PAM4, 256b/257b, RS-FEC", 100.0, (2, 4, 12)),
+    ("xdr", 212.5, "PAM4, 256b/257b, RS-FEC", 200.0, (4, 12)),
+)
+_IB_NOTES = {
+    "sdr": "ibstat prints Rate 10, the signalling rate",
+    "ddr": "ibstat prints Rate 20, the signalling rate",
+    "qdr": "ibstat prints Rate 40, the signalling rate",
+    "fdr10": "Mellanox only, not IBTA: ibstat prints Rate 40 (FDR10), the data rate",
+    "fdr": "ibstat prints Rate 56, the signalling rate",
+    "edr": "ibstat prints Rate 100, the data rate",
+    "hdr": "ibstat prints Rate 200, or 100 on two lanes, the data rate",
+    "ndr": "ibstat prints Rate 400, or 200 on two lanes, the data rate",
+    "xdr": "ibstat prints Rate 800, the data rate",
+}
+
+# speed (Gbit/s), lanes, lane signalling, line code, clause.
+_ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
+    (1, 1, 1.25, "8b/10b (1000BASE-X; 1000BASE-T uses PAM-5 on four pairs)", "802.3z, 802.3ab"),
+    (10, 1, 10.3125, "64b/66b", "802.3ae"),
+    (25, 1, 25.78125, "64b/66b", "802.3by"),
+    (40, 4, 10.3125, "64b/66b", "802.3ba"),
+    (50, 1, 53.125, "PAM4, 256b/257b, RS-FEC", "802.3cd"),
+    (100, 4, 25.78125, "64b/66b", "802.3bj, 802.3bm"),
+    (200, 4, 53.125, "PAM4, 256b/257b, RS-FEC", "802.3bs, 802.3cd"),
+    (400, 4, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3bs, 802.3ck"),
+    (800, 8, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3df"),
+)
+
+_OTHER: tuple[Link, ...] = (
+    Link(
+        *("opa-100", "Omni-Path 100", 4, 25.78125, "64b/66b", 100.0, "omnipath", "opa", _OPA_MTUS),
+        "Birrittella et al., Intel Omni-Path Architecture, HotI 2015",
+        "1056-bit link transfer packets carry 1024 bits: the same 64/66",
+    ),
+    Link(
+        *("opa-400", "Omni-Path CN5000", 4, 106.25, "PAM4, RS-FEC", 400.0, "omnipath", "opa", _OPA_MTUS),
+        "Cornelis Networks, docs.cornelis.com, CN5000 Omni-Path overview",
+    ),
+    Link(
+        *("slingshot-10", "Slingshot 10", 4, 25.78125, "64b/66b, RS-FEC", 100.0, "slingshot", "rocev2", _IB_MTUS),
+        "HPE Slingshot; G. K. Lockwood, glennklockwood.com/garden/slingshot",
+        "a ConnectX-5 Ethernet card speaks RoCEv2 to the first switch",
+    ),
+    Link(
+        *("slingshot-11", "Slingshot 11", 4, 53.125, "PAM4, RS-FEC", 200.0, "slingshot", "none", ()),
+        "HPE Slingshot; G. K. Lockwood, glennklockwood.com/garden/slingshot",
+        "Cassini's own protocol needs neither preamble nor gap; its header sum is not public",
+    ),
+    Link(
+        *("slingshot-400", "Slingshot 400", 4, 106.25, "PAM4, RS-FEC", 400.0, "slingshot", "none", ()),
+        "HPE announcement of November 2024; G. K. Lockwood, glennklockwood.com/garden/slingshot",
+    ),
+    Link(
+        *("efa-100", "EFA (one card of c5n, p3dn, p4d, p5)", None, None, "Ethernet", 100.0, "efa", "none", ()),
+        "AWS EC2 User Guide, Elastic Fabric Adapter and network specifications",
+        "first and second generation (32 cards of a p5 give 3200 Gbit/s); SRD's headers are not public",
+    ),
+    Link(
+        *("efa-200", "EFA (one card of p5en)", None, None, "Ethernet", 200.0, "efa", "none", ()),
+        "AWS EC2 User Guide, Elastic Fabric Adapter and network specifications",
+        "third generation (16 cards give 3200 Gbit/s); SRD's headers are not public",
+    ),
+    Link(
+        *("efa-400", "EFA (one card of p6-b200)", None, None, "Ethernet", 400.0, "efa", "none", ()),
+        "AWS EC2 User Guide, Elastic Fabric Adapter and network specifications",
+        "fourth generation (8 cards give 3200 Gbit/s); SRD's headers are not public",
+    ),
+    Link(
+        *("aries", "Cray Aries (XC)", None, None, "not public", None, "aries", "none", ()),
+        "Alverson et al., Cray XC Series Network, WP-Aries01-1112",
+        "four NICs share one router over PCIe Gen3 x16; no data rate of a NIC's injection port was found",
+    ),
+    Link(
+        *("myrinet-2000", "Myrinet 2000", 1, 2.5, "8b/10b-like", 2.0, "myrinet", "none", ()),
+        "Myricom, Myrinet-2000 performance page",
+        "250 MB/s each way",
+    ),
+    Link(
+        *("myri-10g", "Myri-10G", 4, 3.125, "8b/10b (XAUI)", 10.0, "myrinet", "none", ()),
+        "Myricom, Myri-10G; IEEE 802.3ae clause 47 (XAUI)",
+    ),
+    Link(
+        *("sci", "Scalable Coherent Interface (Dolphin)", None, None, "parallel", None, "sci", "none", ()),
+        "IEEE 1596-1992",
+        "the rate depends on the card; a system's file declares its own",
+    ),
+    Link(
+        *("qsnet-2", "Quadrics QsNet II (Elan4)", None, None, "not public", 10.4, "qsnet", "none", ()),
+        "van der Steen, Dongarra, Overview of Recent Supercomputers (netlib.org/utk/papers/advanced-computers)",
+        "1.3 GB/s is the raw link; PCI-X holds it to about 0.9 GB/s in practice",
+    ),
+)
+
+
+def _infiniband() -> Iterator[Link]:
+    for generation, signalling, code, lane_rate, widths in _IB:
+        for lanes in widths:
+            rate = lane_rate * lanes
+            shown = generation.upper()
+            name = {4: f"ib-{generation}", 2: f"ib-{generation}{rate:.0f}"}.get(lanes, f"ib-{generation}-{lanes}x")
+            kind = f"InfiniBand {shown}{rate:.0f} 2X" if lanes == 2 else f"InfiniBand {shown} {lanes}X"
+            source = "Mellanox, FDR10" if generation == "fdr10" else _IBTA
+            family, headers = "infiniband", "infiniband"
+            note = _IB_NOTES[generation]
+            yield Link(name, kind, lanes, signalling, code, rate, family, headers, _IB_MTUS, source, note)
+
+
+def _ethernet() -> Iterator[Link]:
+    for speed, lanes, signalling, code, clause in _ETHERNET:
+        source = f"{_IEEE} ({clause})"
+        rest = (lanes, signalling, code, float(speed))
+        yield Link(f"eth-{speed}", f"Ethernet {speed}G", *rest, "ethernet", "tcp", _ETH_MTUS, source)
+        yield Link(f"roce-{speed}", f"RoCEv2 on Ethernet {speed}G", *rest, "roce", "rocev2", _IB_MTUS, source)
+
+
+# generation, signalling GT/s, line code, its efficiency, TLP overhead, flit efficiency.
+# Overhead of a memory write with a 64-bit address: Gen1 and 2: framing 2, sequence 2, header 16, LCRC 4; Gen3 to 5:
+# STP token 4 (it holds the sequence number), header 16, LCRC 4. Gen6: header 16; the flit of 256 B keeps 236 B
+# for TLPs (DLP 6, CRC 8, FEC 6).
+_PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
+    (1, 2.5, "8b/10b", 8 / 10, 24, 1.0),
+    (2, 5.0, "8b/10b", 8 / 10, 24, 1.0),
+    (3, 8.0, "128b/130b", 128 / 130, 24, 1.0),
+    (4, 16.0, "128b/130b", 128 / 130, 24, 1.0),
+    (5, 32.0, "128b/130b", 128 / 130, 24, 1.0),
+    (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
+)
+
+
+def _slots() -> Iterator[Slot]:
+    # 64 bit at 133.33 MHz; one bus for both directions.
+    pci_x = 64 * 400 / 3 / 8
+    yield Slot(
+        *("pci-x-133", "PCI-X 64 bit 133 MHz", 64, 0.4 / 3, "parallel", pci_x, 0, 1.0, True),
+        "PCI-SIG, PCI-X Addendum to the PCI Local Bus Specification 1.0",
+    )
+    for generation, signalling, code, efficiency, overhead, flit in _PCIE:
+        for lanes in (1, 4, 8, 16):
+            raw = signalling * efficiency * lanes * 1000 / 8
+            name, kind = f"pcie{generation}-x{lanes}", f"PCIe Gen{generation} x{lanes}"
+            source = f"{_PCISIG} {generation}.0"
+            yield Slot(name, kind, lanes, signalling, code, raw, overhead, flit, False, source)
+
+
+LINKS: Mapping[str, Link] = MappingProxyType({link.name: link for link in (*_infiniband(), *_ethernet(), *_OTHER)})
+SLOTS: Mapping[str, Slot] = MappingProxyType({slot.name: slot for slot in _slots()})

@@ -1,0 +1,98 @@
+"""What pydantic cannot see in a system's file: whether its parts make sense together."""
+
+from collections.abc import Mapping
+
+from railyard import links
+from railyard.errors import did_you_mean
+from railyard.fields import show
+from railyard.systemfile import Disabled, Fabric, StackEntry, System
+from railyard.yamlfile import Document, Path_
+
+_ETHERNET_MTUS = range(576, 65536)
+
+
+def check_system(system: System, document: Document) -> None:
+    """Raise InputError at the first part that is wrong."""
+    _check_nodes(system, document)
+    for name, fabric in system.fabrics.items():
+        _check_fabric(("fabrics", name), fabric, document)
+    for name, entry in system.stacks.items():
+        _check_stack(("stacks", name), entry, document)
+    for index, disabled in enumerate(system.disabled):
+        _check_disabled(("disabled", index), disabled, system, document)
+
+
+def _check_nodes(system: System, document: Document) -> None:
+    nodes, path = system.nodes, ("nodes",)
+    if bool(nodes.names) == (nodes.count is not None):
+        found = "both names and count" if nodes.names else "neither names nor count"
+        raise document.error(path, found, "one of them", "name the nodes, or say how many there are")
+    twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
+    if twice is not None:
+        raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
+
+
+def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
+    declared, link = fabric.declared_link, fabric.link
+    if not isinstance(declared, str) and declared.name in links.LINKS:
+        action = f"write link: {declared.name}, or give yours another name"
+        raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
+    if fabric.mtu is not None:
+        _check_mtu(path, fabric.mtu, link, document)
+    seen: dict[tuple[str, int | None], int] = {}
+    for index, rail in enumerate(fabric.rails):
+        here = (*path, "rails", index)
+        if seen.setdefault((rail.device, rail.port), index) != index:
+            raise document.error(
+                (*here, "device"), f"{show(rail.device)} for the second time", "each device and port once"
+            )
+        if max(rail.rails_per_card, rail.rails_per_port) > len(fabric.rails):
+            field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
+            found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"
+            raise document.error((*here, field), found, expected)
+
+
+def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> None:
+    if not link.mtus:
+        expected = f"no mtu: the headers of {link.name} are not modelled"
+        raise document.error((*path, "mtu"), str(mtu), expected, "leave it out")
+    if link.headers.startswith("tcp"):
+        if mtu not in _ETHERNET_MTUS:
+            raise document.error((*path, "mtu"), str(mtu), "an interface MTU from 576 to 65535")
+    elif mtu not in link.mtus:
+        known = ", ".join(map(str, link.mtus))
+        raise document.error((*path, "mtu"), str(mtu), f"a path MTU of {link.name}: {known}")
+
+
+def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
+    if entry.prefix is None and not entry.modules:
+        raise document.error(
+            path, "neither prefix nor modules", "at least one of them", "say where the stack is installed"
+        )
+    if entry.prefix is not None and "{prefix}" in entry.prefix:
+        raise document.error((*path, "prefix"), show(entry.prefix), "a path that does not name itself")
+    both = sorted(set(entry.benchmarks) & set(entry.absent))
+    if both:
+        expected = "a tool in benchmarks or in absent, not in both"
+        raise document.error((*path, "absent", both[0]), f"{show(both[0])} in both", expected)
+    used: Mapping[str, str] = {**entry.benchmarks, **entry.env}
+    for key, text in used.items():
+        if entry.prefix is None and "{prefix}" in text:
+            part = "env" if key in entry.env else "benchmarks"
+            raise document.error((*path, part, key), show(text), "no {prefix}: the stack has none", "add prefix")
+
+
+def _check_disabled(path: Path_, entry: Disabled, system: System, document: Document) -> None:
+    for field, known in (("fabric", system.fabrics), ("stack", system.stacks)):
+        name = getattr(entry, field)
+        if name is not None and name not in known:
+            expected = f"a {field} of {system.system}"
+            raise document.error((*path, field), show(name), expected, did_you_mean(name, known))
+    if entry.fabric is None and entry.stack is None and entry.rails is None:
+        raise document.error(path, "neither fabric, stack nor rails", "at least one of them", "say what is disabled")
+    if entry.rails is not None:
+        fabrics = [system.fabrics[entry.fabric]] if entry.fabric else list(system.fabrics.values())
+        most = max(len(fabric.rails) for fabric in fabrics)
+        if entry.rails > most:
+            where = entry.fabric or system.system
+            raise document.error((*path, "rails"), str(entry.rails), f"at most {most}, the rails that {where} has")

@@ -1,0 +1,241 @@
+"""The model of systems/*.yaml: what a cluster's file may say, field by field."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from railyard import links, stacks
+from railyard.errors import did_you_mean
+from railyard.fields import (
+    Count,
+    Duration,
+    Model,
+    Module,
+    Name,
+    Option,
+    PathText,
+    Positive,
+    Prose,
+    Size,
+    Value,
+    Variable,
+    refuse,
+    show,
+)
+
+Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
+Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
+Provider = Literal["testbed", "nodes", "host"]
+HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
+_BLANK = re.compile(r"\{([^{}]*)\}")
+
+
+def _known(names: Collection[str], what: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if name in names:
+            return name
+        raise refuse(show(name), what, did_you_mean(name, names))
+
+    return AfterValidator(check)
+
+
+def _host_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise refuse(show(text), "a regular expression", str(error)) from None
+    return text
+
+
+def _blanks(text: str) -> str:
+    for blank in _BLANK.findall(text):
+        if blank not in ("home", "prefix"):
+            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
+    return text
+
+
+def _sentence_or_false(value: Any) -> Any:
+    if value is False:
+        return None
+    if value is True or not isinstance(value, str):
+        raise refuse(show(value), "false, or a sentence that says why there are no references")
+    return value
+
+
+def _link_form(value: Any) -> str | None:
+    # In brackets: pydantic puts the tag into an error's location, where no field may have the same name.
+    if isinstance(value, (dict, DeclaredLink)):
+        return "(declared)"
+    return "(name)" if isinstance(value, str) else None
+
+
+StackName = Annotated[Name, _known(stacks.STACKS, "a stack of railyard.stacks")]
+SlotName = Annotated[
+    str, _known(links.SLOTS, "a slot of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.SLOTS)})
+]
+LinkName = Annotated[
+    str, _known(links.LINKS, "a link of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.LINKS)})
+]
+HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
+Template = Annotated[PathText, AfterValidator(_blanks)]
+EnvValue = Annotated[Value, AfterValidator(_blanks)]
+
+
+class DeclaredLink(Model):
+    """A link that the table lacks: its rate, its headers, and who says so."""
+
+    name: Name
+    data_rate_gbit_s: Positive | None = Field(description="One rail, one way, after the line code; null: not known")
+    headers: HeaderModel = Field("none", description="What each packet carries besides payload")
+    mtu: Count | None = Field(None, description="Path MTU (InfiniBand, RoCE) or interface MTU (TCP), bytes")
+    limit_from: Size = Field(0, description="The limit holds for messages of this size and more")
+    source: Prose
+    note: Prose | None = None
+
+    def as_link(self) -> links.Link:
+        """Return it as an entry of the table would look."""
+        mtus = (self.mtu,) if self.mtu else ()
+        return links.Link(
+            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, "declared"),
+            *(self.headers, mtus, self.source, self.note or "", self.limit_from),
+        )
+
+
+class Rail(Model):
+    """One device and port of every node that carries MPI traffic."""
+
+    device: Name
+    port: Count | None = None
+    slot: SlotName | None = Field(None, description="Where it differs from the fabric's")
+    rails_per_card: Count = Field(1, description="How many rails share this one's slot")
+    rails_per_port: Count = Field(1, description="How many devices share one port (Socket Direct, multi-host)")
+    counters: Counters = Field(description="The driver whose counters prove the path; none: nothing can be proven")
+
+
+class Fabric(Model):
+    """One interconnect as a job sees it."""
+
+    description: Prose
+    kind: Kind
+    declared_link: Annotated[
+        Annotated[LinkName, Tag("(name)")] | Annotated[DeclaredLink, Tag("(declared)")], Discriminator(_link_form)
+    ] = Field(alias="link", description="A link of the table, or one declared here")
+    slot: SlotName | None = None
+    max_payload: Literal[128, 256, 512, 1024, 2048, 4096] = Field(256, description="PCIe max payload size, bytes")
+    mtu: Count | None = Field(None, description="The path's MTU, where it is not the link's largest")
+    rails: tuple[Rail, ...] = Field(min_length=1)
+
+    @property
+    def link(self) -> links.Link:
+        """The link, from the table or as declared."""
+        named = self.declared_link
+        return links.LINKS[named] if isinstance(named, str) else named.as_link()
+
+    def limit(self, rails: int, directions: int) -> links.Limit | None:
+        """Return the physical bound of the first ``rails`` rails, or None where the link's rate is not known.
+
+        Rails that sit alike are bounded together, unlike ones apart. Raises ValueError for more rails than there are.
+        """
+        if not 1 <= rails <= len(self.rails):
+            raise ValueError(f"{rails} rails of {len(self.rails)}")
+        groups: dict[tuple[str | None, int, int], int] = {}
+        for rail in self.rails[:rails]:
+            place = (rail.slot or self.slot, rail.rails_per_card, rail.rails_per_port)
+            groups[place] = groups.get(place, 0) + 1
+        return links.combine(
+            links.limit(
+                *(self.link, links.SLOTS[slot] if slot else None, count, per_card, self.mtu, directions),
+                rails_per_port=per_port,
+                max_payload=self.max_payload,
+            )
+            for (slot, per_card, per_port), count in groups.items()
+        )
+
+
+class Nodes(Model):
+    """Which nodes there are: names, or how many the scheduler can give."""
+
+    names: tuple[Name, ...] = ()
+    count: Count | None = None
+    exclusive: bool = Field(
+        True, description="Whether a run has its nodes for itself; if not, a path proof is a lower bound"
+    )
+
+    @property
+    def number(self) -> int:
+        """How many nodes there are."""
+        return len(self.names) or self.count or 0
+
+
+class StackEntry(Model):
+    """One MPI stack as this system has it installed."""
+
+    prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
+    modules: tuple[Module, ...] = ()
+    benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
+    absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
+    env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
+
+    def resolve(self, text: str, home: Path) -> str:
+        """Return a text with its ``{home}`` and ``{prefix}`` filled."""
+        if "{prefix}" in text and self.prefix is not None:
+            text = text.replace("{prefix}", self.path(self.prefix, home))
+        return text.replace("{home}", str(home))
+
+    def path(self, text: str, home: Path) -> str:
+        """Return a path of this entry, blanks filled, relative ones under ``home``."""
+        return str(home / self.resolve(text, home))
+
+    def executable(self, tool: str, home: Path) -> str:
+        """Return the absolute path of a tool's executable or folder. Raises KeyError where the entry names none."""
+        return self.path(self.benchmarks[tool], home)
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Return the variables with their blanks filled, in the file's order."""
+        return {name: self.resolve(value, home) for name, value in self.env.items()}
+
+
+class Disabled(Model):
+    """A combination that the site switches off; what is left out means all."""
+
+    fabric: str | None = None
+    stack: str | None = None
+    rails: Count | None = None
+    reason: Prose
+
+    def covers(self, fabric: str, stack: str, rails: int) -> bool:
+        """Return whether this entry switches the combination off."""
+        pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails))
+        return all(mine is None or mine == theirs for mine, theirs in pairs)
+
+
+class System(Model):
+    """A cluster."""
+
+    system: Name
+    description: Prose
+    provider: Provider = Field(
+        "nodes", description="testbed: the virtual cluster; nodes: the scheduler's; host: this one"
+    )
+    hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
+    scheduler: Name = "local"
+    launcher: Name = "local"
+    access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
+    modules_system: Name | None = None
+    nodes: Nodes
+    report_only: Annotated[
+        Prose | None,
+        BeforeValidator(_sentence_or_false),
+        WithJsonSchema({"anyOf": [{"const": False}, {"type": "string", "minLength": 1}]}),
+    ] = Field(None, description="false, or the sentence that says why there are no references")
+    fabrics: dict[Name, Fabric] = Field(min_length=1)
+    stacks: dict[StackName, StackEntry] = Field(min_length=1)
+    disabled: tuple[Disabled, ...] = ()
+    time_limit: Duration = "10m"
+
+    def rail_counts(self, fabric: str) -> tuple[int, ...]:
+        """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""
+        return tuple(range(1, len(self.fabrics[fabric].rails) + 1))

@@ -1,0 +1,80 @@
+"""systems/*.yaml, a cluster a file: found, read strictly, and given as models."""
+
+from pathlib import Path
+
+from railyard.errors import InputError, did_you_mean
+from railyard.fields import show
+from railyard.systemcheck import check_system
+from railyard.systemfile import DeclaredLink, Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.yamlfile import Document, load, validate
+
+__all__ = [
+    "DeclaredLink",
+    "Disabled",
+    "Fabric",
+    "Nodes",
+    "Rail",
+    "StackEntry",
+    "System",
+    "find_system",
+    "load_system",
+    "load_systems",
+]
+
+
+def load_system(path: Path) -> System:
+    """Return the system of one file. Raises InputError for whatever is wrong in it, its name included."""
+    system, document = _read(path)
+    _check_file_name(path, system, document)
+    return system
+
+
+def load_systems(folder: Path) -> dict[str, System]:
+    """Return all systems of a folder by name. Raises InputError for a broken file, and for two systems of one name."""
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", "the folder of systems/*.yaml")
+    other = next(iter(sorted(folder.glob("*.yml"))), None)
+    if other is not None:
+        raise InputError(
+            _shown(other), 'a file that ends in ".yml"', '".yaml"', action=f"rename it to {other.stem}.yaml"
+        )
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
+    read = [(path, *_read(path)) for path in paths]
+    files: dict[str, Path] = {}
+    for path, system, document in read:
+        first = files.setdefault(system.system, path)
+        if first != path:
+            found = f"the system {show(system.system)} for the second time"
+            raise document.error(("system",), found, f"one file a system ({_shown(first)} has that name)", "rename one")
+    for path, system, document in read:
+        _check_file_name(path, system, document)
+    return {system.system: system for _, system, _ in read}
+
+
+def find_system(folder: Path, name: str) -> System:
+    """Return one system of a folder by name. Raises InputError for an unknown name, offering the nearest known one."""
+    systems = load_systems(folder)
+    if name not in systems:
+        raise InputError(
+            f"{folder.name}/", f"no system {show(name)}", "a system of that name", action=did_you_mean(name, systems)
+        )
+    return systems[name]
+
+
+def _shown(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _read(path: Path) -> tuple[System, Document]:
+    document = load(path, _shown(path))
+    system = validate(System, document)
+    check_system(system, document)
+    return system, document
+
+
+def _check_file_name(path: Path, system: System, document: Document) -> None:
+    if path.stem != system.system:
+        expected = f'"{path.stem}", the name of the file'
+        raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
