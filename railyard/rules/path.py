@@ -1,0 +1,15 @@
+"""Rule 4: the bytes went over the intended rails, in the expected split, and over no other network."""
+
+from railyard.rules.inputs import Inputs, RuleResult, failed, not_judged, passed
+
+
+def judge(inputs: Inputs) -> RuleResult:
+    """Return rule 4 from the path proof; what is not proven fails unless the system accepts that, with its reason."""
+    path = inputs.path
+    if path.state == "proven":
+        return passed(4, path.sentence)
+    if path.state == "failed":
+        return failed(4, path.sentence, path.fault or "set-up", path.look_at)
+    if inputs.accepts_unproven is not None:
+        return not_judged(4, f"{path.sentence}; the system accepts this: {inputs.accepts_unproven}")
+    return failed(4, path.sentence, "not-proven", path.look_at)

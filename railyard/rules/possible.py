@@ -1,0 +1,93 @@
+"""Rule 3: no value is better than physics allows."""
+
+from railyard.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
+from railyard.rules.inputs import Inputs, LimitLike, MetricInput, RuleResult, failed, not_judged, passed
+from railyard.rules.metrics import points
+from railyard.wording import listing, message_size, number, percent
+
+
+def judge(inputs: Inputs) -> RuleResult:
+    """Return rule 3: bandwidths against the link's limit, latencies between nodes against the least one.
+
+    Not judged where no metric has anything to be held against, with the reason.
+    """
+    held: list[str] = []
+    unknown: list[str] = []
+    for metric in inputs.metrics:
+        verdict = _limit(metric) if metric.declared.limited else _latency(metric)
+        if isinstance(verdict, RuleResult):
+            return verdict
+        if verdict.startswith("?"):
+            unknown.append(verdict[1:])
+        elif verdict:
+            held.append(verdict)
+    if held:
+        return passed(3, "; ".join(held + [f"not judged: {reason}" for reason in unknown]))
+    if unknown:
+        return not_judged(3, "; ".join(unknown))
+    names = listing([metric.declared.name for metric in inputs.metrics]) or "nothing"
+    return not_judged(3, f"no physical limit is known for {names}")
+
+
+def percent_of_limit(metric: MetricInput) -> float | None:
+    """Return the largest value as per cent of the limit, over the sizes that are held against it; None without one."""
+    judged = _judged(metric)
+    if metric.limit is None or not judged:
+        return None
+    return 100 * max(value for _, value in judged) / metric.limit.value_mb_s
+
+
+def _judged(metric: MetricInput) -> list[tuple[int, float]]:
+    start = 0 if metric.limit is None else metric.limit.from_bytes
+    return [(size, value) for size, value in points(metric) if size >= start]
+
+
+def _limit(metric: MetricInput) -> RuleResult | str:
+    """Return a failure, the sentence of what holds, or ``?`` and why it could not be judged."""
+    name, unit, limit = metric.declared.name, metric.declared.unit, metric.limit
+    if not points(metric):
+        return f"?{name} was not read"
+    if limit is None:
+        return "?no limit known"
+    if unit != "MB/s":
+        return f"?{name} is in {unit} and the limit in MB/s"
+    judged = _judged(metric)
+    if not judged:
+        return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
+    for size, value in judged:
+        if value > limit.value_mb_s * IMPOSSIBLE_FACTOR.value:
+            return _impossible(name, size, value, limit)
+    size, value = max(judged, key=lambda point: point[1])
+    share = percent(value / limit.value_mb_s)
+    return f"{name} {number(value)} {unit} at {message_size(size)} is {share} of the limit, {_described(limit)}"
+
+
+def _impossible(name: str, size: int, value: float, limit: LimitLike) -> RuleResult:
+    sentence = (
+        f"impossible: {name} {number(value)} MB/s at {message_size(size)} is {percent(value / limit.value_mb_s)} of "
+        f"the limit, {_described(limit)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+    )
+    look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
+    return failed(3, sentence, "set-up", look)
+
+
+def _described(limit: LimitLike) -> str:
+    return f"{number(limit.value_mb_s)} MB/s ({limit.terms}; {limit.source})"
+
+
+def _latency(metric: MetricInput) -> RuleResult | str:
+    declared = metric.declared
+    if declared.quantity not in ("latency", "time") or declared.unit != "us" or not declared.between_nodes:
+        return ""
+    # A collective of no bytes is a call that returns at once; a ping-pong of no bytes does send a message.
+    judged = [(size, value) for size, value in points(metric) if size > 0 or declared.quantity == "latency"]
+    if not judged:
+        return ""
+    size, value = min(judged, key=lambda point: point[1])
+    if value >= LEAST_LATENCY.value:
+        return f"{declared.name} {number(value)} us at {message_size(size)} is not below {LEAST_LATENCY.value:g} us"
+    sentence = (
+        f"impossible: {declared.name} {number(value)} us at {message_size(size)} between nodes is below "
+        f"{LEAST_LATENCY.value:g} us ({LEAST_LATENCY.source})"
+    )
+    return failed(3, sentence, "set-up", "whether both ranks ran on one node (shared memory)")

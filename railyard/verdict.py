@@ -1,0 +1,165 @@
+"""The verdict of one run: five rules in order, and the sentence of the first that fails.
+
+A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
+a run without a judged reference is *report-only* or a failure. To add a rule: one module in ``railyard/rules``,
+its name in ``RULE_NAMES``, its function in ``_RULES``.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from railyard.rules import complete, metrics, path, possible, reference
+from railyard.rules.inputs import (
+    RULE_NAMES,
+    Declared,
+    ExpectedFailure,
+    FaultClass,
+    Inputs,
+    Job,
+    Measured,
+    MetricInput,
+    OutputLine,
+    RefusedRail,
+    RuleResult,
+    State,
+)
+from railyard.rules.possible import percent_of_limit
+from railyard.rules.reference import worst_ratio
+from railyard.suspects import Suspect
+from railyard.wording import listing
+
+__all__ = [
+    "RULE_NAMES",
+    "CurveVerdict",
+    "Declared",
+    "ExpectedFailure",
+    "FaultClass",
+    "Inputs",
+    "Job",
+    "Measured",
+    "MetricInput",
+    "OutputLine",
+    "RefusedRail",
+    "RuleResult",
+    "State",
+    "Verdict",
+    "judge",
+    "not_tested",
+]
+
+_RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
+    complete.judge,
+    metrics.judge,
+    possible.judge,
+    path.judge,
+    reference.judge,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveVerdict:
+    """How a metric stands to its references and its limit, in per cent; None where it has none.
+
+    ``percent_of_reference`` is the worst ratio over the curve, below 100 where it is worse than the reference
+    (for a latency too), at ``percent_of_reference_size`` bytes; ``percent_of_limit`` is the peak's.
+    """
+
+    metric: str
+    percent_of_reference: float | None
+    percent_of_reference_size: int | None
+    percent_of_limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state of one run, its sentence, the rule that decided (None: none failed), all five rules, and suspects."""
+
+    state: State
+    sentence: str
+    rule: int | None
+    fault: FaultClass | None
+    rules: tuple[RuleResult, ...]
+    suspects: tuple[Suspect, ...]
+    look_at: str | None
+    curves: tuple[CurveVerdict, ...]
+    references: tuple[str, ...]
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the ``verdict`` object of a record (format 1)."""
+        return {
+            "sentence": self.sentence,
+            "rule": self.rule,
+            "class": self.fault,
+            "rules": [{"rule": r.rule, "name": r.name, "state": r.state, "sentence": r.sentence} for r in self.rules],
+            "suspects": [{"kind": s.kind, "node": s.node, "rail": s.rail, "reason": s.reason} for s in self.suspects],
+            "next": self.look_at,
+        }
+
+
+def judge(inputs: Inputs) -> Verdict:
+    """Return the verdict: every rule is judged, so that the record shows all five; the first failure says why."""
+    rules = tuple(rule(inputs) for rule in _RULES)
+    failure = next((rule for rule in rules if rule.state == "fail"), None)
+    state, sentence = _pass(inputs, rules) if failure is None else _failure(inputs, failure, rules)
+    return Verdict(
+        state=state,
+        sentence=sentence,
+        rule=None if failure is None else failure.rule,
+        fault=None if failure is None else failure.fault,
+        rules=rules,
+        suspects=() if failure is None else _suspects(inputs),
+        look_at=None if failure is None else failure.look_at,
+        curves=tuple(_curve(metric) for metric in inputs.metrics),
+        references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.bands)),
+    )
+
+
+def not_tested(reason: str) -> Verdict:
+    """Return the verdict of a case that did not run, with why: neither a pass nor a failure."""
+    sentence = f"not tested: {reason}"
+    rules = tuple(RuleResult(rule, name, "not-judged", sentence) for rule, name in RULE_NAMES.items())
+    return Verdict("not-tested", sentence, None, None, rules, (), None, (), ())
+
+
+def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
+    reference = rules[-1]
+    expected = inputs.expected_failure
+    surprise = "" if expected is None else f"; it was expected to fail ({expected.reason}): remove that expectation"
+    unproven = [f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in rules[:-1] if rule.state == "not-judged"]
+    remarks = "".join(f"; {remark}" for remark in unproven) + surprise
+    if inputs.report_only is not None or reference.state == "not-judged":
+        return "report-only", reference.sentence + remarks
+    return "pass", reference.sentence + remarks
+
+
+def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
+    said = f"rule {failure.rule} ({failure.name}): {failure.sentence}"
+    look = f"; look at {failure.look_at}" if failure.look_at else ""
+    expected = inputs.expected_failure
+    if expected is None:
+        return "fail", said + look
+    until = f"{expected.reason}, until {expected.expires.isoformat()}"
+    if inputs.today > expected.expires:
+        return "fail", f"{said}; the expected failure ({until}) has expired{look}"
+    # A reference that is missing is not a failure that one can expect of the hardware.
+    if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
+        covered = listing([str(rule) for rule in expected.rules])
+        return "fail", f"{said}; the expected failure ({until}) covers rule {covered} only{look}"
+    return "xfail", f"expected failure ({until}): {said}"
+
+
+def _suspects(inputs: Inputs) -> tuple[Suspect, ...]:
+    refused = [Suspect("rail", rail.node, rail.rail, rail.sentence) for rail in inputs.job.refused]
+    return tuple(dict.fromkeys([*refused, *inputs.suspects, *inputs.path.suspects]))
+
+
+def _curve(metric: MetricInput) -> CurveVerdict:
+    worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
+    name = metric.declared.name
+    of_limit = of_limit if of_limit is not None and math.isfinite(of_limit) else None
+    # An absurd value overflows here; rule 3 has said so, and a record holds no infinity.
+    if worst is None or not math.isfinite(100 * worst.ratio):
+        return CurveVerdict(name, None, None, of_limit)
+    return CurveVerdict(name, 100 * worst.ratio, worst.size_bytes, of_limit)

@@ -1,0 +1,40 @@
+"""How numbers stand in a verdict's sentence: sizes, amounts of traffic, values and shares."""
+
+from collections.abc import Sequence
+
+_BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def message_size(size_bytes: int) -> str:
+    """Return a message size as it is named in the field: ``4 MiB`` where it is whole, else ``1000 B``."""
+    for factor, name in _BINARY:
+        if size_bytes >= factor and size_bytes % factor == 0:
+            return f"{size_bytes // factor} {name}"
+    return f"{size_bytes} B"
+
+
+def traffic(amount_bytes: float) -> str:
+    """Return an amount of traffic in 10^6 B: ``190.0 MB``; kilobytes (10^3 B) below 0.1 MB."""
+    if abs(amount_bytes) < 100_000:
+        return f"{amount_bytes / 1e3:.1f} kB"
+    return f"{amount_bytes / 1e6:.1f} MB"
+
+
+def number(value: float) -> str:
+    """Return a value with four significant digits and no exponent in the range of the field (0.6113, 47.83, 12084)."""
+    if value == 0 or not 1e-4 <= abs(value) < 1e12:
+        return f"{value:.4g}"
+    digits = max(0, 4 - len(str(int(abs(value)))) if abs(value) >= 1 else 4)
+    return f"{value:.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """Return a share as per cent with one decimal: ``0.9831`` is ``98.3 %``."""
+    return f"{100 * share:.1f} %"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return ``a``, ``a and b``, or ``a, b and c``."""
+    if len(names) <= 1:
+        return "".join(names)
+    return ", ".join(names[:-1]) + " and " + names[-1]

@@ -1,0 +1,362 @@
+"""The path proof: each rule's failing case beside the healthy one near it, sentences word for word."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from railyard.counters import DeviceCounters, Direction, NodeCounters
+from railyard.pathproof import NodeTraffic, PathProof, Plan, judge, not_judged
+from railyard.railsplit import ShareRange, share_range
+from railyard.suspects import Suspect
+
+MB = 1_000_000
+Moved = tuple[float, float]
+
+
+def device(name: str, moved: Moved, meant: bool = True) -> DeviceCounters:
+    """Return a device that sent and received so many MB."""
+    tx, rx = (Direction(1000, 1000 + round(amount * MB)) for amount in moved)
+    return DeviceCounters(name, meant, tx, rx, True, True, {})
+
+
+def node(name: str, **moved: Moved) -> NodeCounters:
+    devices = tuple(device(rail, amount, rail != "eth0") for rail, amount in moved.items())
+    return NodeCounters(name, devices, 0, "MPI_LOCALRANKID")
+
+
+def readings(*nodes: NodeCounters) -> dict[str, NodeCounters]:
+    return {reading.node: reading for reading in nodes}
+
+
+def two(first: Mapping[str, Moved], second: Mapping[str, Moved]) -> dict[str, NodeCounters]:
+    return readings(node("vn1", **first), node("vn2", **second))
+
+
+ONE = Plan(
+    {"hsn0": 0.4},
+    "single",
+    {"vn1": NodeTraffic(180 * MB, 0), "vn2": NodeTraffic(0, 180 * MB)},
+)
+DUAL = Plan(
+    {"hsn0": 0.4, "hsn1": 0.4},
+    "striping",
+    {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)},
+)
+
+
+def on_one(amount: float, eth0: float = 0.1) -> dict[str, NodeCounters]:
+    return two({"hsn0": (amount, 3), "eth0": (eth0, eth0)}, {"hsn0": (3, amount), "eth0": (eth0, eth0)})
+
+
+def on_two(hsn0: float, hsn1: float, eth0: float = 0.1) -> dict[str, NodeCounters]:
+    return two(
+        {"hsn0": (hsn0, 2), "hsn1": (hsn1, 2), "eth0": (eth0, eth0)},
+        {"hsn0": (2, hsn0), "hsn1": (2, hsn1), "eth0": (eth0, eth0)},
+    )
+
+
+def said(proof: PathProof) -> tuple[str, str | None, str]:
+    return proof.state, proof.fault, proof.sentence
+
+
+def test_a_healthy_single_rail_is_proven() -> None:
+    proof = judge(on_one(188), ONE)
+    assert said(proof) == (
+        "proven",
+        None,
+        "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, at most 0.1 MB over another network",
+    )
+    assert (proof.suspects, proof.disturbance, proof.expected_bytes) == ((), None, 360 * MB)
+
+
+def test_a_healthy_pair_of_rails_is_proven_and_its_record_has_every_rail() -> None:
+    proof = judge(on_two(94, 94), DUAL)
+    assert said(proof) == (
+        "proven",
+        None,
+        "384.0 MB moved on vn1 and vn2: 50.0 % over hsn0 and 50.0 % over hsn1, at most 0.1 MB over another network",
+    )
+    record = proof.as_record()
+    assert record["state"] == "proven"
+    assert record["expected_bytes"] == 360 * MB
+    assert record["nodes"][0]["node"] == "vn1"
+    assert record["nodes"][0]["rails"][1] == {
+        "device": "hsn1",
+        "meant": True,
+        "tx_bytes": 94 * MB,
+        "rx_bytes": 2 * MB,
+        "share": 0.5,
+    }
+    assert record["nodes"][1]["rails"][2] == {
+        "device": "eth0",
+        "meant": False,
+        "tx_bytes": 100_000,
+        "rx_bytes": 100_000,
+        "share": None,
+    }
+
+
+def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
+    proof = judge(on_one(0.2, eth0=188), ONE)
+    assert said(proof) == (
+        "failed",
+        "set-up",
+        "188.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
+        "(bound 98.0 %, carried-share)",
+    )
+    assert proof.suspects[0] == Suspect("stack", "vn1", "eth0", "the stack used eth0 instead of hsn0")
+
+
+@pytest.mark.parametrize(("carried", "state"), [(176.5, "proven"), (176.3, "failed")])
+def test_the_meant_rails_carry_98_percent(carried: float, state: str) -> None:
+    assert judge(on_one(carried, eth0=4), ONE).state == state
+
+
+def test_bytes_that_no_counter_shows_are_not_proven() -> None:
+    assert said(judge(on_one(0.2), ONE)) == (
+        "not-proven",
+        "not-proven",
+        "path not proven: hsn0 of vn1 sent 0.2 MB of 180.0 MB (bound 98.0 %, carried-share), "
+        "and no other network's counter shows the rest",
+    )
+
+
+@pytest.mark.parametrize(("stray", "state"), [(15.9, "proven"), (16.1, "failed")])
+def test_another_network_has_16_mb_in_a_short_run(stray: float, state: str) -> None:
+    assert judge(on_one(188, eth0=stray), ONE).state == state
+
+
+def test_another_network_has_1_percent_in_a_long_run() -> None:
+    long = replace(ONE, traffic={"vn1": NodeTraffic(5000 * MB, 0), "vn2": NodeTraffic(0, 5000 * MB)})
+    assert judge(on_one(5200, eth0=49), long).state == "proven"
+    proof = judge(on_one(5200, eth0=51), long)
+    assert said(proof) == (
+        "failed",
+        "set-up",
+        "eth0 of vn1, which was not meant, sent 51.0 MB while the run moved 5000.0 MB "
+        "(bound 50.0 MB, the larger of unmeant-share and unmeant-bytes)",
+    )
+
+
+def test_other_jobs_traffic_is_no_failure_where_nodes_are_not_exclusive() -> None:
+    shared = replace(ONE, exclusive=False)
+    assert said(judge(on_one(188, eth0=500), shared)) == (
+        "proven",
+        None,
+        "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, a lower bound only: the nodes are not exclusive",
+    )
+    assert judge(on_one(0, eth0=500), shared).state == "failed"
+
+
+def test_an_idle_second_rail_fails_and_blames_the_stack_first() -> None:
+    proof = judge(on_two(190, 0.2), DUAL)
+    assert said(proof) == (
+        "failed",
+        "set-up",
+        "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+    )
+    assert proof.suspects == (
+        Suspect("stack", None, None, "hsn1 idled on all of vn1 and vn2: the stack did not use it"),
+        Suspect("rail", "vn1", "hsn1", "idle: rail hsn1 of vn1 sent 0.2 MB of 190.2 MB"),
+        Suspect("rail", "vn2", "hsn1", "idle: rail hsn1 of vn2 received 0.2 MB of 190.2 MB"),
+    )
+
+
+def test_rails_that_idle_on_different_nodes_do_not_blame_the_stack() -> None:
+    crossed = two(
+        {"hsn0": (190, 2), "hsn1": (0.2, 2), "eth0": (0, 0)}, {"hsn0": (2, 0.2), "hsn1": (2, 190), "eth0": (0, 0)}
+    )
+    assert [(s.kind, s.node, s.rail) for s in judge(crossed, DUAL).suspects] == [
+        ("rail", "vn1", "hsn1"),
+        ("rail", "vn2", "hsn0"),
+    ]
+
+
+def test_a_way_that_moved_next_to_nothing_is_not_judged() -> None:
+    traffic = {"vn1": NodeTraffic(180 * MB, MB // 2), "vn2": NodeTraffic(MB // 2, 180 * MB)}
+    quiet = two({"hsn0": (188, 0.1), "eth0": (0, 0.4)}, {"hsn0": (0.1, 188), "eth0": (0.4, 0)})
+    assert judge(quiet, replace(ONE, traffic=traffic)).state == "proven"
+
+
+def test_an_uneven_split_fails_and_names_the_rail_that_carried_less() -> None:
+    proof = judge(on_two(130, 60), DUAL)
+    assert said(proof) == (
+        "failed",
+        "fabric",
+        "uneven split: rail hsn0 of vn1 sent 68.4 % of 190.0 MB, due 50.0 %; "
+        "rail hsn1 of vn1 sent 31.6 % of 190.0 MB, due 50.0 % (bound 5 points, split-points)",
+    )
+    assert proof.suspects[0] == Suspect("rail", "vn1", "hsn1", "carried less than its rate's share")
+    assert proof.look_at == "rate and errors of hsn1 on vn1, then the stack's weights of its rails"
+
+
+@pytest.mark.parametrize(("hsn0", "state"), [(104, "proven"), (105, "failed"), (86, "proven"), (85, "failed")])
+def test_the_split_holds_within_5_points(hsn0: float, state: str) -> None:
+    traffic = {"vn1": NodeTraffic(180 * MB, 0, 180 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 180 * MB)}
+    assert judge(on_two(hsn0, 190 - hsn0), replace(DUAL, traffic=traffic)).state == state
+
+
+def test_rails_of_unequal_rates_share_by_rate() -> None:
+    unequal = replace(DUAL, rails={"hsn0": 0.4, "hsn1": 0.8})
+    assert judge(on_two(63, 126), unequal).state == "proven"
+    assert judge(on_two(94, 94), unequal).state == "failed"
+
+
+def test_messages_below_the_threshold_may_take_any_rail() -> None:
+    traffic = {"vn1": NodeTraffic(180 * MB, 0, 90 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 90 * MB)}
+    half_small = replace(DUAL, traffic=traffic)
+    assert judge(on_two(141, 47), half_small).state == "proven"
+    assert judge(on_two(188, 0.1), half_small).state == "failed"
+
+
+def test_a_run_of_small_messages_alone_may_take_one_rail() -> None:
+    traffic = {"vn1": NodeTraffic(180 * MB, 0, 3 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 3 * MB)}
+    assert judge(on_two(188, 0), replace(DUAL, traffic=traffic)).state == "proven"
+
+
+@pytest.mark.parametrize(("hsn0", "state"), [(88, "proven"), (112, "proven"), (75, "failed"), (114.5, "failed")])
+def test_round_robin_holds_within_10_points(hsn0: float, state: str) -> None:
+    traffic = {"vn1": NodeTraffic(180 * MB, 0, 180 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 180 * MB)}
+    plan = replace(DUAL, policy="round-robin", traffic=traffic)
+    assert judge(on_two(hsn0, 190 - hsn0), plan).state == state
+
+
+def test_a_nic_per_rank_needs_a_pair_per_rail() -> None:
+    plan = replace(DUAL, policy="nic-per-rank")
+    assert said(judge(on_two(190, 0.2), plan)) == (
+        "not-proven",
+        "not-proven",
+        "path not proven: with a NIC per rank 1 pair of ranks cannot use 2 rails, "
+        "so this benchmark says nothing about them",
+    )
+    assert judge(on_two(95, 95), replace(plan, pairs=2)).state == "proven"
+    assert judge(on_two(190, 0.2), replace(plan, pairs=2)).state == "failed"
+
+
+def test_one_rail_was_meant_but_the_plan_names_two() -> None:
+    assert judge(on_two(95, 95), replace(DUAL, policy="single")).sentence == (
+        "policy single was asked for with hsn0 and hsn1"
+    )
+
+
+def test_a_collective_needs_each_rail_used_and_no_split() -> None:
+    plan = replace(DUAL, collective=True)
+    assert judge(on_two(170, 20), plan).state == "proven"
+    proof = judge(on_two(185, 5), plan)
+    assert proof.sentence == (
+        "rail hsn1 of vn1 sent 5.0 MB of 190.0 MB: idle second rail (bound 5.0 % of the node's bytes, collective-share)"
+    )
+    assert judge(on_two(95, 95, eth0=17), plan).state == "failed"
+    assert judge(on_two(900, 900), plan).disturbance is None
+
+
+def test_more_than_was_moved_is_shared_and_no_failure() -> None:
+    assert judge(on_one(240), ONE).disturbance is None
+    proof = judge(on_one(242), ONE)
+    assert proof.state == "proven"
+    assert proof.disturbance == (
+        "shared: hsn0 of vn1 sent 242.0 MB while the run moved 180.0 MB (bound 241.0 MB, shared-factor)"
+    )
+    warmed = NodeTraffic(180 * MB, 0, most_bytes=360 * MB)
+    known = replace(ONE, traffic={"vn1": warmed, "vn2": warmed.mirrored()})
+    assert judge(on_one(465), known).disturbance is None
+    assert judge(on_one(467), known).disturbance is not None
+
+
+def test_the_other_node_of_a_pair_moved_the_same_exchanged() -> None:
+    assert NodeTraffic(1, 2, 3, 4, 5).mirrored() == NodeTraffic(2, 1, 4, 3, 5)
+
+
+def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
+    small = replace(ONE, traffic={"vn1": NodeTraffic(300_000, 0), "vn2": NodeTraffic(0, 300_000)})
+    assert said(judge(on_one(0.01), small)) == (
+        "not-proven",
+        "not-proven",
+        "path not proven: vn1 moved 0.3 MB only, too little to tell from background traffic "
+        "(bound 1.0 MB, least-payload)",
+    )
+    enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})
+    assert judge(on_one(1.05), enough).state == "proven"
+
+
+def broken(reading: NodeCounters, rail: str, direction: Direction) -> NodeCounters:
+    devices = tuple(replace(d, tx=direction) if d.device == rail else d for d in reading.devices)
+    return replace(reading, devices=devices)
+
+
+def test_counters_that_tell_nothing_are_not_proven() -> None:
+    healthy = on_one(188)
+    vn2 = healthy["vn2"]
+    cases = {
+        "path not proven: no counters of vn2 were found": {"vn1": healthy["vn1"]},
+        "path not proven: the counters of vn2 cannot be used: the file has no end": {
+            **healthy,
+            "vn2": replace(vn2, problem="the file has no end"),
+        },
+        "path not proven: the counters of vn2 have no reading of rail hsn0": {
+            **healthy,
+            "vn2": replace(vn2, devices=vn2.devices[1:]),
+        },
+        "path not proven: rail hsn0 of vn2 has no readable counter of bytes sent": {
+            **healthy,
+            "vn2": broken(vn2, "hsn0", Direction(1, None)),
+        },
+        "path not proven: rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
+        "it was reset or replaced": {**healthy, "vn2": broken(vn2, "hsn0", Direction(9, 1))},
+        "path not proven: network eth0 of vn2 has no readable counter of bytes sent, "
+        "so nobody can say what went over it": {**healthy, "vn2": broken(vn2, "eth0", Direction(None, 1))},
+    }
+    for sentence, counters in cases.items():
+        assert said(judge(counters, ONE)) == ("not-proven", "not-proven", sentence)
+    assert judge(healthy, ONE).state == "proven"
+
+
+def test_a_certain_failure_goes_before_a_doubt_about_another_node() -> None:
+    wrong = on_one(0.2, eth0=188)
+    assert judge({"vn2": wrong["vn2"]}, ONE).state == "failed"
+
+
+def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
+    healthy = on_one(188)
+    vn2 = healthy["vn2"]
+    down = replace(vn2, devices=(replace(vn2.devices[0], carrier_after=False), vn2.devices[1]))
+    proof = judge({**healthy, "vn2": down}, ONE)
+    sentence = "rail hsn0 of vn2 lost its carrier during the run"
+    assert said(proof) == ("failed", "fabric", sentence)
+    assert proof.suspects == (Suspect("rail", "vn2", "hsn0", sentence),)
+
+
+def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:
+    assert judge(on_one(188), replace(ONE, traffic={})).state == "not-proven"
+    assert judge(on_one(188), replace(ONE, rails={})).sentence == (
+        "path not proven: no rail is named that the run should use"
+    )
+    assert not_judged("one node only").sentence == "path not judged: one node only"
+
+
+def test_the_range_of_a_rails_share() -> None:
+    assert share_range(95, 190, 180, 180) == ShareRange(0.5, 0.5)
+    half = share_range(141, 188, 180, 90)
+    assert (half.low, half.high) == (0.5, 1.0)
+
+
+@given(
+    hsn0=st.floats(0, 400),
+    hsn1=st.floats(0, 400),
+    eth0=st.floats(0, 400),
+    more=st.floats(0, 400),
+)
+def test_more_bytes_elsewhere_never_make_a_proof(hsn0: float, hsn1: float, eth0: float, more: float) -> None:
+    before = judge(on_two(hsn0, hsn1, eth0), DUAL).state
+    after = judge(on_two(hsn0, hsn1, eth0 + more), DUAL).state
+    assert not (before != "proven" and after == "proven")
+
+
+@given(hsn0=st.floats(0, 400), hsn1=st.floats(0, 400), share=st.floats(0, 1))
+def test_fewer_bytes_on_both_rails_never_make_a_proof(hsn0: float, hsn1: float, share: float) -> None:
+    before = judge(on_two(hsn0, hsn1), DUAL).state
+    after = judge(on_two(hsn0 * share, hsn1 * share), DUAL).state
+    assert not (before != "proven" and after == "proven")

@@ -1,0 +1,657 @@
+"""The five rules: each failing case beside the healthy one near it, and whole sentences."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from railyard.bands import Band, Bound, curve_band, scalar_band
+from railyard.links import Limit, LinkFloor
+from railyard.pathproof import PathProof
+from railyard.rules.inputs import RULE_NAMES
+from railyard.suspects import Suspect
+from railyard.verdict import (
+    Declared,
+    ExpectedFailure,
+    Inputs,
+    Job,
+    Measured,
+    MetricInput,
+    OutputLine,
+    RefusedRail,
+    Verdict,
+    judge,
+    not_tested,
+)
+
+K, M = 1 << 10, 1 << 20
+SIZES = (1, 4096, M, 4 * M)
+LIMIT = Limit(48.6, "400 Mbit/s less TCP/IP headers", "railyard testbed", from_bytes=M)
+FLOOR = scalar_band(
+    "hsn-uni-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), size_from=M, size_to=4 * M
+)
+CURVE = curve_band(
+    "hsn-curve",
+    "baseline",
+    "bandwidth",
+    "MB/s",
+    "run 7",
+    {1: Bound(0.4, 1.2, 0.8), 4096: Bound(2.0, 3.0, 2.5), M: Bound(45.0, 49.0, 47.0)},
+)
+DECLARED = Declared("bandwidth", "MB/s", "bandwidth", limited=True)
+LATENCY = MetricInput(
+    Declared("latency", "us", "latency", reported_only="means nothing on shaped rails"),
+    Measured("us", (0, 8), (20.0, 21.0)),
+)
+PROVEN = PathProof("proven", "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0")
+
+
+def bandwidth(*values: float | None, **changes: Any) -> MetricInput:
+    measured = Measured("MB/s", SIZES, values or (0.8, 2.5, 47.5, 47.83))
+    return replace(MetricInput(DECLARED, measured, limit=LIMIT, bands=(FLOOR, CURVE)), **changes)
+
+
+HEALTHY = Inputs(
+    system="virtual",
+    fabric="hsn",
+    stack="mpich",
+    rails=("hsn0",),
+    nodes=("vn1", "vn2"),
+    job=Job(0, ("vn1", "vn2"), ("vn1", "vn2"), tables=1, time_limit_s=60),
+    metrics=(bandwidth(), LATENCY),
+    path=PROVEN,
+    today=date(2026, 11, 21),
+)
+
+
+def with_job(**changes: Any) -> Inputs:
+    return replace(HEALTHY, job=replace(HEALTHY.job, **changes))
+
+
+def with_metric(metric: MetricInput, **changes: Any) -> Inputs:
+    return replace(HEALTHY, metrics=(metric, LATENCY), **changes)
+
+
+def said(verdict: Verdict) -> tuple[str, int | None, str | None, str]:
+    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+
+
+def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
+    verdict = judge(HEALTHY)
+    assert said(verdict) == (
+        "pass",
+        None,
+        None,
+        "bandwidth holds hsn-uni-1 and hsn-curve, at worst 100.0 % of hsn-curve at 1 B",
+    )
+    assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
+        (number, name, "pass") for number, name in RULE_NAMES.items()
+    ]
+    assert [rule.sentence for rule in verdict.rules[:4]] == [
+        "exit code 0 on vn1 and vn2, 1 complete table",
+        "read bandwidth in MB/s at 4 sizes and latency in us at 2 sizes",
+        "bandwidth 47.83 MB/s at 4 MiB is 98.4 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard "
+        "testbed); latency 20.00 us at 0 B is not below 0.4 us",
+        "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0",
+    ]
+    assert verdict.references == ("hsn-uni-1", "hsn-curve")
+    assert verdict.suspects == ()
+
+
+def test_each_metric_has_its_ratio_to_reference_and_limit() -> None:
+    curve, latency = judge(with_metric(bandwidth(0.6, 2.5, 47.5, 47.83))).curves
+    assert curve.metric == "bandwidth"
+    assert curve.percent_of_reference == pytest.approx(75.0)
+    assert curve.percent_of_reference_size == 1
+    assert curve.percent_of_limit == pytest.approx(100 * 47.83 / 48.6)
+    assert (latency.percent_of_reference, latency.percent_of_limit) == (None, None)
+
+
+def test_the_record_has_the_contracts_keys_and_is_json() -> None:
+    record = judge(with_job(exit_code=3)).as_record()
+    assert list(record) == ["sentence", "rule", "class", "rules", "suspects", "next"]
+    assert (record["rule"], record["class"]) == (1, "set-up")
+    assert list(record["rules"][4]) == ["rule", "name", "state", "sentence"]
+    assert len(json.loads(json.dumps(record, allow_nan=False))["rules"]) == 5
+
+
+# Rule 1
+
+RULE_1 = [
+    (
+        {"scheduler_error": "no such\npartition"},
+        "scheduler",
+        'the job did not run: "no such partition"; '
+        "look at the scheduler's own log of the job, then the state of its nodes",
+    ),
+    (
+        {"exit_code": 71, "refused": (RefusedRail("vn2", "hsn1", "rail hsn1 of vn2 has no carrier"),)},
+        "fabric",
+        "rail hsn1 of vn2 has no carrier; look at cable, port and driver of hsn1 of vn2",
+    ),
+    (
+        {"timed_out": True, "exit_code": None, "tables": 1},
+        "set-up",
+        "the job was ended at its time limit of 60 s (bound from the check or the system's file), 1 table of 1 begun; "
+        "look at whether hsn0 passes traffic between vn1 and vn2 (ping, carrier, counters)",
+    ),
+    (
+        {"exit_code": 3, "failures": (OutputLine(12, "\x1b[31mFatal error in MPI_Init"),)},
+        "set-up",
+        'the job exited 3, expected 0, line 12: "Fatal error in MPI_Init"; '
+        "look at the end of the job's output and error output",
+    ),
+    (
+        {"exit_code": 137},
+        "node",
+        "the job exited 137 (ended by signal 9), expected 0; look at the end of the job's output and error output",
+    ),
+    (
+        {"exit_code": None},
+        "scheduler",
+        "the job ended without an exit code, expected 0; look at the scheduler's own log of the job",
+    ),
+    (
+        {"nodes_seen": ("vn1",)},
+        "scheduler",
+        "the job ran on vn1, expected vn1 and vn2; look at how the launcher was given hosts and ranks per node",
+    ),
+    (
+        {"nodes_seen": ()},
+        "scheduler",
+        "the job ran on no node, expected vn1 and vn2; look at how the launcher was given hosts and ranks per node",
+    ),
+    (
+        {"failures": (OutputLine(0, "262144 time-out."), OutputLine(9, "x"))},
+        "set-up",
+        'the output itself reports 2 failures, "262144 time-out."; look at the quoted line in the job\'s output',
+    ),
+    (
+        {"unread": "line 1: found 'hello'"},
+        "set-up",
+        "the output is none of the benchmark's: \"line 1: found 'hello'\"; look at the job's output and error output",
+    ),
+    (
+        {"tables": 0},
+        "set-up",
+        "the output has 0 tables, expected 1; look at where the job's output ends",
+    ),
+    (
+        {"incomplete": ("PingPong",)},
+        "set-up",
+        "the output is cut: PingPong lacks rows; "
+        "look at where the job's output ends, and its limits of time and file size",
+    ),
+    (
+        {"validates": True, "validation": False},
+        "node",
+        "the benchmark's own validation found wrong data: what arrived was not what was sent; "
+        "look at memory and device errors of the nodes, then the stack's version",
+    ),
+    (
+        {"validates": True, "validation": None},
+        "set-up",
+        "the benchmark was told to validate its data and printed no validation; "
+        "look at the benchmark's version and its validation option",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "fault", "sentence"), RULE_1)
+def test_rule_1_names_what_is_incomplete(changes: dict[str, Any], fault: str, sentence: str) -> None:
+    assert said(judge(with_job(**changes))) == ("fail", 1, fault, f"rule 1 (complete): {sentence}")
+
+
+def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() -> None:
+    verdict = judge(with_job(tables=2, validates=True, validation=True))
+    assert verdict.state == "pass"
+    assert verdict.rules[0].sentence == (
+        "exit code 0 on vn1 and vn2, 2 complete tables, validated by the benchmark itself"
+    )
+
+
+def test_a_refused_rail_is_a_suspect() -> None:
+    rail = RefusedRail("vn2", "hsn1", "rail hsn1 of vn2 has no carrier")
+    assert judge(with_job(exit_code=71, refused=(rail,))).suspects == (Suspect("rail", "vn2", "hsn1", rail.sentence),)
+
+
+def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
+    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn2", "hsn0", "lost its carrier"),))
+    verdict = judge(replace(with_job(timed_out=True), path=lost))
+    assert (verdict.rule, verdict.fault, verdict.suspects) == (1, "fabric", lost.suspects)
+
+
+def test_a_long_line_is_cut_in_the_sentence() -> None:
+    verdict = judge(with_job(failures=(OutputLine(1, "x" * 500),)))
+    assert f'line 1: "{"x" * 157}..."' in verdict.sentence
+
+
+# Rule 2
+
+RULE_2 = [
+    (bandwidth(measured=None), "bandwidth (declared in MB/s) was not read"),
+    (
+        bandwidth(measured=None, problem="no column bandwidth"),
+        "bandwidth (declared in MB/s) was not read: no column bandwidth",
+    ),
+    (bandwidth(measured=Measured("MB/s", (), ())), "bandwidth (declared in MB/s) was not read"),
+    (bandwidth(measured=Measured("MB/s", (1, 2), (1.0,))), "bandwidth has 2 sizes but 1 values"),
+    (bandwidth(measured=Measured("GB/s", SIZES, (1.0,) * 4)), "bandwidth was read in GB/s, declared in MB/s"),
+    (bandwidth(measured=Measured(None, SIZES, (1.0,) * 4)), "bandwidth was read in no unit, declared in MB/s"),
+    (bandwidth(measured=Measured("MB/s", (8, 4), (1.0, 1.0))), "bandwidth has sizes that do not rise"),
+    (bandwidth(0.8, math.nan, 47.5, 47.8), "bandwidth at 4 KiB is nan, expected a finite number"),
+    (bandwidth(0.8, 2.5, 47.5, math.inf), "bandwidth at 4 MiB is inf, expected a finite number"),
+    (bandwidth(0.8, 2.5, None, 47.8), "bandwidth at 1 MiB is missing, expected a finite number"),
+    (bandwidth(0.8, 2.5, True, 47.8), "bandwidth at 1 MiB is True, expected a finite number"),
+    (bandwidth(0.8, 0.0, 47.5, 47.8), "bandwidth at 4 KiB is 0 MB/s, expected more than 0"),
+    (bandwidth(-0.1, 2.5, 47.5, 47.8), "bandwidth at 1 B is -0.1 MB/s, expected more than 0"),
+]
+
+
+def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
+    assert judge(with_metric(bandwidth(0.0, 2.5, 47.5, 47.8))).rules[1].state == "pass"
+
+
+@pytest.mark.parametrize(("metric", "sentence"), RULE_2)
+def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: str) -> None:
+    look = "look at the benchmark's output against what the check's parser expects"
+    assert said(judge(with_metric(metric))) == ("fail", 2, "set-up", f"rule 2 (metrics): {sentence}; {look}")
+
+
+def test_rule_2_fails_a_check_that_declares_nothing() -> None:
+    assert judge(replace(HEALTHY, metrics=())).sentence == (
+        "rule 2 (metrics): the check declares no metric, so nothing was measured; look at the check's metrics"
+    )
+
+
+def test_rule_2_names_all_metrics_that_are_wrong() -> None:
+    metrics = (bandwidth(measured=None), replace(LATENCY, measured=None))
+    assert judge(replace(HEALTHY, metrics=metrics)).rules[1].sentence == (
+        "bandwidth (declared in MB/s) was not read; latency (declared in us) was not read"
+    )
+
+
+# Rule 3
+
+
+def test_rule_3_fails_above_the_limit_by_2_percent() -> None:
+    wide = bandwidth(0.8, 2.5, 47.5, 49.6, bands=(FLOOR,))
+    assert said(judge(with_metric(wide))) == (
+        "fail",
+        3,
+        "set-up",
+        "rule 3 (possible): impossible: bandwidth 49.60 MB/s at 4 MiB is 102.1 % of the limit, 48.60 MB/s (400 Mbit/s "
+        "less TCP/IP headers; railyard testbed); at most 102.0 % is believed; look at whether both ranks ran on one "
+        "node, the system's link, slot and rails, and the number of iterations",
+    )
+    assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 49.5, bands=(FLOOR,)))).state == "pass"
+
+
+def test_rule_3_leaves_short_messages_to_a_shapers_bucket() -> None:
+    early = bandwidth(97.0, 97.0, 47.5, 47.8, bands=(FLOOR,))
+    assert judge(with_metric(early)).state == "pass"
+    strict = replace(early, limit=replace(LIMIT, from_bytes=0))
+    assert judge(with_metric(strict)).rule == 3
+
+
+def test_rule_3_says_not_judged_without_a_limit() -> None:
+    verdict = judge(replace(HEALTHY, metrics=(bandwidth(limit=None),), link_limit_known=False))
+    assert verdict.state == "pass"
+    assert (verdict.rules[2].state, verdict.rules[2].sentence) == ("not-judged", "not judged: no limit known")
+    assert verdict.sentence.endswith("; rule 3 (possible) not judged: no limit known")
+
+
+def test_rule_3_says_not_judged_where_no_size_reaches_the_limit() -> None:
+    short = bandwidth(measured=Measured("MB/s", (1, 4096), (0.8, 2.5)))
+    assert judge(replace(HEALTHY, metrics=(short,))).rules[2].sentence == (
+        "not judged: bandwidth has no size from 1 MiB, where the limit holds"
+    )
+
+
+def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
+    unread = judge(replace(HEALTHY, metrics=(bandwidth(measured=None),)))
+    assert unread.rules[2].sentence == "not judged: bandwidth was not read"
+    assert unread.rules[4].sentence == "not judged: bandwidth could not be read"
+    rate = MetricInput(Declared("message_rate", "1/s", "rate"), Measured("1/s", (8,), (1e6,)))
+    assert judge(replace(HEALTHY, metrics=(rate,))).rules[2].sentence == (
+        "not judged: no physical limit is known for message_rate"
+    )
+    assert judge(replace(HEALTHY, metrics=())).rules[2].sentence == (
+        "not judged: no physical limit is known for nothing"
+    )
+    scaled = bandwidth(declared=replace(DECLARED, unit="GB/s"), measured=Measured("GB/s", SIZES, (0.04,) * 4))
+    assert judge(replace(HEALTHY, metrics=(scaled,))).rules[2].sentence == (
+        "not judged: bandwidth is in GB/s and the limit in MB/s"
+    )
+
+
+@pytest.mark.parametrize("bound", [Bound(None, 60.0, None), Bound(0.0, 60.0, None)])
+def test_a_reference_without_a_bound_to_keep_has_no_ratio(bound: Bound) -> None:
+    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound, None, None)
+    verdict = judge(with_metric(bandwidth(bands=(band,))))
+    assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
+    assert verdict.sentence == "bandwidth holds x"
+
+
+@pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
+def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) -> None:
+    metrics = (bandwidth(), replace(LATENCY, measured=Measured("us", (0,), (latency_us,))))
+    verdict = judge(replace(HEALTHY, metrics=metrics))
+    assert verdict.state == state
+    if state == "fail":
+        assert verdict.rules[2].sentence == (
+            "impossible: latency 0.3900 us at 0 B between nodes is below 0.4 us "
+            "(lowest entry of the published tables; margin is this project's)"
+        )
+
+
+def test_rule_3_allows_a_collective_of_no_bytes_and_a_latency_within_a_node() -> None:
+    time = replace(LATENCY, declared=replace(LATENCY.declared, name="time_avg", quantity="time"))
+    empty = replace(time, measured=Measured("us", (0, 4), (0.03, 30.0)))
+    assert judge(replace(HEALTHY, metrics=(bandwidth(), empty))).state == "pass"
+    quick = replace(time, measured=Measured("us", (0, 4), (0.03, 0.3)))
+    assert judge(replace(HEALTHY, metrics=(bandwidth(), quick))).rule == 3
+    inside = replace(quick, declared=replace(time.declared, between_nodes=False))
+    assert judge(replace(HEALTHY, metrics=(bandwidth(), inside))).state == "pass"
+
+
+# Rule 4
+
+FAILED = PathProof(
+    "failed",
+    "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail",
+    "set-up",
+    "how the stack is told its rails",
+    (Suspect("rail", "vn1", "hsn1", "idle"),),
+)
+UNPROVEN = PathProof("not-proven", "path not proven: no counters of vn2 were found", "not-proven", "the counter reader")
+
+
+def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
+    verdict = judge(replace(HEALTHY, path=FAILED))
+    assert said(verdict) == (
+        "fail",
+        4,
+        "set-up",
+        "rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail; "
+        "look at how the stack is told its rails",
+    )
+    assert verdict.suspects == FAILED.suspects
+    assert judge(replace(HEALTHY, path=replace(FAILED, fault="fabric"))).fault == "fabric"
+
+
+def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
+    assert said(judge(replace(HEALTHY, path=UNPROVEN))) == (
+        "fail",
+        4,
+        "not-proven",
+        "rule 4 (path): path not proven: no counters of vn2 were found; look at the counter reader",
+    )
+    accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
+    assert accepted.state == "pass"
+    assert accepted.sentence.endswith(
+        "; rule 4 (path) not judged: path not proven: no counters of vn2 were found; "
+        "the system accepts this: no counters in containers"
+    )
+    assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"
+
+
+# Rule 5
+
+
+def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
+    slow = bandwidth(0.8, 2.5, 45.5, 4.8)
+    assert said(judge(with_metric(slow))) == (
+        "fail",
+        5,
+        "fabric",
+        "rule 5 (reference): bandwidth 4.800 MB/s at 4 MiB is below 47.00 MB/s (10.2 %), the bound of hsn-uni-1 "
+        "(class: shaped rate), over hsn0 of vn1 and vn2; look at each rail alone (hsn0) between vn1 and vn2 and good "
+        "partners, then link state and error counters",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "state"),
+    [
+        ((0.4, 2.0, 47.0, 47.0), "pass"),
+        ((0.39, 2.0, 47.0, 47.0), "fail"),
+        ((1.2, 3.0, 48.6, 48.6), "pass"),
+        ((1.21, 3.0, 48.6, 48.6), "fail"),
+        ((0.8, 1.99, 47.0, 47.0), "fail"),
+        ((0.8, 2.5, 46.9, 47.0), "fail"),
+        ((0.8, 2.5, 47.0, 46.9), "fail"),
+    ],
+)
+def test_rule_5_holds_over_the_whole_curve(values: tuple[float, ...], state: str) -> None:
+    assert judge(with_metric(bandwidth(*values))).state == state
+
+
+def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
+    lacking = bandwidth(measured=Measured("MB/s", (1, M, 4 * M), (0.8, 47.5, 47.8)))
+    assert judge(with_metric(lacking)).rules[4].sentence == (
+        "bandwidth was not measured at 4 KiB, which hsn-curve (baseline: run 7) requires, over hsn0 of vn1 and vn2"
+    )
+
+
+def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
+    short = bandwidth(measured=Measured("MB/s", (1, 4096), (0.8, 2.5)), bands=(FLOOR,))
+    assert judge(with_metric(short)).rules[4].sentence == (
+        "bandwidth has no size at which hsn-uni-1 (class: shaped rate) holds, so that reference was not judged, "
+        "over hsn0 of vn1 and vn2"
+    )
+
+
+def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
+    nothing = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, None, 5.0), None, None)
+    assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
+    unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None), None, None)
+    assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
+        "bandwidth is in MB/s but x (class: s) is in GB/s, over hsn0 of vn1 and vn2"
+    )
+
+
+def test_rule_5_fails_without_a_reference_and_names_the_files() -> None:
+    assert said(judge(with_metric(bandwidth(bands=())))) == (
+        "fail",
+        5,
+        "reference",
+        "rule 5 (reference): no reference for bandwidth with mpich over hsn0 on fabric hsn of virtual, and the system "
+        "is not report-only; look at references/virtual.yaml (add an entry) or systems/virtual.yaml (report_only and a "
+        "reason)",
+    )
+
+
+def test_a_latency_is_worse_above_its_reference() -> None:
+    band = scalar_band("lat", "published", "latency", "us", "a paper", Bound(None, 1.5, 1.0), 0, 8)
+    declared = Declared("latency", "us", "latency")
+    good = MetricInput(declared, Measured("us", (0, 8), (1.0, 1.25)), bands=(band,))
+    verdict = judge(replace(HEALTHY, metrics=(good,)))
+    assert verdict.state == "pass"
+    assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
+    bad = replace(good, measured=Measured("us", (0, 8), (1.0, 1.6)))
+    assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
+        "latency 1.600 us at 8 B is above 1.500 us (106.7 %), the bound of lat (published: a paper), "
+        "over hsn0 of vn1 and vn2"
+    )
+
+
+EDR_FLOOR = LinkFloor(12000, M, "EDR unidirectional")
+EDR = MetricInput(DECLARED, Measured("MB/s", (M, 4 * M), (12010.0, 12080.0)), floors=(EDR_FLOOR,))
+
+
+def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
+    band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None), None, None)
+    both = replace(EDR, bands=(band,))
+    assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
+    low = replace(both, measured=Measured("MB/s", (M, 4 * M), (11990.0, 12080.0)))
+    assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
+        "bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s (99.9 %), the floor of the link's class from 1 MiB "
+        "(EDR unidirectional), over hsn0 of vn1 and vn2"
+    )
+    short = replace(both, measured=Measured("MB/s", (1, 8), (11990.0, 12080.0)))
+    assert judge(replace(HEALTHY, metrics=(short,))).rules[4].sentence == (
+        "bandwidth has no size from 1 MiB, where the link's class has a floor (EDR unidirectional), "
+        "over hsn0 of vn1 and vn2"
+    )
+
+
+def test_a_disturbed_path_fails_only_with_the_reference() -> None:
+    disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB")
+    assert judge(replace(HEALTHY, path=disturbed)).state == "pass"
+    verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))
+    assert (verdict.rule, verdict.fault) == (5, "disturbed")
+    assert "; disturbed: shared: hsn0 of vn1 sent 242.0 MB; look at who else used the rails" in verdict.sentence
+
+
+# States
+
+
+def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
+    inputs = replace(HEALTHY, metrics=(EDR,), report_only="new machine")
+    assert said(judge(inputs)) == (
+        "report-only",
+        None,
+        None,
+        "report-only (new machine): bandwidth of at least 12010 MB/s holds the floor of the link's class, 12000 MB/s "
+        "(EDR unidirectional); rule 3 (possible) not judged: no limit known",
+    )
+    low = replace(EDR, measured=Measured("MB/s", (M,), (9000.0,)))
+    assert judge(replace(inputs, metrics=(low,))).rule == 5
+
+
+def test_a_report_only_system_whose_links_have_no_floor_says_so() -> None:
+    bare = bandwidth(bands=(), floor_remark="not judged: TCP has no day-one floor")
+    verdict = judge(with_metric(bare, report_only="laptop"))
+    assert (verdict.state, verdict.rules[4].state) == ("report-only", "not-judged")
+    assert verdict.sentence == "report-only (laptop): not judged: TCP has no day-one floor"
+
+
+def test_a_report_only_system_without_a_known_limit_fails() -> None:
+    bare = bandwidth(bands=(), limit=None)
+    verdict = judge(with_metric(bare, report_only="laptop", link_limit_known=False))
+    assert said(verdict) == (
+        "fail",
+        5,
+        "reference",
+        "rule 5 (reference): virtual is report-only (laptop) and no limit is known for the link of hsn: there is "
+        "nothing to judge it against; look at the link in systems/virtual.yaml: it should declare its data rate and "
+        "source",
+    )
+
+
+def test_metrics_that_are_only_reported_make_no_pass() -> None:
+    verdict = judge(replace(HEALTHY, metrics=(LATENCY,)))
+    assert verdict.state == "report-only"
+    assert verdict.sentence == ("not judged: reported and never asserted (latency: means nothing on shaped rails)")
+
+
+EXPECTED = ExpectedFailure("known slow cable", date(2026, 11, 21))
+SLOW = with_metric(bandwidth(0.8, 2.5, 45.5, 4.8))
+
+
+def test_an_expected_failure_is_one_until_its_date_and_for_its_rules() -> None:
+    verdict = judge(replace(SLOW, expected_failure=EXPECTED))
+    assert (verdict.state, verdict.rule, verdict.fault) == ("xfail", 5, "fabric")
+    assert verdict.sentence.startswith(
+        "expected failure (known slow cable, until 2026-11-21): rule 5 (reference): bandwidth 4.800 MB/s at 4 MiB"
+    )
+    expired = judge(replace(SLOW, expected_failure=EXPECTED, today=date(2026, 11, 22)))
+    assert expired.state == "fail"
+    assert "; the expected failure (known slow cable, until 2026-11-21) has expired; look at" in expired.sentence
+
+
+def test_an_expected_failure_covers_no_other_rule() -> None:
+    crashed = judge(replace(with_job(exit_code=3), expected_failure=EXPECTED))
+    assert crashed.state == "fail"
+    assert "; the expected failure (known slow cable, until 2026-11-21) covers rule 4 and 5 only; look at" in (
+        crashed.sentence
+    )
+    also_crashed = judge(replace(SLOW, job=replace(HEALTHY.job, exit_code=3), expected_failure=EXPECTED))
+    assert also_crashed.state == "fail"
+    unreferenced = judge(with_metric(bandwidth(bands=()), expected_failure=EXPECTED))
+    assert unreferenced.state == "fail"
+    told = replace(EXPECTED, rules=(1,))
+    assert judge(replace(with_job(exit_code=3), expected_failure=told)).state == "xfail"
+
+
+def test_an_expected_failure_that_passes_says_so() -> None:
+    verdict = judge(replace(HEALTHY, expected_failure=EXPECTED))
+    assert verdict.state == "pass"
+    assert verdict.sentence.endswith("; it was expected to fail (known slow cable): remove that expectation")
+
+
+def test_not_tested_is_neither_pass_nor_failure() -> None:
+    verdict = not_tested("no such device")
+    assert said(verdict) == ("not-tested", None, None, "not tested: no such device")
+    assert {rule.state for rule in verdict.rules} == {"not-judged"}
+
+
+# Properties
+
+SPOILS: dict[str, Callable[[Inputs], Inputs]] = {
+    "exit code": lambda i: replace(i, job=replace(i.job, exit_code=1)),
+    "no exit code": lambda i: replace(i, job=replace(i.job, exit_code=None)),
+    "time out": lambda i: replace(i, job=replace(i.job, timed_out=True)),
+    "a node lacks": lambda i: replace(i, job=replace(i.job, nodes_seen=i.job.nodes_seen[:1])),
+    "cut": lambda i: replace(i, job=replace(i.job, incomplete=("Uniband",))),
+    "no table": lambda i: replace(i, job=replace(i.job, tables=0)),
+    "failure": lambda i: replace(i, job=replace(i.job, failures=(OutputLine(1, "error"),))),
+    "wrong data": lambda i: replace(i, job=replace(i.job, validates=True, validation=False)),
+    "no validation": lambda i: replace(i, job=replace(i.job, validates=True, validation=None)),
+    "refused": lambda i: replace(i, job=replace(i.job, refused=(RefusedRail("a", "b", "c"),))),
+    "no metrics": lambda i: replace(i, metrics=()),
+    "unread": lambda i: replace(i, metrics=tuple(replace(m, measured=None) for m in i.metrics)),
+    "no unit": lambda i: _measured(i, lambda m: replace(m, unit=None)),
+    "nan": lambda i: _measured(i, lambda m: replace(m, values=(math.nan, *m.values[1:]))),
+    "half": lambda i: _measured(i, lambda m: replace(m, values=tuple(v and v / 2 for v in m.values))),
+    "triple": lambda i: _measured(i, lambda m: replace(m, values=tuple(v and v * 3 for v in m.values))),
+    "fewer sizes": lambda i: _measured(i, lambda m: replace(m, sizes=m.sizes[:1], values=m.values[:1])),
+    "no bands": lambda i: replace(i, metrics=tuple(replace(m, bands=()) for m in i.metrics)),
+    "path failed": lambda i: replace(i, path=FAILED),
+    "path unproven": lambda i: replace(i, path=UNPROVEN),
+    "report only, no limit": lambda i: replace(i, report_only="x", link_limit_known=False),
+}
+
+
+def _measured(inputs: Inputs, change: Callable[[Measured], Measured]) -> Inputs:
+    metrics = [m if m.measured is None else replace(m, measured=change(m.measured)) for m in inputs.metrics]
+    return replace(inputs, metrics=tuple(metrics))
+
+
+@pytest.mark.parametrize("name", SPOILS)
+def test_each_spoilt_input_alone_fails_a_healthy_run(name: str) -> None:
+    assert judge(SPOILS[name](HEALTHY)).state == "fail"
+
+
+@given(
+    start=st.sampled_from((HEALTHY, SLOW, replace(HEALTHY, metrics=(EDR,), report_only="new"))),
+    names=st.lists(st.sampled_from(sorted(SPOILS)), min_size=1, max_size=4),
+)
+def test_spoiling_never_turns_a_failure_into_a_pass(start: Inputs, names: list[str]) -> None:
+    inputs = start
+    for name in names:
+        before = judge(inputs).state
+        # What stands in no reference or is not measured any more cannot fail rule 5 for its value: it fails otherwise.
+        inputs = SPOILS[name](inputs)
+        if before == "fail":
+            assert judge(inputs).state == "fail"
+
+
+def test_a_ratio_too_large_for_a_number_is_left_out() -> None:
+    curve = judge(with_metric(bandwidth(1e308, 1e308, 1e308, 1e308))).curves[0]
+    assert curve.percent_of_reference is None
+    assert curve.percent_of_limit is None
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True)), min_size=4, max_size=4))
+def test_any_values_give_a_verdict_that_json_can_hold(values: list[float | None]) -> None:
+    verdict = judge(with_metric(bandwidth(*values)))
+    assert verdict.state in ("pass", "fail")
+    json.dumps([verdict.as_record(), [c.percent_of_reference for c in verdict.curves]], allow_nan=False)

@@ -1,0 +1,30 @@
+"""How numbers stand in sentences."""
+
+import pytest
+
+from railyard.wording import listing, message_size, number, percent, traffic
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (1000, "1000 B"), (1024, "1 KiB"), (1 << 22, "4 MiB"), (3 << 30, "3 GiB")]
+)
+def test_message_sizes_are_binary_where_whole(size: int, text: str) -> None:
+    assert message_size(size) == text
+
+
+@pytest.mark.parametrize(("amount", "text"), [(0, "0.0 kB"), (99_999, "100.0 kB"), (190e6, "190.0 MB")])
+def test_traffic_is_decimal(amount: float, text: str) -> None:
+    assert traffic(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.39, "0.3900"), (4.8, "4.800"), (47.8312, "47.83"), (12084.2, "12084"), (1e15, "1e+15")],
+)
+def test_numbers_have_four_digits(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_shares_and_lists() -> None:
+    assert percent(0.98312) == "98.3 %"
+    assert [listing(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
