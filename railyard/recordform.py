@@ -1,0 +1,201 @@
+"""The dataclasses of one stored result, format 1: what a line of records.jsonl holds."""
+
+# History of the format (a change that an older reader would misread raises the number; a new key does not):
+#   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from railyard.jsonform import FormError, decode, encode
+
+FORMAT = 1
+
+State = Literal["pass", "fail", "report-only", "xfail", "not-tested"]
+STATES: tuple[State, ...] = get_args(State)
+RuleState = Literal["pass", "fail", "not-judged"]
+FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
+SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
+ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
+
+Extra = Mapping[str, object]  # the keys that a newer Railyard wrote and this one does not know
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """One of the five rules of a verdict, with the sentence that says what it found."""
+
+    rule: int
+    name: str
+    state: RuleState
+    sentence: str = ""
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectRecord:
+    """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``."""
+
+    kind: SuspectKind
+    reason: str
+    node: str | None = None
+    rail: str | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next."""
+
+    sentence: str
+    rule: int | None = None
+    class_: FaultClass | None = None
+    rules: tuple[RuleRecord, ...] = ()
+    suspects: tuple[SuspectRecord, ...] = ()
+    next: str | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRecord:
+    """A key figure in its unit; ``size`` is the message size in bytes that it was read at, where it has one."""
+
+    name: str
+    value: float
+    unit: str
+    size: int | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRecord:
+    """The physical limit of the run in the curve's unit, the terms that it is the product of, and their source."""
+
+    value: float
+    terms: str
+    source: str
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BandRecord:
+    """What one reference allows: a bound a size in the curve's unit, None where it bounds nothing."""
+
+    id: str
+    kind: str
+    source: str
+    sizes: tuple[int, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.sizes, {"low": self.low, "high": self.high})
+
+
+@dataclass(frozen=True, slots=True)
+class CurveRecord:
+    """A metric over message sizes: sizes in bytes, rising, one value a size in ``unit``; directions 2 = sum of both.
+
+    ``percent_of_reference`` is the worst ratio to the references and ``percent_of_reference_size`` where it was;
+    ``percent_of_limit`` is the largest value against the limit.
+    """
+
+    metric: str
+    unit: str
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+    directions: int = 1
+    limit: LimitRecord | None = None
+    bands: tuple[BandRecord, ...] = ()
+    percent_of_reference: float | None = None
+    percent_of_reference_size: int | None = None
+    percent_of_limit: float | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.sizes, {"values": self.values})
+
+
+@dataclass(frozen=True, slots=True)
+class RailTraffic:
+    """Bytes that one device moved during the run; ``share`` of its node's traffic, 0 to 1; None = not readable."""
+
+    device: str
+    meant: bool
+    tx_bytes: int | None = None
+    rx_bytes: int | None = None
+    share: float | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTraffic:
+    """The devices of one node."""
+
+    node: str
+    rails: tuple[RailTraffic, ...]
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PathProofRecord:
+    """Which way the bytes went, against the bytes that the run moved."""
+
+    state: ProofState
+    sentence: str
+    expected_bytes: int | None = None
+    nodes: tuple[NodeTraffic, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder."""
+
+    run: str
+    time: str
+    case: str
+    check: str
+    system: str
+    fabric: str
+    stack: str
+    rails: int
+    benchmark: str
+    state: State
+    verdict: VerdictRecord
+    hash: str = ""
+    policy: str | None = None
+    elapsed_s: float | None = None
+    nodes: tuple[str, ...] = ()
+    figures: tuple[FigureRecord, ...] = ()
+    curves: tuple[CurveRecord, ...] = ()
+    path_proof: PathProofRecord | None = None
+    references: tuple[str, ...] = ()
+    environment: Mapping[str, object] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    output: str | None = None
+    reframe: Mapping[str, object] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON values, ``format`` first. Raises FormError for NaN and infinity."""
+        values: dict[str, Any] = encode(self)
+        return {"format": FORMAT} | values
+
+    @classmethod
+    def from_json(cls, data: object) -> "Record":
+        """Return the record that a parsed line of this format holds. Raises FormError naming the field."""
+        if isinstance(data, dict):
+            data = {key: value for key, value in data.items() if key != "format"}
+        return decode(cls, data)
+
+
+def _check_sizes(sizes: tuple[int, ...], columns: Mapping[str, tuple[float | None, ...]]) -> None:
+    for name, column in columns.items():
+        if len(column) != len(sizes):
+            raise FormError(name, f"{len(column)} values", f"{len(sizes)}, one a size")
+    for index, (left, right) in enumerate(pairwise(sizes), start=1):
+        if right <= left:
+            raise FormError(f"sizes[{index}]", f"{right} after {left}", "rising sizes")

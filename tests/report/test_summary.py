@@ -1,0 +1,96 @@
+"""The overall verdict never calls a run passed in which something failed, was lost, or nothing was judged."""
+
+import dataclasses
+
+import pytest
+
+from railyard.record import NodeTraffic, PathProofRecord, RailTraffic, Record, State, SuspectRecord
+from railyard.report.summary import Row, count_line, overall, row, split, suspect_words
+
+
+def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:
+    assert count_line(faulty_run) == ("29 tests: 20 pass, 3 fail, 4 report-only, 1 expected failure, 1 not tested")
+    assert count_line([]) == "0 tests: 0 pass, 0 fail, 0 report-only, 0 expected failure, 0 not tested"
+
+
+@pytest.mark.parametrize(
+    ("states", "problems", "unrun", "word", "sentence"),
+    [
+        (["pass", "pass"], 0, 0, "PASS", "2 tests passed against their references."),
+        (
+            ["pass", "report-only", "xfail", "not-tested"],
+            0,
+            0,
+            "PASS",
+            "1 test passed against its references; 1 test was only held against the physical limit, without a "
+            "reference; 1 test failed as expected; 1 test did not run.",
+        ),
+        (["pass", "fail", "not-tested"], 0, 0, "FAIL", "1 of 2 tests failed."),
+        (["pass"], 1, 0, "FAIL", "the run had a problem."),
+        (["pass"], 2, 1, "FAIL", "1 test that should have run left no record; the run had 2 problems."),
+        (
+            ["xfail", "not-tested"],
+            0,
+            0,
+            "NOTHING JUDGED",
+            "No test ran to a verdict, so nothing is known of this system.",
+        ),
+        ([], 0, 0, "NOTHING JUDGED", "No test ran to a verdict, so nothing is known of this system."),
+    ],
+)
+def test_the_overall_verdict(
+    healthy_run: list[Record], states: list[State], problems: int, unrun: int, word: str, sentence: str
+) -> None:
+    records = [dataclasses.replace(healthy_run[0], state=state) for state in states]
+    found = overall(records, ["a problem"] * problems, unrun)
+    assert (found.word, found.sentence) == (word, sentence)
+
+
+def test_a_row_has_peak_unit_percentages_split_and_verdict(faulty_run: list[Record]) -> None:
+    slow = next(record for record in faulty_run if record.state == "fail" and record.verdict.rule == 5)
+    assert row(slow) == Row(
+        "hsn", "mpich", "2", "imb/Uniband", "76.6", "MB/s", "81.5", "78.9", "50/50", "fail (rule 5)", "fail"
+    )
+
+
+def test_a_row_of_a_test_that_measured_nothing_has_dashes(faulty_run: list[Record]) -> None:
+    bare = next(record for record in faulty_run if record.state == "not-tested")
+    assert row(bare) == Row("eth", "intelmpi", "1", "imb/Biband", "–", "", "–", "–", "–", "not tested", "not-tested")
+
+
+@pytest.mark.parametrize(
+    ("shares", "shown"),
+    [
+        ([("hsn0", True, 1.0), ("eth0", False, 0.001)], "100"),
+        ([("hsn0", True, 0.504), ("hsn1", True, 0.496)], "50/50"),
+        ([("hsn0", True, 0.02), ("hsn1", True, 0.0), ("eth0", False, 0.98)], "2/0, eth0 98"),
+        ([("hsn0", True, 0.5), ("hsn1", True, None)], "50/?"),
+        ([("hsn0", True, None)], "–"),
+    ],
+)
+def test_the_split_shows_meant_rails_and_names_what_strayed(
+    healthy_run: list[Record], shares: list[tuple[str, bool, float | None]], shown: str
+) -> None:
+    rails = tuple(RailTraffic(device, meant, 1, 1, share) for device, meant, share in shares)
+    proof = PathProofRecord("failed", "", nodes=(NodeTraffic("vn1", rails),))
+    assert split(dataclasses.replace(healthy_run[0], path_proof=proof)) == shown
+
+
+def test_the_split_is_that_of_the_most_uneven_node(healthy_run: list[Record]) -> None:
+    even = (RailTraffic("hsn0", True, 1, 1, 0.5), RailTraffic("hsn1", True, 1, 1, 0.5))
+    uneven = (RailTraffic("hsn0", True, 1, 1, 0.9), RailTraffic("hsn1", True, 1, 1, 0.1))
+    proof = PathProofRecord("failed", "", nodes=(NodeTraffic("vn1", even), NodeTraffic("vn2", uneven)))
+    assert split(dataclasses.replace(healthy_run[0], path_proof=proof)) == "90/10"
+
+
+@pytest.mark.parametrize(
+    ("suspect", "words"),
+    [
+        (SuspectRecord("rail", "slow", "vn2", "hsn1"), "rail hsn1 of vn2: slow"),
+        (SuspectRecord("node", "away", "vn3"), "node vn3: away"),
+        (SuspectRecord("pair", "slow", "vn1-vn2"), "pair vn1-vn2: slow"),
+        (SuspectRecord("stack", "one device opened"), "the stack: one device opened"),
+    ],
+)
+def test_a_suspect_is_named_with_its_node_and_rail(suspect: SuspectRecord, words: str) -> None:
+    assert suspect_words(suspect) == words

@@ -1,0 +1,122 @@
+"""A curve's drawing is small, valid, and shows line, band, limit and peak where they are."""
+
+import dataclasses
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from railyard.record import BandRecord, CurveRecord, LimitRecord, Record
+from railyard.report.svg import describe, out_of_bounds, svg
+
+
+def curve(records: list[Record], benchmark: str) -> CurveRecord:
+    """The first curve of a dual-rail mpich test."""
+    return next(r for r in records if (r.rails, r.stack, r.benchmark) == (2, "mpich", benchmark)).curves[0]
+
+
+def attributes(drawing: str, name: str) -> list[dict[str, str]]:
+    """The attributes of all elements of one class."""
+    return [dict(element.attrib) for element in ElementTree.fromstring(drawing).iter() if element.get("class") == name]
+
+
+def test_every_curve_of_a_run_is_well_formed_and_below_4_kb(faulty_run: list[Record]) -> None:
+    for record in faulty_run:
+        for one in record.curves:
+            drawing = svg(one, record.benchmark)
+            ElementTree.fromstring(drawing)
+            assert len(drawing.encode()) < 2500
+
+
+def test_32_sizes_with_two_bands_stay_below_4_kb() -> None:
+    sizes = tuple(2**n for n in range(32))
+    values = tuple(100.123 + n for n in range(32))
+    bands = tuple(BandRecord(str(n), "published", "", sizes, values, values) for n in range(2))
+    drawing = svg(CurveRecord("bandwidth", "MB/s", sizes, values, 2, LimitRecord(140.0, "", ""), bands))
+    assert len(drawing.encode()) < 4096 + 2 * 2 * 32 * 12
+    assert len(svg(dataclasses.replace(CurveRecord("bandwidth", "MB/s", sizes, values))).encode()) < 2500
+
+
+def test_the_axes_have_units_and_round_numbers(healthy_run: list[Record]) -> None:
+    texts = re.findall(r">([^<]+)</text>", svg(curve(healthy_run, "imb/Uniband"), "imb/Uniband"))
+    assert texts == [
+        *("0", "20", "40", "60", "80", "100"),
+        *("1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB", "message size"),
+        "bandwidth, MB/s",
+        "limit 96.9",
+        "95.4 MB/s at 4 MiB",
+    ]
+
+
+def test_both_directions_are_said_on_the_axis(healthy_run: list[Record]) -> None:
+    assert ">bandwidth, both directions, MB/s</text>" in svg(curve(healthy_run, "imb/Biband"))
+
+
+def test_a_time_over_decades_is_drawn_on_a_logarithmic_axis(healthy_run: list[Record]) -> None:
+    drawing = svg(curve(healthy_run, "imb/Allreduce"))
+    assert re.findall(r">([\d,]+)</text>", drawing) == ["10", "100", "1,000", "10,000", "100,000"]
+    assert ">48.2 us at 4 B</text>" in drawing
+
+
+def test_line_limit_floor_and_peak_stand_at_their_values() -> None:
+    band = BandRecord("floor", "class", "", (1, 4, 16), (None, 40.0, 40.0), (None, None, None))
+    one = CurveRecord("bandwidth", "MB/s", (1, 4, 16), (0.0, 25.0, 50.0), 1, LimitRecord(50.0, "", ""), (band,))
+    drawing = svg(one)
+    # 58 to 546 across, 208 (zero) to 26 (the top, 50) in height.
+    assert attributes(drawing, "line") == [{"class": "line", "d": "M58,208L302,117L546,26"}]
+    assert attributes(drawing, "limit") == [{"class": "limit", "d": "M58,26H546"}]
+    assert attributes(drawing, "edge") == [{"class": "edge", "d": "M302,62.4L546,62.4"}]
+    assert attributes(drawing, "band") == [{"class": "band", "d": "M302,26L546,26L546,62.4L302,62.4Z"}]
+    assert attributes(drawing, "dots bad") == [{"class": "dots bad", "d": "M302,117h0"}]
+    assert attributes(drawing, "dots") == [{"class": "dots", "d": "M58,208h0M546,26h0"}]
+    assert attributes(drawing, "mark") == [{"class": "mark", "cx": "546", "cy": "26", "r": "4.5"}]
+
+
+def test_a_band_at_a_lone_size_has_an_area() -> None:
+    band = BandRecord("floor", "class", "", (4,), (40.0,), (60.0,))
+    drawing = svg(CurveRecord("bandwidth", "MB/s", (1, 4, 16), (0.0, 25.0, 50.0), bands=(band,)))
+    assert attributes(drawing, "band")[0]["d"].startswith("M296,")
+
+
+def test_bad_sizes_are_those_outside_any_band() -> None:
+    loose = BandRecord("loose", "class", "", (1, 2, 4), (1.0, 1.0, 1.0), (9.0, 9.0, 9.0))
+    tight = BandRecord("tight", "contract", "", (2, 8), (5.0, 5.0), (None, None))
+    one = CurveRecord("bandwidth", "MB/s", (1, 2, 4, 8), (0.5, 4.0, 9.5, 5.0), bands=(loose, tight))
+    assert out_of_bounds(one) == (1, 2, 4)
+    assert out_of_bounds(dataclasses.replace(one, bands=(tight, loose))) == (1, 2, 4)
+
+
+def test_the_description_says_peak_limit_and_whether_it_is_within() -> None:
+    band = BandRecord("floor", "class", "", (1, 1048576), (None, 40.0), (None, None))
+    one = CurveRecord("bandwidth", "MB/s", (1, 1048576), (0.04, 47.8), 1, LimitRecord(48.6, "", ""), (band,))
+    assert describe(one, "imb/Uniband") == (
+        "imb/Uniband bandwidth: 47.8 MB/s at 1 MiB, limit 48.6 MB/s, within its references"
+    )
+    slow = dataclasses.replace(one, values=(0.04, 4.9))
+    assert describe(slow, "imb/Uniband") == (
+        "imb/Uniband bandwidth: 4.90 MB/s at 1 MiB, limit 48.6 MB/s, outside its references at 1 MiB"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "values"),
+    [((0,), (1.0,)), ((0, 1, 2), (0.0, 0.0, 0.0)), ((8,), (0.0,)), ((1, 2), (-1.0, 1.0)), ((1, 2), (1e-9, 1e15))],
+)
+@pytest.mark.parametrize("unit", ["MB/s", "us"])
+def test_odd_curves_are_drawn_within_the_picture(sizes: tuple[int, ...], values: tuple[float, ...], unit: str) -> None:
+    drawing = svg(CurveRecord("odd", unit, sizes, values))
+    (line,) = attributes(drawing, "line")
+    for x, y in re.findall(r"([\d.-]+),([\d.-]+)", line["d"]):
+        assert 58 <= float(x) <= 546
+        assert 26 <= float(y) <= 208
+
+
+def test_no_sizes_no_drawing() -> None:
+    assert svg(CurveRecord("bandwidth", "MB/s", (), ())) == ""
+
+
+def test_texts_are_escaped() -> None:
+    drawing = svg(CurveRecord("<b>&\x1b[31m", '"MB/s"', (1,), (1.0,)), "<script>")
+    ElementTree.fromstring(drawing)
+    assert "<script>" not in drawing
+    assert "&lt;b&gt;&amp;, &#34;MB/s&#34;</text>" in drawing

@@ -1,0 +1,109 @@
+"""The report for a terminal: nothing cut at any width, every failure with its sentence, the counts last."""
+
+import re
+
+import pytest
+
+from railyard.record import Record
+from railyard.report.matrix import Cell
+from railyard.report.terminal import failures, text_report, verdict_table
+
+TABLE = """\
+fabric  stack    rails  benchmark         peak             % of   % of  split,  verdict
+                                                      reference  limit       %
+─────────────────────────────────────────────────────────────────────────────────────────────
+hsn     openmpi      2  netpipe/pingpong  95.6  MB/s      101.2   98.4   50/50  pass
+hsn     openmpi      2  netpipe/stream    95.8  MB/s      101.2   98.4   100/0  fail (rule 4)
+"""
+
+FOLDED = """\
+fabric stack   rails benchmark      peak       % of  % of split, verdict
+                                               ref. limit      %
+──────────────────────────────────────────────────────────────────────────────
+hsn    openmpi     2 netpipe/       95.6 MB/s 101.2  98.4  50/50 pass
+                     pingpong
+hsn    openmpi     2 netpipe/stream 95.8 MB/s 101.2  98.4  100/0 fail (rule 4)
+"""
+
+FAILURES = """\
+Failures
+1. ImbUniband %rails=2 @virtual:hsn+mpich
+   rule 5, reference, fabric fault: bandwidth at 4 MiB is 76.6 MB/s, below
+   94.03 MB/s, the floor of reference hsn-2 (94 % of the shaped rate of hsn,
+   systems/virtual.yaml): 81 % of what it should be.
+   suspect: rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s
+   next: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"""
+
+
+def pair(records: list[Record]) -> list[Record]:
+    """The dual-rail ping-pong that passes and the stream whose second rail was idle."""
+    chosen = ("netpipe/pingpong", "netpipe/stream")
+    return [record for record in records if record.rails == 2 and record.benchmark in chosen]
+
+
+def test_the_table_in_full(faulty_run: list[Record]) -> None:
+    assert verdict_table(pair(faulty_run), width=100) + "\n" == TABLE
+
+
+def test_a_narrow_table_folds_and_cuts_nothing(faulty_run: list[Record]) -> None:
+    assert verdict_table(pair(faulty_run), width=80) + "\n" == FOLDED
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_is_longer_than_the_terminal_and_every_figure_is_there(faulty_run: list[Record], width: int) -> None:
+    text = text_report(faulty_run, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    table = text.split("\n\n")[0]
+    assert len(re.findall(r"\b(?:MB/s|us)\b", table)) == 27
+    assert "\x1b" not in text
+
+
+def test_failures_give_rule_class_sentence_suspects_and_next_look(faulty_run: list[Record]) -> None:
+    slow = [record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail"]
+    assert failures(slow, width=80) == FAILURES
+
+
+def test_what_is_neither_pass_nor_fail_has_its_reason_and_the_counts_come_last(faulty_run: list[Record]) -> None:
+    text = text_report(faulty_run)
+    assert (
+        "Not tested\n  Ctrl-C came before this test was started.\n    ImbBiband %rails=1 @virtual:eth+intelmpi\n"
+        in text
+    )
+    assert text.splitlines()[-2:] == [
+        "FAIL: 3 of 28 tests failed.",
+        "29 tests: 20 pass, 3 fail, 4 report-only, 1 expected failure, 1 not tested",
+    ]
+
+
+def test_problems_and_cells_without_a_record_are_said(healthy_run: list[Record]) -> None:
+    text = text_report(healthy_run, ["-S nosuch=3 named nothing"], unrun=[Cell("hsn", "mpich", 2, "imb/Uniband")])
+    assert (
+        "Problems of the run\n  -S nosuch=3 named nothing\n"
+        "  imb/Uniband on hsn, 2 rails, mpich: should have run, and left no record\n" in text
+    )
+    assert "FAIL: 1 test that should have run left no record; the run had a problem." in text
+
+
+def test_colour_is_on_the_verdict_alone(faulty_run: list[Record]) -> None:
+    text = verdict_table(pair(faulty_run), width=100, colour=True)
+    assert text.splitlines()[3].endswith("\x1b[32mpass\x1b[0m")
+    assert text.splitlines()[4].endswith("\x1b[1;31mfail (rule 4)\x1b[0m")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) + "\n" == TABLE
+
+
+def test_control_codes_of_an_output_never_reach_the_terminal(hostile: Record) -> None:
+    text = text_report([hostile], ["\x1b[2Jproblem"], width=100)
+    assert set(text) & set("\x1b\x00\x07\u202e") == set()
+    assert "<script>alert(1)</script>]]>&red'\" next line" in text
+
+
+def test_a_word_longer_than_the_line_stays_whole(healthy_run: list[Record]) -> None:
+    path = "outputs/" + "a-very-long-name-" * 6 + ".out"
+    assert f"  {path}\n" in text_report(healthy_run, [f"could not read {path}"], width=80)
+
+
+def test_no_records_is_no_pass() -> None:
+    assert text_report([]) == (
+        "NOTHING JUDGED: No test ran to a verdict, so nothing is known of this system.\n"
+        "0 tests: 0 pass, 0 fail, 0 report-only, 0 expected failure, 0 not tested\n"
+    )

@@ -1,0 +1,329 @@
+"""A record survives its file: whole lines only, four sentences for what cannot be read, nothing infinite."""
+
+import dataclasses
+import fcntl
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import InputError, SetupError
+from railyard.jsonform import FormError
+from railyard.record import (
+    BandRecord,
+    CurveRecord,
+    FigureRecord,
+    LimitRecord,
+    NodeTraffic,
+    PathProofRecord,
+    RailTraffic,
+    Record,
+    RuleRecord,
+    SuspectRecord,
+    VerdictRecord,
+    append_record,
+    read_records,
+)
+
+# The example of format 1: every key that there is.
+LINE = {
+    "format": 1,
+    "run": "20261121T060000Z-ab12",
+    "time": "2026-11-21T06:00:12Z",
+    "case": "ImbPingPong %rails=1 @virtual:hsn+mpich",
+    "check": "ImbPingPong",
+    "system": "virtual",
+    "fabric": "hsn",
+    "stack": "mpich",
+    "rails": 1,
+    "benchmark": "imb/PingPong",
+    "state": "fail",
+    "verdict": {
+        "sentence": "too slow",
+        "rule": 5,
+        "class": "fabric",
+        "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
+        "suspects": [{"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}],
+        "next": "the cable",
+    },
+    "hash": "1a2b3c4d",
+    "policy": "single",
+    "elapsed_s": 5.1,
+    "nodes": ["vn1", "vn2"],
+    "figures": [{"name": "peak", "value": 47.8, "unit": "MB/s", "size": 4194304}],
+    "curves": [
+        {
+            "metric": "bandwidth",
+            "unit": "MB/s",
+            "sizes": [1, 4194304],
+            "values": [0.04, 47.8],
+            "directions": 1,
+            "limit": {"value": 48.6, "terms": "1 x 400 Mbit/s", "source": "HTB class"},
+            "bands": [
+                {
+                    "id": "hsn-uni-1",
+                    "kind": "class",
+                    "source": "systems/virtual.yaml",
+                    "sizes": [1, 4194304],
+                    "low": [None, 47.0],
+                    "high": [None, None],
+                }
+            ],
+            "percent_of_reference": 101.7,
+            "percent_of_reference_size": 4194304,
+            "percent_of_limit": 98.4,
+        }
+    ],
+    "path_proof": {
+        "state": "proven",
+        "sentence": "all on hsn0",
+        "expected_bytes": 1234,
+        "nodes": [
+            {
+                "node": "vn1",
+                "rails": [{"device": "hsn0", "meant": True, "tx_bytes": 1, "rx_bytes": None, "share": 1.0}],
+            }
+        ],
+    },
+    "references": ["hsn-uni-1"],
+    "environment": {"reframe": "4.10.4", "mpi": None},
+    "command": ["mpirun", "-np", "2"],
+    "output": "outputs/pingpong.out",
+    "reframe": {"result": "pass"},
+}
+RECORD = Record(
+    run="20261121T060000Z-ab12",
+    time="2026-11-21T06:00:12Z",
+    case="ImbPingPong %rails=1 @virtual:hsn+mpich",
+    check="ImbPingPong",
+    system="virtual",
+    fabric="hsn",
+    stack="mpich",
+    rails=1,
+    benchmark="imb/PingPong",
+    state="fail",
+    verdict=VerdictRecord(
+        "too slow",
+        5,
+        "fabric",
+        (RuleRecord(5, "reference", "fail", "too slow"),),
+        (SuspectRecord("rail", "slow", "vn2", "hsn1"),),
+        "the cable",
+    ),
+    hash="1a2b3c4d",
+    policy="single",
+    elapsed_s=5.1,
+    nodes=("vn1", "vn2"),
+    figures=(FigureRecord("peak", 47.8, "MB/s", 4194304),),
+    curves=(
+        CurveRecord(
+            "bandwidth",
+            "MB/s",
+            (1, 4194304),
+            (0.04, 47.8),
+            1,
+            LimitRecord(48.6, "1 x 400 Mbit/s", "HTB class"),
+            (BandRecord("hsn-uni-1", "class", "systems/virtual.yaml", (1, 4194304), (None, 47.0), (None, None)),),
+            101.7,
+            4194304,
+            98.4,
+        ),
+    ),
+    path_proof=PathProofRecord(
+        "proven", "all on hsn0", 1234, (NodeTraffic("vn1", (RailTraffic("hsn0", True, 1, None, 1.0),)),)
+    ),
+    references=("hsn-uni-1",),
+    environment={"reframe": "4.10.4", "mpi": None},
+    command=("mpirun", "-np", "2"),
+    output="outputs/pingpong.out",
+    reframe={"result": "pass"},
+)
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_the_json_of_format_1_is_exactly_this() -> None:
+    assert RECORD.to_json() == LINE
+    assert Record.from_json(LINE) == RECORD
+
+
+def test_a_record_that_is_appended_is_read_back_equal_and_folders_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "one" / "records.jsonl"
+    append_record(path, RECORD)
+    append_record(path, dataclasses.replace(RECORD, state="pass"))
+    read = read_records(path.parent)
+    assert read.records == (RECORD, dataclasses.replace(RECORD, state="pass"))
+    assert read.problems == ()
+    assert path.read_bytes().count(b"\n") == 2
+
+
+def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
+    line = json.loads(json.dumps(LINE))
+    line["energy_j"] = 3.5
+    line["verdict"]["suspects"][0]["slot"] = "2-1"
+    line["curves"][0]["bands"][0]["owner"] = {"site": "a"}
+    path = write(tmp_path / "records.jsonl", line)
+    (record,) = read_records(path).records
+    assert record.extra == {"energy_j": 3.5}
+    assert record.to_json() == line
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ({**LINE, "format": 0}, "format 0 is too old, this Railyard reads format 1; run the test again"),
+        (
+            {**LINE, "format": 2},
+            "format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
+        ),
+        (
+            {"run": "x"},
+            'found no "format" key, so this is no record of Railyard; name another file',
+        ),
+        ([1], 'found no "format" key, so this is no record of Railyard; name another file'),
+        ({**LINE, "format": "1"}, "found format '1', expected a whole number; that record is not used"),
+        ({**LINE, "format": True}, "found format True, expected a whole number; that record is not used"),
+        (
+            {**LINE, "state": "passed"},
+            "state: found 'passed', expected one of pass, fail, report-only, xfail, not-tested; "
+            "that record is not used",
+        ),
+        (
+            {key: value for key, value in LINE.items() if key != "verdict"},
+            "verdict: found nothing, expected this key; that record is not used",
+        ),
+        (
+            {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [1, 2], "values": [1.0]}]},
+            "curves[0].values: found 1 values, expected 2, one a size; that record is not used",
+        ),
+        (
+            {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]},
+            "curves[0].sizes[1]: found 2 after 2, expected rising sizes; that record is not used",
+        ),
+    ],
+)
+def test_a_line_that_is_no_record_is_named_and_the_others_are_kept(tmp_path: Path, line: object, sentence: str) -> None:
+    path = write(tmp_path / "records.jsonl", LINE, line, LINE)
+    read = read_records(path)
+    assert read.records == (RECORD, RECORD)
+    assert read.problems == (f"{path}:2: {sentence}",)
+
+
+def test_a_cut_last_line_is_named_and_the_rest_kept(tmp_path: Path) -> None:
+    path = write(tmp_path / "records.jsonl", LINE, LINE)
+    path.write_bytes(path.read_bytes()[:-400])
+    cut = len(path.read_bytes().splitlines()[-1])
+    read = read_records(path)
+    assert read.records == (RECORD,)
+    assert read.problems == (
+        f"{path}:2: the last line is cut after {cut} bytes, its writer was stopped; that record is lost, "
+        "the 1 before it are kept",
+    )
+
+
+def test_any_cut_of_a_file_keeps_exactly_the_whole_lines(tmp_path: Path) -> None:
+    whole = write(tmp_path / "records.jsonl", LINE).read_bytes()
+    path = tmp_path / "cut.jsonl"
+    for length in range(1, len(whole) - 1, 7):
+        path.write_bytes(whole + whole[:length])
+        read = read_records(path)
+        assert (len(read.records), len(read.problems)) == (1, 1), length
+
+
+def test_a_record_after_a_cut_line_starts_on_a_line_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "records.jsonl", LINE)
+    path.write_bytes(path.read_bytes() + b'{"format": 1, "ru')
+    append_record(path, RECORD)
+    read = read_records(path)
+    assert read.records == (RECORD, RECORD)
+    assert len(read.problems) == 1
+    assert read.problems[0].startswith(f"{path}:2: found no JSON (")
+    assert read.problems[0].endswith("); that record is lost, the others are kept")
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
+def test_nan_and_infinity_are_not_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps(LINE).replace("5.1", text) + "\n", encoding="utf-8")
+    assert read_records(path).problems == (
+        f"{path}:1: found no JSON ({text} is no JSON number); that record is lost, the others are kept",
+    )
+
+
+def test_nan_is_not_written_and_leaves_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    figure = FigureRecord("peak", float("nan"), "MB/s")
+    with pytest.raises(FormError) as caught:
+        append_record(path, dataclasses.replace(RECORD, figures=(figure,)))
+    assert str(caught.value) == "figures[0].value: found nan, expected a finite number"
+    assert not path.exists()
+
+
+def test_bytes_that_are_no_text_and_deep_nesting_are_problems_not_tracebacks(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(b"\xff\xfe\n" + b"[" * 200_000 + b"\n\n" + json.dumps(LINE).encode() + b"\n")
+    read = read_records(path)
+    assert read.records == (RECORD,)
+    assert [problem.startswith(f"{path}:{line}: found no JSON (") for line, problem in enumerate(read.problems, 1)] == [
+        True,
+        True,
+    ]
+
+
+def test_no_file_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_records(tmp_path / "nowhere.jsonl")
+    assert str(caught.value) == (
+        f"{tmp_path}/nowhere.jsonl: found no readable file (No such file or directory), expected records of a run; "
+        "name a run folder"
+    )
+
+
+def test_many_writers_at_once_leave_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+
+    def write_some(name: str) -> None:
+        for number in range(10):
+            append_record(path, dataclasses.replace(RECORD, case=f"{name}-{number}"))
+
+    writers = [threading.Thread(target=write_some, args=(name,)) for name in "abcd"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    read = read_records(path)
+    assert read.problems == ()
+    assert {record.case for record in read.records} == {f"{name}-{number}" for name in "abcd" for number in range(10)}
+
+
+def test_a_writer_waits_for_one_that_is_at_it(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    with path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        writer = threading.Thread(target=append_record, args=(path, RECORD))
+        writer.start()
+        writer.join(0.1)
+        assert writer.is_alive()
+        assert path.read_bytes() == b""
+    writer.join(10)
+    assert read_records(path).records == (RECORD,)
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "records.jsonl"
+    append_record(path, RECORD)
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:10]))
+    with pytest.raises(SetupError) as caught:
+        append_record(path, RECORD)
+    assert str(caught.value) == (
+        f"{path}: the record of ImbPingPong %rails=1 @virtual:hsn+mpich could not be written (No space left on "
+        "device); free some space or choose another folder, then run the test again"
+    )
+    assert read_records(path).records == (RECORD,)
+    assert read_records(path).problems == ()
