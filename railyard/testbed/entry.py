@@ -1,0 +1,99 @@
+"""The two scripts that lead into a node, ``enter`` and ``agent``, and the list of nodes that they read. Pure.
+
+They lie in the state folder and stay there when the testbed is down, to say so in a sentence.
+"""
+
+from collections.abc import Iterable
+
+from railyard.testbed.spec import TestbedSpec
+
+#: Beside the scripts: line 1 ``bed USER_NAMESPACE START`` (0 or 1; start time of the first process), then one line a
+#: node, ``NODE PID PID_INSIDE START ALIAS…``. Removed by ``down``.
+NODES_FILE = "nodes"
+
+
+def nodes_file(
+    spec: TestbedSpec, user_namespace: bool, first_start: int, holders: Iterable[tuple[int, int, int]]
+) -> str:
+    """Return the text of the list of nodes; ``holders`` gives (pid, pid inside, start time) in the order of nodes."""
+    lines = [f"bed {int(user_namespace)} {first_start}"]
+    for node, (pid, inside, start) in zip(spec.nodes, holders, strict=True):
+        aliases = [f"{node}-{network.device}" for network in spec.networks]
+        aliases += [spec.address(node, network.device) for network in spec.networks]
+        lines.append(" ".join([node, str(pid), str(inside), str(start), *aliases]))
+    return "\n".join(lines) + "\n"
+
+
+# Start times tell a living testbed from a process id that something else has been given since: /proc/PID/stat is read
+# behind the last ")" because a process may have blanks and brackets in its name; the start is field 22 of the whole.
+# From the host, nsenter forks for the pid namespace and then forwards no signal, so the command is told to end when
+# nsenter does (setpriv --pdeathsig). Within the testbed nothing forks: agent's own process becomes the command.
+# A new mount namespace means a new view of the working folder, hence the cd inside.
+# TMPDIR is the node's own, whatever it was: /tmp is shared, every testbed has a vn1 whose user is 0, and Open MPI 4.1.4
+# keeps its session in $TMPDIR/ompi.vn1.0: two users' testbeds ("mkdir: Permission denied"), or two clones, would meet.
+ENTER = """\
+#!/bin/sh
+# enter NODE -- COMMAND [ARGUMENT]...: run a command in a node of this testbed
+# Folder and environment are kept, but for TMPDIR, which is the node's own.
+die() { echo "railyard testbed: $1" >&2; exit 2; }
+case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
+[ $# -ge 2 ] || die "usage: enter NODE -- COMMAND [ARGUMENT]..."
+wanted=$1
+shift
+[ "$1" != -- ] || shift
+[ $# -ge 1 ] || die "usage: enter NODE -- COMMAND [ARGUMENT]..."
+down="the virtual cluster is not up: run 'railyard testbed up'"
+start_of() { # sets $start to the start time of process $1, 0 when there is none
+    start=0
+    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
+    line=${line##*) }
+    start=$(set -- $line; echo "${20}")
+}
+[ -r "$here/nodes" ] || die "$down"
+found= known=
+{
+    read -r _ user first
+    while read -r node pid inside start aliases; do
+        known="$known $node"
+        for name in "$node" $aliases; do
+            [ "$name" != "$wanted" ] || { found=$node outer=$pid inner=$inside born=$start; }
+        done
+    done
+} <"$here/nodes"
+[ -n "$found" ] || die "no node is called \\"$wanted\\"; known:$known"
+inside='cd "$1" 2>/dev/null || {
+    echo "railyard testbed: $0 has no folder $1: each node has its own /run, /sys and /dev/shm" >&2
+    exit 2
+}
+export TMPDIR=/run/tmp
+shift; exec "$@"'
+folder=$(pwd -P) || exit 2
+start_of 1
+if [ "$start" = "$first" ]; then # this is a process of the testbed
+    exec nsenter -t "$inner" -n -u -m -i sh -c "$inside" "$found" "$folder" "$@"
+fi
+start_of "$outer"
+[ "$start" = "$born" ] || die "$down"
+as=
+[ "$user" = 0 ] || as='-U --preserve-credentials'
+exec nsenter -t "$outer" $as -n -u -m -i -p setpriv --pdeathsig TERM sh -c "$inside" "$found" "$folder" "$@"
+"""
+
+# As ssh does, the words are joined with blanks and given to a shell. Hydra calls `agent -x HOST …`, Open MPI
+# `agent HOST …`.
+AGENT = """\
+#!/bin/sh
+# agent [SSH OPTIONS] [USER@]HOST COMMAND...: what MPI launchers call in place of ssh
+case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
+while :; do
+    case ${1-} in
+    -[BbcDEeFIiJLlmOopQRSWw]) shift; [ $# = 0 ] || shift ;;
+    -*) shift ;;
+    *) break ;;
+    esac
+done
+[ $# -ge 2 ] || { echo "railyard testbed: usage: agent HOST COMMAND..." >&2; exit 2; }
+host=${1#*@}
+shift
+exec "$here/enter" "$host" -- /bin/sh -c "$*"
+"""

@@ -1,0 +1,149 @@
+"""The machine-wide measurement lock: one holder, a sentence for the one who waits, and no deadlock of a child."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import SetupError
+from railyard.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, lock_is_held, measurement_lock
+
+HOLDER = """
+import sys
+from pathlib import Path
+from railyard.testbed import measurement_lock
+with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture(autouse=True)
+def not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(HELD_VARIABLE, raising=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "measure.lock"
+
+
+def never(text: str) -> None:
+    raise AssertionError(f"waited: {text}")
+
+
+def start_holder(file: Path) -> "subprocess.Popen[str]":
+    environment = {name: value for name, value in os.environ.items() if name != HELD_VARIABLE}
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+def said(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_the_name_is_the_same_for_all() -> None:
+    assert Path("/tmp/railyard-measure.lock") == LOCK_FILE
+
+
+def test_the_second_waits_and_is_told_who_measures(file: Path) -> None:
+    with measurement_lock(never, Path("/clone/a"), file), start_holder(file) as other:
+        assert said(other) == (
+            f"waiting: process {os.getpid()} of /clone/a is measuring on this machine; "
+            "two measurements at once would disturb each other"
+        )
+        other.kill()
+
+
+def test_the_second_gets_it_when_the_first_is_done(file: Path) -> None:
+    with measurement_lock(never, Path("/clone/a"), file):
+        other = start_holder(file)
+        assert said(other).startswith("waiting: process ")
+    assert said(other) == "held"
+    other.communicate("\n")
+    assert other.returncode == 0
+
+
+def test_a_killed_holder_leaves_no_lock(file: Path) -> None:
+    with start_holder(file) as other:
+        assert said(other) == "held"
+        other.kill()
+    with measurement_lock(never, file=file):
+        assert lock_is_held()
+    assert not lock_is_held()
+
+
+def test_a_child_process_of_the_holder_does_not_wait(file: Path) -> None:
+    with measurement_lock(never, file=file):
+        child = subprocess.run([sys.executable, "-c", HOLDER, str(file)], input="\n", capture_output=True, text=True)
+    assert child.stdout == "held\n"
+
+
+def test_the_holder_itself_can_enter_again(file: Path) -> None:
+    with measurement_lock(never, file=file), measurement_lock(never, file=file):
+        assert lock_is_held()
+
+
+def test_every_user_may_write_it_whatever_the_umask(file: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        assert lock_file(file) == file
+    finally:
+        os.umask(before)
+    assert file.stat().st_mode & 0o777 == 0o666
+
+
+def test_another_users_file_is_opened_without_creating(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What fs.protected_regular=2 does in a sticky folder to an open with O_CREAT of another user's file.
+    file.touch(mode=0o666)
+    real = os.open
+
+    def protected(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT and Path(path).exists():
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", protected)
+    with measurement_lock(never, file=file):
+        assert lock_is_held()
+
+
+def test_a_lock_file_that_was_removed_is_not_held(file: Path) -> None:
+    with measurement_lock(never, Path("/clone/a"), file):
+        other = start_holder(file)
+        assert said(other).startswith("waiting: process ")
+        file.unlink()
+    assert said(other) == "held"
+    assert file.exists(), "the waiter locked a file that nobody else can find"
+    other.communicate("\n")
+
+
+def test_a_link_is_not_followed(file: Path) -> None:
+    file.symlink_to(file.with_name("elsewhere"))
+    with pytest.raises(SetupError) as caught, measurement_lock(never, file=file):
+        pass
+    assert str(caught.value) == (
+        f"measurement lock: {file} cannot be opened for writing (Too many levels of symbolic links): "
+        f"its owner must remove it or make it writable for all (chmod 666 {file})"
+    )
+
+
+def test_a_fifo_is_no_lock(file: Path) -> None:
+    os.mkfifo(file)
+    with pytest.raises(SetupError) as caught, measurement_lock(never, file=file):
+        pass
+    assert str(caught.value) == f"measurement lock: {file} is no regular file: remove it"
+
+
+def test_nothing_unprintable_is_repeated_from_the_file(file: Path) -> None:
+    with measurement_lock(never, Path("/a\x1b[31mb"), file), start_holder(file) as other:
+        assert said(other).startswith(f"waiting: process {os.getpid()} of /a[31mb is measuring")
+        other.kill()

@@ -1,0 +1,79 @@
+"""What this machine lacks is said in one sentence, with the package or the setting."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import SetupError
+from railyard.testbed import needs
+
+
+def test_missing_programs_come_with_their_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    present = tmp_path / "ip"
+    present.touch()
+    present.chmod(present.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(needs, "SEARCH_PATH", str(tmp_path))
+    with pytest.raises(SetupError) as caught:
+        needs.require_programs("ip", "nft", "tc")
+    assert str(caught.value) == (
+        "testbed: nft and tc are not installed: apt-get install iproute2 nftables (Debian's names)"
+    )
+    with pytest.raises(SetupError) as caught:
+        needs.require_programs("unshare")
+    assert str(caught.value) == "testbed: unshare is not installed: apt-get install util-linux (Debian's names)"
+    assert needs.namespaces_refused() == (
+        "testbed: unshare and nsenter and setpriv and mount and hostname and tc are not installed: "
+        "apt-get install hostname iproute2 mount util-linux (Debian's names)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "remedy"),
+    [
+        (
+            "kernel/unprivileged_userns_clone",
+            "0",
+            "set kernel.unprivileged_userns_clone to 1 with sysctl, or run as root",
+        ),
+        ("user/max_user_namespaces", "0", "set user.max_user_namespaces to 10000 with sysctl, or run as root"),
+        (
+            "kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "set kernel.apparmor_restrict_unprivileged_userns to 0 with sysctl, or run as root",
+        ),
+        (
+            "user/max_user_namespaces",
+            "4711",
+            "run as root, or in a container that has the capabilities SYS_ADMIN and NET_ADMIN",
+        ),
+    ],
+)
+def test_a_refused_namespace_names_the_setting(tmp_path: Path, setting: str, value: str, remedy: str) -> None:
+    (tmp_path / setting).parent.mkdir()
+    (tmp_path / setting).write_text(value + "\n")
+    refused = needs.refusal("unshare: unshare failed: Operation not permitted\n", tmp_path)
+    assert str(refused) == (
+        "testbed: this machine does not permit namespaces (unshare: unshare failed: Operation not permitted): " + remedy
+    )
+
+
+def test_a_kernel_without_veth_is_named_as_such() -> None:
+    assert str(needs.refusal("Error: Unknown device type.\nCommand failed -:1\n")) == (
+        "testbed: the kernel lacks a part that the virtual cluster needs (Error: Unknown device type.): "
+        "veth, bridge and sch_htb must be built in or loadable"
+    )
+
+
+def test_no_reason_is_said_too() -> None:
+    assert str(needs.refusal("\n")) == "testbed: the virtual cluster did not come up (no reason was given)"
+
+
+def test_root_without_capabilities_takes_a_user_namespace() -> None:
+    # Whoever we are, the answer follows the capabilities, not the user id.
+    status = Path("/proc/self/status").read_text()
+    effective = int(next(line for line in status.splitlines() if line.startswith("CapEff")).split()[1], 16)
+    assert needs.needs_user_namespace() is not bool(effective >> 12 & 1 and effective >> 21 & 1)
+    assert ("--user" in needs.outer_options()) is needs.needs_user_namespace()
+    assert os.pathsep + "/usr/sbin" in needs.SEARCH_PATH
