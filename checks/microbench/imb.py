@@ -1,0 +1,70 @@
+"""Intel MPI Benchmarks between nodes: ping-pong, windowed bandwidth one way and both ways, and a collective.
+
+A low PingPong with a good Uniband is latency (placement, power states); both low at large messages is the rail (link
+width, slot, a slow cable); a good Uniband with a low Biband is the card or the slot, which carry both directions.
+"""
+
+import reframe as rfm
+from reframe.core.builtins import variable
+
+from railyard.check import InterconnectCheck
+from railyard.parsers import imb
+
+
+class ImbCheck(InterconnectCheck):
+    """IMB-MPI1 with fixed repetitions, so that the bytes a run must move are known."""
+
+    tool = "imb"
+    parse = staticmethod(imb.parse)
+    probe_key = "imb/PingPong"
+    repetitions = variable(int, value=6)
+    #: The most that one size may move, in MB: fewer repetitions for large messages.
+    volume = variable(int, value=24)
+    window = 4
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return self._words(self.benchmark, sizes)
+
+    def probe_arguments(self, size: int) -> list[str]:
+        return self._words("PingPong", (size,))
+
+    def _words(self, benchmark: str, sizes: tuple[int, ...]) -> list[str]:
+        listed = ",".join(str(size) for size in sizes)
+        return [benchmark, "-npmin", str(self.num_nodes), "-msgsize", listed, "-time", "20",
+                "-iter", f"{self.repetitions},{self.volume}", "-iter_policy", "off",
+                "-window_size", str(self.window)]  # fmt: skip
+
+
+@rfm.simple_test
+class ImbPingPong(ImbCheck):
+    """One message there and back: bandwidth is size over half the round trip, in one direction."""
+
+    benchmark = "PingPong"
+
+
+@rfm.simple_test
+class ImbUniband(ImbCheck):
+    """A window of messages one way: what a rail, or several, can stream."""
+
+    benchmark = "Uniband"
+    repetitions = 4
+
+
+@rfm.simple_test
+class ImbBiband(ImbCheck):
+    """A window of messages both ways at once: the sum of both directions."""
+
+    benchmark = "Biband"
+    repetitions = 4
+
+
+@rfm.simple_test
+class ImbAllreduce(ImbCheck):
+    """A reduction over four nodes: every node's rails at once."""
+
+    benchmark = "Allreduce"
+    num_nodes = 4
+    repetitions = 5
+    #: IMB reduces floats of 4 bytes, and rounds other sizes up.
+    smallest = 4
+    largest = 1 << 20

@@ -1,0 +1,54 @@
+"""NetPIPE between two nodes: ping-pong, a stream one way, and both ways at once.
+
+NetPIPE walks through its own sizes (two a doubling), so a dip between the powers of two is seen. The same reading as of
+the IMB checks: a good stream with a low ping-pong is latency, both low at large messages is the rail.
+"""
+
+import reframe as rfm
+from reframe.core.builtins import variable
+
+from railyard.check import InterconnectCheck
+from railyard.parsers import netpipe
+
+
+class NetpipeCheck(InterconnectCheck):
+    """NetPIPE's MPI module with a fixed number of repetitions a size, so that the bytes a run must move are known."""
+
+    tool = "netpipe"
+    parse = staticmethod(netpipe.parse)
+    rows_on_stderr = True
+    probe_key = "netpipe/pingpong"
+    #: What selects the kind of test: nothing is a ping-pong.
+    mode = variable(str, value="")
+    repetitions = variable(int, value=2)
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return [*self.mode.split(), "-p", "0", "-n", str(self.repetitions),
+                "-l", str(sizes[0]), "-u", str(sizes[-1]), "-o", "np.out"]  # fmt: skip
+
+    def probe_arguments(self, size: int) -> list[str]:
+        return ["-p", "0", "-n", "5", "-l", str(size), "-u", str(size), "-o", "probe.out"]
+
+
+@rfm.simple_test
+class NetpipePingPong(NetpipeCheck):
+    """One message there and back: bandwidth is size over half the round trip, in one direction."""
+
+    benchmark = "pingpong"
+
+
+@rfm.simple_test
+class NetpipeStream(NetpipeCheck):
+    """Messages one way, one after another."""
+
+    benchmark = "stream"
+    mode = "-s"
+
+
+@rfm.simple_test
+class NetpipeBidirectional(NetpipeCheck):
+    """A message each way at the same time: the sum of both directions."""
+
+    benchmark = "bidirectional"
+    #: Without asynchronous receives (-a) both sides block in their sends above the eager limit.
+    mode = "-2 -a"

@@ -1,0 +1,233 @@
+"""From a run's evidence to its verdict and record: parses, proves the path, judges, and leaves nothing out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import cast
+
+from railyard import counters, links, metrics, pathproof, verdict
+from railyard.curve import Curve
+from railyard.launch import Launch, counters_can_prove, rates
+from railyard.parsers.parsed import Parsed, ParseError, Table
+from railyard.payload import least_moved
+from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
+from railyard.railsplit import Policy
+from railyard.site import Site
+from railyard.suspects import Findings
+from railyard.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``."""
+
+    name: str
+    hash: str
+    check: str
+    site: Site
+    fabric: str
+    stack: str
+    rails: int
+    benchmark: str
+    launch: Launch
+    ranks_per_node: int = 1
+    window: int = 1
+    time_limit_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with."""
+
+    stdout: str
+    stderr: str = ""
+    exit_code: int | None = None
+    timed_out: bool = False
+    counters: tuple[str, ...] = ()
+    tag: str = ""
+    scheduler_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added."""
+
+    case: Case
+    inputs: Inputs
+    verdict: Verdict
+    curves: tuple[Curve, ...]
+    figures: tuple[metrics.Figure, ...]
+    path: pathproof.PathProof
+
+
+def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
+    """Return the assessment of one run. Never raises for what an output or a counters file holds: that fails a rule."""
+    parsed, unread = _parsed(evidence.stdout, parse)
+    tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
+    curves, problem = _curves(tables, case.benchmark)
+    readings = counters.by_node((counters.parse(text, evidence.tag) for text in evidence.counters), case.launch.nodes)
+    path = _path(case, tables, readings)
+    inputs = Inputs(
+        system=case.site.system.system,
+        fabric=case.fabric,
+        stack=case.stack,
+        rails=case.launch.meant,
+        nodes=case.launch.nodes,
+        job=_job(case, evidence, parsed, tables, readings, unread),
+        metrics=tuple(_metric(case, each, curves, problem) for each in metrics.find(case.benchmark).metrics),
+        path=path,
+        today=today,
+        link_limit_known=case.site.system.fabrics[case.fabric].limit(case.rails, 1) is not None,
+        report_only=case.site.system.report_only,
+        accepts_unproven=_accepts_unproven(case),
+    )
+    alone = case.site.system.fabrics[case.fabric].limit(1, 1)
+    figures = metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0)
+    return Assessment(case, inputs, _verdict(case, inputs), curves, figures, path)
+
+
+def _verdict(case: Case, inputs: Inputs) -> Verdict:
+    """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
+    judged = verdict.judge(inputs)
+    if case.site.system.provider != "host" or judged.rule in (1, 2):
+        return judged
+    untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
+    return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
+
+
+def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
+    """Return the assessment with what probes found: who is to blame, and the probes' own sentence."""
+    inputs = replace(assessment.inputs, suspects=findings.suspects)
+    judged = verdict.judge(inputs)
+    return replace(
+        assessment, inputs=inputs, verdict=replace(judged, sentence=f"{judged.sentence}; {findings.sentence}")
+    )
+
+
+def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
+    try:
+        return parse(text), None
+    except ParseError as error:
+        return Parsed(), str(error)
+
+
+def _is_meant(table: Table, key: str) -> bool:
+    """Return whether a table is of the benchmark that was asked for: a tool's output may hold others."""
+    tool, _, benchmark = key.partition("/")
+    return table.tool == tool and (table.benchmark is None or table.benchmark in (benchmark, tool))
+
+
+def _curves(tables: list[Table], key: str) -> tuple[tuple[Curve, ...], str | None]:
+    if not tables:
+        return (), f"the output has no table of {key}"
+    try:
+        return metrics.curves(tables[0], key), None
+    except ValueError as error:
+        return (), str(error)
+
+
+def _job(
+    case: Case,
+    evidence: Evidence,
+    parsed: Parsed,
+    tables: list[Table],
+    readings: Mapping[str, counters.NodeCounters],
+    unread: str | None,
+) -> Job:
+    proves = counters_can_prove(case.site, case.fabric)
+    seen = tuple(node for node in case.launch.nodes if node in readings) if proves else case.launch.nodes
+    refused = tuple(
+        RefusedRail(node, reading.refusal.rail, reading.refusal.sentence)
+        for node, reading in readings.items()
+        if reading.refusal is not None
+    )
+    return Job(
+        exit_code=evidence.exit_code,
+        nodes_expected=case.launch.nodes,
+        nodes_seen=seen,
+        tables=len(tables),
+        incomplete=tuple(f"{case.benchmark} (line {table.line})" for table in tables if not table.complete),
+        failures=tuple(OutputLine(remark.line, remark.text) for remark in parsed.failures),
+        refused=refused,
+        timed_out=evidence.timed_out,
+        time_limit_s=case.time_limit_s,
+        scheduler_error=evidence.scheduler_error,
+        unread=unread,
+    )
+
+
+def _accepts_unproven(case: Case) -> str | None:
+    if counters_can_prove(case.site, case.fabric):
+        return None
+    return f"the rails of {case.fabric} have no counters ({case.site.system.description})"
+
+
+def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem: str | None) -> MetricInput:
+    curve = next((curve for curve in curves if curve.metric == each.name), None)
+    fabric = case.site.system.fabrics[case.fabric]
+    is_bandwidth = each.name == metrics.BANDWIDTH
+    limit = fabric.limit(case.rails, each.directions) if is_bandwidth else None
+    streaming = each.shape == "stream"
+    bands = case.site.references.bands(
+        case.fabric, case.stack, case.rails, case.launch.settings.policy, case.benchmark, each.name,
+        limit.value_mb_s if limit else None, directions=each.directions, streaming=streaming,
+    )  # fmt: skip
+    floor = links.day_one_floor(fabric.link, limit, each.directions, streaming) if is_bandwidth else None
+    first = metrics.find(case.benchmark).metrics[0].name == each.name
+    return MetricInput(
+        declared=Declared(
+            each.name,
+            each.unit,
+            "bandwidth" if is_bandwidth else "latency" if each.name == metrics.LATENCY else "rate",
+            limited=is_bandwidth,
+            between_nodes=case.site.system.provider != "host",
+            reported_only=None if first or bands else "no reference names it",
+        ),
+        measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
+        problem=problem,
+        limit=limit,
+        bands=bands,
+        floors=(floor,) if isinstance(floor, links.LinkFloor) and case.site.system.report_only else (),
+        floor_remark=floor if isinstance(floor, str) else None,
+    )
+
+
+def _path(case: Case, tables: list[Table], readings: Mapping[str, counters.NodeCounters]) -> pathproof.PathProof:
+    if not counters_can_prove(case.site, case.fabric):
+        return pathproof.not_judged(f"the rails of {case.fabric} have no counters")
+    told = case.launch.settings
+    collective = metrics.find(case.benchmark).traffic is None
+    plan = pathproof.Plan(
+        rails=rates(case.site, case.fabric, case.launch.meant),
+        policy=cast(Policy, told.policy),
+        traffic=_traffic(case, tables[0] if tables else None),
+        collective=collective,
+        exclusive=case.site.system.nodes.exclusive,
+    )
+    return pathproof.judge(readings, plan)
+
+
+def _traffic(case: Case, table: Table | None) -> dict[str, pathproof.NodeTraffic]:
+    """Return what each node moved at least; a table that is cut counts for the rows that it has."""
+    first = pathproof.NodeTraffic(0, 0)
+    if table is not None:
+        first = _first_node(case, table)
+    nodes = case.launch.nodes
+    return {nodes[0]: first} | dict.fromkeys(nodes[1:], first.mirrored())
+
+
+def _first_node(case: Case, table: Table) -> pathproof.NodeTraffic:
+    least = least_moved(table, case.benchmark, case.window)
+    threshold = case.launch.settings.threshold_bytes or 0
+    large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
+    split = least_moved(large, case.benchmark, case.window)
+    both = metrics.moved_by(table, case.benchmark, case.window)
+    most = both[1] if both else None
+    return pathproof.NodeTraffic(
+        least.tx, least.rx, split.tx, split.rx, max(most.tx, most.rx) if most is not None else None
+    )
+
+
+def _size(table: Table, row: tuple[object, ...]) -> int:
+    size = row[table.columns.index("size")] if "size" in table.columns else 0
+    return size if isinstance(size, int) else 0

@@ -1,0 +1,38 @@
+"""The checks of a site, read from their files: what each asks of a cell."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from railyard.cells import Need
+from railyard.errors import RailyardError
+
+
+def needs(checks: Path) -> tuple[Need, ...]:
+    """Return what each check below a folder asks of a cell, in the order of file and class.
+
+    A check file is imported: this is the one place outside ReFrame that does so. Raises RailyardError naming the file
+    that cannot be imported.
+    """
+    from railyard.check import InterconnectCheck  # ReFrame takes 0.2 s to import
+
+    found: dict[str, Need] = {}
+    for file in sorted(checks.rglob("*.py")):
+        name = f"railyard_site_checks.{'.'.join(file.relative_to(checks).with_suffix('').parts)}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            raise RailyardError(f"{file}: found a file that Python cannot import, expected a check")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # whatever a check file raises, the user is told which file
+            raise RailyardError(
+                f"{file}: found {type(error).__name__}: {error}, expected a check that imports"
+            ) from error
+        # ReFrame's decorator keeps a module's tests there; it has no public list of classes.
+        registry = getattr(module, "_rfm_test_registry", None)
+        for cls in registry._tests if registry is not None else ():
+            if issubclass(cls, InterconnectCheck):
+                found[cls.__name__] = Need(cls.__name__, cls.tool, f"{cls.tool}/{cls.benchmark}", cls.num_nodes)
+    return tuple(found.values())

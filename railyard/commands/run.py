@@ -1,0 +1,45 @@
+"""`railyard run`: the checks of a system, from promise to verdict table, report and exit code."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from railyard.home import find_home
+
+
+@click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
+@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric. "
+              "Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Every message size (powers of 2) in place of steps of 4.")
+@click.option("--failed", is_flag=True, help="Only what failed in the last run.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
+@click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
+def command(name: str | None, full: bool, failed: bool, as_json: bool, reframe_options: tuple[str, ...]) -> int:
+    """Run a system's checks through ReFrame and say what each interconnect delivers.
+
+    REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …).
+
+    Exit code: 0 all pass; 1 a verdict failed, a promised case did not run, or a pass needed a retry; 2 wrong input,
+    nothing selected or a set-up that cannot work; 130 Ctrl-C.
+    """
+    from railyard.session import Session, SessionOptions, only_lists, pass_through
+
+    home = find_home()
+    options = SessionOptions(name, full, failed, reframe_options)
+    if only_lists(reframe_options):
+        return pass_through(home, options)
+    session = Session(home, options, echo=_quiet if as_json else _say)
+    outcome = session.run()
+    if as_json:
+        click.echo(json.dumps([record.to_json() for record in outcome.records], indent=1))
+    return outcome.exit_code
+
+
+def _say(text: str) -> None:
+    click.echo(text)
+
+
+def _quiet(text: str) -> None:
+    click.echo(text, err=True)

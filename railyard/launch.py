@@ -1,0 +1,112 @@
+"""How one run is launched: variables, launcher words, and which rails of which nodes it is meant to use."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from railyard import stacks
+from railyard.site import Site
+from railyard.stacks import Settings
+from railyard.systems import Rail
+from railyard.testbed import DEFAULT_SPEC, Testbed
+
+#: The launcher that starts a stack's own mpirun on the nodes of the virtual cluster.
+NAMESPACES = "namespaces"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name."""
+
+    program: str
+    env: Mapping[str, str]
+    options: tuple[str, ...]
+    settings: Settings
+    meant: tuple[str, ...]
+    watched: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
+def device_name(rail: Rail) -> str:
+    """Return a rail as stacks and counters name it: ``hsn0``, ``mlx5_0:1``."""
+    return rail.device if rail.port is None else f"{rail.device}:{rail.port}"
+
+
+def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every other device of the system's fabrics that has counters: what the run must not use."""
+    rails = [rail for fabric in site.system.fabrics.values() for rail in fabric.rails if rail.counters != "none"]
+    return tuple(dict.fromkeys(name for rail in rails if (name := device_name(rail)) not in meant))
+
+
+def plan_launch(
+    site: Site,
+    fabric: str,
+    stack: str,
+    devices: tuple[str, ...],
+    nodes: tuple[str, ...],
+    *,
+    ranks: int,
+    ranks_per_node: int,
+    as_root: bool,
+) -> Launch:
+    """Return how a run over these devices of these nodes is launched.
+
+    Raises RailyardError where the stack cannot use these devices of this kind of fabric.
+    """
+    system, entry = site.system, site.system.stacks[stack]
+    kind = system.fabrics[fabric].kind
+    told = stacks.settings(stack, kind, devices, len(devices))
+    root = dict(stacks.STACKS[stack].root_env) if as_root else {}
+    env = {**entry.environment(site.home), **told.env, **root}
+    prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
+    if prefix is not None:
+        env["PATH"] = f"{prefix}/bin:$PATH"
+    options: list[str] = []
+    if system.launcher == NAMESPACES:
+        options += stacks.launch_options(
+            stack,
+            hosts=nodes,
+            ranks=ranks,
+            ranks_per_node=ranks_per_node,
+            agent=str(Testbed(site.home).agent),
+            network=management_device(site),
+            share_cores=True,
+        )
+        options += stacks.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
+    options += told.options
+    return Launch(
+        program=f"{prefix}/bin/mpirun" if prefix else "mpirun",
+        env=env,
+        options=tuple(options),
+        settings=told,
+        meant=devices,
+        watched=watched_devices(site, devices),
+        nodes=nodes,
+    )
+
+
+def management_device(site: Site) -> str:
+    """Return the device of the virtual cluster's management network, which launchers start over."""
+    return DEFAULT_SPEC.networks[0].device
+
+
+def counters_can_prove(site: Site, fabric: str) -> bool:
+    """Return whether the rails of a fabric have counters at all."""
+    return all(rail.counters != "none" for rail in site.system.fabrics[fabric].rails)
+
+
+def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]:
+    """Return each meant rail's rate, for the split: rails of one fabric share its link."""
+    rate = site.system.fabrics[fabric].link.data_rate_gbit_s or 1.0
+    return {device: rate for device in devices}
+
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def seconds(duration: str) -> int:
+    """Return a system file's duration (``1h30m``, checked when it was read) in seconds."""
+    found = _DURATION.fullmatch(duration)
+    if found is None:
+        raise ValueError(f"{duration!r} is no duration")
+    return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))

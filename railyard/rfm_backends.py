@@ -1,0 +1,68 @@
+"""Launchers that ReFrame lacks: importing this module registers them.
+
+``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, one measurement at a time on the
+machine, ended by ``timeout`` so that a run that hangs still reaches its verdict.
+"""
+
+import contextlib
+import os
+import shlex
+from functools import lru_cache
+from pathlib import Path
+
+from reframe.core.backends import register_launcher
+from reframe.core.launchers import JobLauncher
+from reframe.core.logging import getlogger
+from reframe.core.schedulers import Job
+
+from railyard.testbed import Testbed
+from railyard.testbed.lock import measurement_lock
+
+#: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
+KILL_AFTER_S = 5
+#: What `timeout` exits with where it ended the job (coreutils).
+TIMEOUT_EXIT = 124
+
+
+@register_launcher("namespaces")
+class NamespacesLauncher(JobLauncher):
+    """``flock LOCK timeout S ENTER NODE -- mpirun``: the base check sets ``railyard`` to these words."""
+
+    railyard: list[str] | None = None
+
+    def command(self, job: Job) -> list[str]:
+        """Return the words before the launcher's options. A check without the base class runs the host's mpirun."""
+        if self.railyard is None:
+            return ["mpirun", "-n", str(job.num_tasks)]
+        return [shlex.quote(word) for word in self.railyard]
+
+
+def namespace_words(home: Path, node: str, limit_s: int, program: str) -> list[str]:
+    """Return the words that run a launcher on a node of the virtual cluster: one at a time, and not for ever.
+
+    ReFrame runs the tests of two partitions at once unless it is told otherwise: the jobs wait for one another.
+    """
+    lock = Testbed(home).folder / "job.lock"
+    return ["flock", str(lock), *node_words(home, node, limit_s, program)]
+
+
+def node_words(home: Path, node: str, limit_s: int, program: str) -> list[str]:
+    """Return the words that run a program on a node of the virtual cluster, ended after a time."""
+    return ["timeout", "-k", str(KILL_AFTER_S), str(limit_s), str(Testbed(home).enter), node, "--", program]
+
+
+_held = contextlib.ExitStack()
+
+
+@lru_cache(maxsize=1)
+def hold_measurement_lock(home: Path) -> None:
+    """Take the machine's measurement lock for the rest of this process, or see that `railyard run` above us has it.
+
+    Raises SetupError where the lock file cannot be used.
+    """
+    _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
+
+
+def running_as_root() -> bool:
+    """Return whether jobs on this machine run as root (Open MPI then wants to be told that this is meant)."""
+    return os.geteuid() == 0

@@ -1,0 +1,202 @@
+"""One `railyard run` from its options to its report: provider up, ReFrame, verdicts, report, provider down."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from railyard import rfm_output
+from railyard.cells import matrix
+from railyard.errors import RailyardError, did_you_mean
+from railyard.home import HOME_VARIABLE
+from railyard.record import FILE_NAME, Record, read_records
+from railyard.run import (
+    LISTING,
+    Outcome,
+    environment,
+    last_run,
+    new_run_id,
+    promised_cases,
+    reframe_command,
+    refuse_unjudged,
+    run,
+    runs_folder,
+)
+from railyard.systems import System, load_systems
+from railyard.testbed import Testbed
+from railyard.testbed.lock import measurement_lock
+from railyard.testbed.needs import namespaces_refused
+from railyard.testbed.spec import spec_of
+
+DEFAULT_SYSTEM = "virtual"
+FALLBACK_SYSTEM = "local"
+#: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test.
+ENDED = re.compile(
+    r"^\[\s*(?P<word>OK|FAIL|SKIP|XFAIL|XPASS|ABORT)\s*\] \(\s*(?P<done>\d+)/\s*(?P<all>\d+)\) (?P<case>.+)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What the command line asks for; ``system`` may name a fabric behind a colon, None leaves the choice to us."""
+
+    system: str | None
+    full: bool
+    failed: bool
+    reframe: tuple[str, ...]
+
+
+def only_lists(options: tuple[str, ...]) -> bool:
+    """Return whether these options make ReFrame list, describe or dry-run, and measure nothing."""
+    return any(option in LISTING or option.startswith("--list=") for option in options)
+
+
+def pass_through(home: Path, options: SessionOptions) -> int:
+    """Call ReFrame with these options as they are and return its exit code; 2 where it refuses them."""
+    system = options.system or DEFAULT_SYSTEM
+    _known_system(home, system)
+    command = reframe_command(home, system, _all_options(options, home))
+    if "--dry-run" in options.reframe and "-r" not in options.reframe:
+        command = [word for word in command if word != "-r"]
+    done = subprocess.run(command, env={**os.environ, HOME_VARIABLE: str(home)}, check=False)
+    return 0 if done.returncode == 0 else 2
+
+
+def _known_system(home: Path, name: str) -> System:
+    systems = load_systems(home / "systems")
+    system, _, fabric = name.partition(":")
+    if system not in systems:
+        raise RailyardError(f'--system: found "{system}", expected a file in systems/; {did_you_mean(system, systems)}')
+    fabrics = systems[system].fabrics
+    if fabric and fabric not in fabrics:
+        raise RailyardError(
+            f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
+        )
+    return systems[system]
+
+
+def _all_options(options: SessionOptions, home: Path) -> list[str]:
+    words = list(options.reframe)
+    if options.full:
+        words += ["-S", "full=1"]
+    if options.failed:
+        words += [f"--restore-session={last_run(home) / 'reframe-report.json'}", "--failed"]
+    return words
+
+
+class Session:
+    """Runs one system's checks; ``echo`` is given each line that a person is to read."""
+
+    def __init__(self, home: Path, options: SessionOptions, echo: Callable[[str], None]) -> None:
+        self.home = home
+        self.options = options
+        self.echo = echo
+        self._shown = 0
+
+    def run(self) -> Outcome:
+        """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
+        refuse_unjudged(self.options.reframe)
+        name = self._choose()
+        system = _known_system(self.home, name)
+        words = _all_options(self.options, self.home)
+        run_id = new_run_id(datetime.now(timezone.utc))
+        folder = runs_folder(self.home) / run_id
+        env = environment(self.home, run_id, folder)
+        promised, problems = promised_cases(reframe_command(self.home, name, words), env)
+        folder.mkdir(parents=True)
+        self._keep_matrix(system, folder, promised)
+        self.echo(f"{len(promised)} tests on {system.system}: {system.description}")
+        for problem in problems:
+            self.echo(f"warning: {problem}")
+        with self._provided(system):
+            outcome = run(
+                self.home, name, words,
+                run_id=run_id, folder=folder, promised=promised, problems=problems,
+                on_line=lambda line: self._progress(line, folder / FILE_NAME),
+            )  # fmt: skip
+        self._report(outcome, folder)
+        return outcome
+
+    def _choose(self) -> str:
+        if self.options.system is not None:
+            return self.options.system
+        refused = namespaces_refused()
+        if refused is None:
+            return DEFAULT_SYSTEM
+        self.echo(f"no virtual cluster here: {refused}")
+        self.echo(
+            f"running the system {FALLBACK_SYSTEM} in its place: one node, so that rails, striping, path proof, failing "
+            f"rails and every bandwidth between nodes are NOT tested"
+        )
+        return FALLBACK_SYSTEM
+
+    @contextlib.contextmanager
+    def _provided(self, system: System) -> Iterator[None]:
+        """Hold the machine's measurement lock, and the virtual cluster where the system needs it and nobody has it up."""
+        if system.provider == "nodes":
+            yield
+            return
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(measurement_lock(self.echo, self.home))
+            if system.provider == "testbed":
+                bed = Testbed(self.home, spec_of(system))
+                self.echo(
+                    "the virtual cluster is up already: used as it is, and left up"
+                    if bed.is_up()
+                    else "virtual cluster up"
+                )
+                stack.enter_context(bed)
+            yield
+
+    def _keep_matrix(self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]) -> None:
+        """Keep the whole product beside the records, so that the report shows why the other cells did not run."""
+        from railyard.catalogue import needs
+
+        chosen = {(case.fabric, case.stack, case.name.split()[0]) for case in promised}
+        cells = []
+        for cell in matrix(system, needs(self.home / "checks")):
+            entry = asdict(cell)
+            if cell.reason is None and (cell.fabric, cell.stack, cell.check) not in chosen:
+                entry["reason"] = "not selected by this run's options"
+            cells.append({key: entry[key] for key in ("fabric", "stack", "rails", "benchmark", "check", "reason")})
+        (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
+
+    def _progress(self, line: str, records: Path) -> None:
+        """Print one line for each test that ended, from its record where it left one."""
+        ended = ENDED.match(rfm_output.ANSI.sub("", line))
+        if ended is None:
+            return
+        record = _newest(records, ended["case"])
+        count = f"({ended['done']:>{len(ended['all'])}}/{ended['all']})"
+        if record is None:
+            self.echo(f"{count} {ended['word'].lower():<11} {ended['case']}")
+            return
+        figure = next((f"{f.value:.4g} {f.unit}" for f in record.figures if f.name == "peak"), "")
+        rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}"
+        self.echo(
+            f"{count} {record.state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}"
+        )
+
+    def _report(self, outcome: Outcome, folder: Path) -> None:
+        from railyard.report import write_reports
+
+        text = write_reports(folder, outcome.records, outcome.problems, colour=sys.stdout.isatty())
+        self.echo("")
+        self.echo(text.rstrip("\n"))
+        for problem in outcome.problems:
+            self.echo(f"problem: {problem}")
+        self.echo(f"report: {folder / 'report.html'}")
+
+
+def _newest(records: Path, case: str) -> Record | None:
+    name = re.sub(r" /[0-9a-f]{8} ", " ", case)
+    if not records.exists():
+        return None
+    found = [record for record in read_records(records).records if record.case == name]
+    return found[-1] if found else None

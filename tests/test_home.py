@@ -1,0 +1,80 @@
+"""The site folder is found the same way everywhere, and its absence says where was looked and why."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import SetupError
+from railyard.home import find_home, state_folder
+
+ACTION = "run from the clone, or set RAILYARD_HOME to the folder that holds systems/ and references/"
+
+
+@pytest.fixture(autouse=True)
+def no_home_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAILYARD_HOME", raising=False)
+
+
+def site(folder: Path) -> Path:
+    (folder / "systems").mkdir(parents=True)
+    return folder
+
+
+def test_the_variable_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named, other = site(tmp_path / "named"), site(tmp_path / "other")
+    monkeypatch.setenv("RAILYARD_HOME", str(named))
+    monkeypatch.chdir(other)
+    assert find_home(other / "reframe_settings.py") == named
+
+
+def test_then_the_folder_of_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, cwd = site(tmp_path / "settings"), site(tmp_path / "cwd")
+    monkeypatch.chdir(cwd)
+    assert find_home(settings / "reframe_settings.py") == settings
+
+
+def test_then_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(site(tmp_path / "cwd"))
+    assert find_home() == tmp_path / "cwd"
+
+
+def test_an_empty_variable_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, cwd = site(tmp_path / "settings"), site(tmp_path / "cwd")
+    monkeypatch.setenv("RAILYARD_HOME", "")
+    monkeypatch.chdir(cwd)
+    assert find_home(settings / "reframe_settings.py") == settings
+
+
+def test_links_and_dots_are_resolved(tmp_path: Path) -> None:
+    real = site(tmp_path / "real")
+    (tmp_path / "link").symlink_to(real)
+    assert find_home(tmp_path / "link" / ".." / "link" / "reframe_settings.py") == real
+
+
+@pytest.mark.parametrize("how", ["variable", "settings", "cwd"])
+def test_a_folder_without_systems(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tmp_path / "reframe_settings.py"
+    why = {
+        "variable": "RAILYARD_HOME says so",
+        "settings": f"{settings} stands there",
+        "cwd": "it is the working folder",
+    }
+    if how == "variable":
+        monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SetupError) as refused:
+        find_home(settings if how == "settings" else None)
+    assert str(refused.value) == (
+        f"{tmp_path}: found no folder systems/, expected a Railyard site there ({why[how]}); {ACTION}"
+    )
+
+
+def test_a_file_named_systems_is_no_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "systems").write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SetupError, match="found no folder systems/"):
+        find_home()
+
+
+def test_what_runs_leave_lies_in_one_folder(tmp_path: Path) -> None:
+    assert state_folder(tmp_path) == tmp_path / ".railyard"
