@@ -10,8 +10,8 @@ from railyard.curve import Curve
 from railyard.launch import Launch, counters_can_prove, rates
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.payload import least_moved
-from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
 from railyard.railsplit import Policy
+from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
 from railyard.site import Site
 from railyard.suspects import Findings
 from railyard.verdict import Verdict
@@ -219,6 +219,9 @@ def _traffic(case: Case, table: Table | None) -> dict[str, pathproof.NodeTraffic
 def _first_node(case: Case, table: Table) -> pathproof.NodeTraffic:
     least = least_moved(table, case.benchmark, case.window)
     threshold = case.launch.settings.threshold_bytes or 0
+    if metrics.find(case.benchmark).traffic is None:
+        # A collective's messages may be as small as a node's part of the vector (reduce-scatter).
+        threshold *= len(case.launch.nodes)
     large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
     split = least_moved(large, case.benchmark, case.window)
     both = metrics.moved_by(table, case.benchmark, case.window)

@@ -1,4 +1,4 @@
-"""Which combinations of fabric, stack, rails and benchmark a system can run, and for each other one the reason why not."""
+"""Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
 
 from dataclasses import dataclass
 
@@ -82,7 +82,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need) -> 
 
 
 def matrix(system: System, needs: tuple[Need, ...]) -> tuple[Cell, ...]:
-    """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric of the system has."""
+    """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has."""
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
     cells = []
     for fabric in system.fabrics:
@@ -106,7 +106,7 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
-    """Return a stack's ReFrame features on one fabric: the tools that it has, and ``railsN`` for all N that it can drive."""
+    """Return a stack's ReFrame features on one fabric: the tools that it has, and ``railsN`` for N that it can drive."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
     return [*sorted(system.stacks[stack].benchmarks), *(f"rails{n}" for n in counts)]

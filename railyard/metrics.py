@@ -232,8 +232,9 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
 
     ``small_message_latency``: at the smallest size that is not 0 (at 0 where there is no other). ``peak``: for a
     ping-pong the value at the largest size, since on a token-bucket shaper its middle sizes read too high; else the
-    largest value at sizes from ``peak_from`` bytes, where the link's limit holds. ``n_half``: message size in bytes at half of that peak, left out where the curve ends below it.
-    ``message_rate``: the largest. A collective also has ``large_message_latency``.
+    largest value at sizes from ``peak_from`` bytes, where the link's limit holds. ``n_half``: message size in bytes
+    at half of that peak, left out where the curve ends below it. ``message_rate``: the largest. A collective also has
+    ``large_message_latency``.
     """
     found: list[Figure] = []
     for curve in made:

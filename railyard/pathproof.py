@@ -140,9 +140,11 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
 
 
 def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
-    """Return all suspects once; the stack goes first, since it explains what is seen on several nodes."""
-    named = dict.fromkeys(s for finding in findings if finding.state == "failed" for s in finding.suspects)
-    return tuple(sorted(named, key=lambda suspect: suspect.kind != "stack"))
+    """Return all suspects once; where the stack idles a rail on every node, no node's rail is a suspect for that."""
+    certain = [finding for finding in findings if finding.state == "failed"]
+    stack = [s for finding in certain for s in finding.suspects if s.kind == "stack"]
+    rails = [s for finding in certain for s in finding.suspects if s.kind != "stack" and not (stack and finding.idle)]
+    return tuple(dict.fromkeys([*stack, *rails]))
 
 
 def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]:

@@ -8,7 +8,8 @@ from railyard.parsers.parsed import Table
 #: Collectives: bytes that every node must send, and receive, for a vector of S bytes, in units of S.
 #: Allreduce: a node's own vector enters the result, and the result reaches it; the cheapest exact algorithms
 #: (recursive doubling, reduce-scatter with allgather: 2 (n-1)/n S) send no less than S for n >= 2, and a switch that
-#: reduces sends and receives S once. Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+#: reduces sends and receives S once.
+#: Source: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036, pages 1-9.
 LEAST_VECTORS: Mapping[str, float] = {"imb/Allreduce": 1.0, "osu/osu_allreduce": 1.0}
 
 

@@ -1,4 +1,4 @@
-"""After a failure between two nodes: single rails are measured again, so that a slow one is named and its partner is not."""
+"""After a failure between two nodes single rails are measured again: a slow one is named, and not its partner."""
 
 import shlex
 import subprocess
@@ -25,7 +25,8 @@ def probe_rails(
 ) -> Findings:
     """Return who is to blame, from measuring each rail alone between the pair's nodes and good partners.
 
-    ``command`` gives the variables and words of one probe, which end it after PROBE_LIMIT_S; ``value`` reads MB/s (10^6 B/s, one way) from its output.
+    ``command`` gives the variables and words of one probe, which end it after PROBE_LIMIT_S; ``value`` reads MB/s
+    (10^6 B/s, one way) from its output.
     Each probe's output stays in ``folder`` (``probe-N.out``).
     """
     probes = plan_probes(pair, tuple(others), tuple(rails))

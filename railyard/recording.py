@@ -18,9 +18,10 @@ from railyard.recordform import (
     SuspectRecord,
     VerdictRecord,
 )
-from railyard.rules.inputs import BandLike, MetricInput
+from railyard.rules.inputs import BandLike, LimitLike, MetricInput
 from railyard.site import Site
 from railyard.verdict import CurveVerdict, Verdict, not_tested
+from railyard.wording import message_size
 
 
 def record_of(
@@ -87,12 +88,17 @@ def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: 
         sizes=curve.sizes,
         values=curve.values,
         directions=metrics.metric(key, curve.metric).directions,
-        limit=None if limit is None else LimitRecord(limit.value_mb_s, limit.terms, limit.source),
+        limit=None if limit is None else _limit(limit),
         bands=tuple(_band(band, curve.sizes) for band in metric.bands),
         percent_of_reference=judged.percent_of_reference,
         percent_of_reference_size=judged.percent_of_reference_size,
         percent_of_limit=judged.percent_of_limit,
     )
+
+
+def _limit(limit: LimitLike) -> LimitRecord:
+    start = f", from {message_size(limit.from_bytes)}" if limit.from_bytes else ""
+    return LimitRecord(limit.value_mb_s, f"{limit.terms}{start}", limit.source)
 
 
 def _band(band: BandLike, sizes: tuple[int, ...]) -> BandRecord:

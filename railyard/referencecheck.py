@@ -35,7 +35,9 @@ def _check_names(entry: Entry, system: System, path: Path_, document: Document) 
             _check_name(stack, system.stacks, "stack", system, (*path, "stack"), document)
     for name in entry.benchmark:
         if name not in BENCHMARKS:
-            raise document.error((*path, "benchmark"), show(name), "a benchmark of railyard.metrics", did_you_mean(name, BENCHMARKS))
+            raise document.error(
+                (*path, "benchmark"), show(name), "a benchmark of railyard.metrics", did_you_mean(name, BENCHMARKS)
+            )
     most = len(system.fabrics[entry.fabric].rails)
     if any(rails > most for rails in entry.rails):
         expected = f"at most {most}, the rails that {entry.fabric} has"

@@ -110,7 +110,7 @@ class Session:
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
         folder.mkdir(parents=True)
-        self._keep_matrix(system, folder, promised)
+        problems = (*problems, *self._missing_cells(system, folder, promised))
         self.echo(f"{len(promised)} tests on {system.system}: {system.description}")
         for problem in problems:
             self.echo(f"warning: {problem}")
@@ -120,7 +120,7 @@ class Session:
                 run_id=run_id, folder=folder, promised=promised, problems=problems,
                 on_line=lambda line: self._progress(line, folder / FILE_NAME),
             )  # fmt: skip
-        self._report(outcome, folder)
+        self._report(outcome, folder, system)
         return outcome
 
     def _choose(self) -> str:
@@ -131,14 +131,14 @@ class Session:
             return DEFAULT_SYSTEM
         self.echo(f"no virtual cluster here: {refused}")
         self.echo(
-            f"running the system {FALLBACK_SYSTEM} in its place: one node, so that rails, striping, path proof, failing "
-            f"rails and every bandwidth between nodes are NOT tested"
+            f"running the system {FALLBACK_SYSTEM} in its place: one node, so that rails, striping, path proof, "
+            f"failing rails and every bandwidth between nodes are NOT tested"
         )
         return FALLBACK_SYSTEM
 
     @contextlib.contextmanager
     def _provided(self, system: System) -> Iterator[None]:
-        """Hold the machine's measurement lock, and the virtual cluster where the system needs it and nobody has it up."""
+        """Hold the machine's measurement lock, and the virtual cluster where the system needs one."""
         if system.provider == "nodes":
             yield
             return
@@ -154,18 +154,32 @@ class Session:
                 stack.enter_context(bed)
             yield
 
-    def _keep_matrix(self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]) -> None:
-        """Keep the whole product beside the records, so that the report shows why the other cells did not run."""
+    def _missing_cells(self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]) -> tuple[str, ...]:
+        """Keep the whole product beside the records, for the report; return a sentence for each cell that is missing.
+
+        ReFrame does not say when it passes over a check file. Without options every cell that can run is promised, so
+        one that is not is a problem; with options it was not selected.
+        """
         from railyard.catalogue import needs
 
-        chosen = {(case.fabric, case.stack, case.name.split()[0]) for case in promised}
-        cells = []
-        for cell in matrix(system, needs(self.home / "checks")):
+        try:
+            product = matrix(system, needs(self.home / "checks"))
+        except RailyardError as error:
+            return (str(error),)
+        chosen = {(case.fabric, case.stack, *case.name.split()[:2]) for case in promised}
+        selected = bool(self.options.reframe or self.options.failed or ":" in (self.options.system or ""))
+        cells, missing = [], []
+        for cell in product:
             entry = asdict(cell)
-            if cell.reason is None and (cell.fabric, cell.stack, cell.check) not in chosen:
-                entry["reason"] = "not selected by this run's options"
+            if cell.reason is None and (cell.fabric, cell.stack, cell.check, f"%rails={cell.rails}") not in chosen:
+                if selected:
+                    entry["reason"] = "not selected by this run's options"
+                else:
+                    where = f"{cell.check} with {cell.stack} over {cell.rails} of {cell.fabric}"
+                    missing.append(f"{where} should run by the matrix, and ReFrame did not load it")
             cells.append({key: entry[key] for key in ("fabric", "stack", "rails", "benchmark", "check", "reason")})
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
+        return tuple(missing)
 
     def _progress(self, line: str, records: Path) -> None:
         """Print one line for each test that ended, from its record where it left one."""
@@ -177,21 +191,32 @@ class Session:
         if record is None:
             self.echo(f"{count} {ended['word'].lower():<11} {ended['case']}")
             return
-        figure = next((f"{f.value:.4g} {f.unit}" for f in record.figures if f.name == "peak"), "")
+        named = {f.name: f"{f.value:.4g} {f.unit}" for f in record.figures}
+        figure = named.get("peak") or next(iter(named.values()), "")
         rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}"
         self.echo(
             f"{count} {record.state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}"
         )
 
-    def _report(self, outcome: Outcome, folder: Path) -> None:
+    def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
         from railyard.report import write_reports
 
-        text = write_reports(folder, outcome.records, outcome.problems, colour=sys.stdout.isatty())
+        text = write_reports(folder, _by_cell(outcome.records, system), outcome.problems, colour=sys.stdout.isatty())
         self.echo("")
         self.echo(text.rstrip("\n"))
-        for problem in outcome.problems:
-            self.echo(f"problem: {problem}")
         self.echo(f"report: {folder / 'report.html'}")
+
+
+def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
+    """Return the records a fabric, stack and number of rails at a time, in the order of the system's file."""
+    fabrics, stacks = list(system.fabrics), list(system.stacks)
+
+    def place(record: Record) -> tuple[int, int, int]:
+        fabric = fabrics.index(record.fabric) if record.fabric in fabrics else len(fabrics)
+        stack = stacks.index(record.stack) if record.stack in stacks else len(stacks)
+        return fabric, stack, record.rails
+
+    return tuple(sorted(records, key=place))
 
 
 def _newest(records: Path, case: str) -> Record | None:

@@ -86,6 +86,14 @@ class Verdict:
     curves: tuple[CurveVerdict, ...]
     references: tuple[str, ...]
 
+    @property
+    def line(self) -> str:
+        """The sentence as it stands alone: with the rule that failed before it, and what to look at next behind it."""
+        if self.state != "fail":
+            return self.sentence
+        look = f"; look at {self.look_at}" if self.look_at else ""
+        return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.sentence}{look}"
+
     def as_record(self) -> dict[str, Any]:
         """Return the ``verdict`` object of a record (format 1)."""
         return {
@@ -135,19 +143,18 @@ def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
 
 
 def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
-    said = f"rule {failure.rule} ({failure.name}): {failure.sentence}"
-    look = f"; look at {failure.look_at}" if failure.look_at else ""
+    said = failure.sentence
     expected = inputs.expected_failure
     if expected is None:
-        return "fail", said + look
+        return "fail", said
     until = f"{expected.reason}, until {expected.expires.isoformat()}"
     if inputs.today > expected.expires:
-        return "fail", f"{said}; the expected failure ({until}) has expired{look}"
+        return "fail", f"{said}; the expected failure ({until}) has expired"
     # A reference that is missing is not a failure that one can expect of the hardware.
     if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
         covered = listing([str(rule) for rule in expected.rules])
-        return "fail", f"{said}; the expected failure ({until}) covers rule {covered} only{look}"
-    return "xfail", f"expected failure ({until}): {said}"
+        return "fail", f"{said}; the expected failure ({until}) covers rule {covered} only"
+    return "xfail", f"expected failure ({until}): rule {failure.rule} ({failure.name}): {said}"
 
 
 def _suspects(inputs: Inputs) -> tuple[Suspect, ...]:

@@ -20,7 +20,6 @@ class ImbCheck(InterconnectCheck):
     repetitions = variable(int, value=6)
     #: The most that one size may move, in MB: fewer repetitions for large messages.
     volume = variable(int, value=24)
-    window = 4
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return self._words(self.benchmark, sizes)
@@ -47,7 +46,9 @@ class ImbUniband(ImbCheck):
     """A window of messages one way: what a rail, or several, can stream."""
 
     benchmark = "Uniband"
-    repetitions = 4
+    #: One window of 16: with fewer in flight, the rails of a pair end unevenly and the tail counts.
+    window = 16
+    repetitions = 1
 
 
 @rfm.simple_test
@@ -55,7 +56,8 @@ class ImbBiband(ImbCheck):
     """A window of messages both ways at once: the sum of both directions."""
 
     benchmark = "Biband"
-    repetitions = 4
+    window = 8
+    repetitions = 2
 
 
 @rfm.simple_test
@@ -67,4 +69,3 @@ class ImbAllreduce(ImbCheck):
     repetitions = 5
     #: IMB reduces floats of 4 bytes, and rounds other sizes up.
     smallest = 4
-    largest = 1 << 20

@@ -24,7 +24,7 @@ def command(name: str, as_json: bool) -> int:
 
 
 def text(cells: tuple[Cell, ...]) -> str:
-    """Return the matrix as lines: a block a fabric, a line a (stack, rails), with what runs and why the rest does not."""
+    """Return the matrix as lines: a block a fabric, a line a (stack, rails), what runs and why the rest does not."""
     lines: list[str] = []
     groups: dict[tuple[str, str, int], list[Cell]] = {}
     for cell in cells:

@@ -1,8 +1,6 @@
 """`railyard run`: the checks of a system, from promise to verdict table, report and exit code."""
 
 import json
-from dataclasses import asdict
-from pathlib import Path
 
 import click
 

@@ -78,13 +78,23 @@ def _test(record: Record, index: int, common: Mapping[str, object]) -> _Test:
         record=record,
         cells=row(record),
         curves=tuple(
-            (curve, svg(curve, record.benchmark), tuple(_band_words(band, curve) for band in curve.bands))
+            (
+                curve,
+                svg(curve, record.benchmark, _peak_size(curve, record)),
+                tuple(_band_words(band, curve) for band in curve.bands),
+            )
             for curve in record.curves
         ),
         figures=tuple((figure.name, _figure_words(figure)) for figure in record.figures),
         environment={key: value for key, value in record.environment.items() if key not in common},
         command=shlex.join(map(one_line, record.command)),
     )
+
+
+def _peak_size(curve: CurveRecord, record: Record) -> int | None:
+    """Return the size of the key figure that stands for a bandwidth: of a ping-pong not the largest value."""
+    sizes = [figure.size for figure in record.figures if figure.name == "peak" and figure.unit == curve.unit]
+    return sizes[0] if sizes else None
 
 
 def _figure_words(figure: FigureRecord) -> str:

@@ -43,8 +43,10 @@ class _Axes:
         return _FLOOR - (_FLOOR - _TOP) * min(1.0, max(0.0, share))
 
 
-def svg(curve: CurveRecord, benchmark: str = "") -> Markup:
+def svg(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> Markup:
     """Return the drawing of a curve, under 4 kB for 32 sizes; a text of the same content stands in its title.
+
+    ``marked`` is the size whose value is named (the key figure's); None marks the peak, or of a time its first value.
 
     Classes that the page styles: grid, band, edge, limit, line, dots, bad, mark, and text. Nothing for no values.
     """
@@ -68,16 +70,16 @@ def svg(curve: CurveRecord, benchmark: str = "") -> Markup:
         ("dots bad", [p for p, at in zip(points, curve.sizes, strict=True) if at in bad]),
     ):
         parts += [f'<path class="{name}" d="{"".join(f"M{_n(x)},{_n(y)}h0" for x, y in chosen)}"/>'] if chosen else []
-    parts += _mark(curve, axes)
-    title = escape(describe(curve, benchmark))
+    parts += _mark(curve, axes, marked)
+    title = escape(describe(curve, benchmark, marked))
     head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}"><title>{title}</title>'
     return Markup(f"{head}{''.join(parts)}</svg>")
 
 
-def describe(curve: CurveRecord, benchmark: str = "") -> str:
+def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
     """Return what the drawing shows in a sentence, for those who do not see it."""
-    marked_size, marked = _marked(curve)
-    told = f"{benchmark} {curve.metric}: {number(marked)} {curve.unit} at {size(marked_size)}"
+    at, value = _marked(curve, marked)
+    told = f"{benchmark} {curve.metric}: {number(value)} {curve.unit} at {size(at)}"
     if curve.limit:
         told += f", limit {number(curve.limit.value)} {curve.unit}"
     bad = out_of_bounds(curve)
@@ -180,15 +182,17 @@ def _runs(band: BandRecord) -> Iterator[list[tuple[int, float | None, float | No
         yield run
 
 
-def _marked(curve: CurveRecord) -> tuple[int, float]:
-    """Return the point that is named: the peak; of a time the smallest size, where its latency is read."""
+def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
+    """Return the point that is named: the one asked for, else the peak; of a time the smallest size."""
+    if marked in curve.sizes:
+        return marked, curve.values[curve.sizes.index(marked)]
     if curve.unit in _TIMES:
         return curve.sizes[0], curve.values[0]
     return peak(Curve(curve.metric, curve.unit, curve.sizes, curve.values))
 
 
-def _mark(curve: CurveRecord, axes: _Axes) -> list[str]:
-    at, value = _marked(curve)
+def _mark(curve: CurveRecord, axes: _Axes, marked: int | None) -> list[str]:
+    at, value = _marked(curve, marked)
     x, y = axes.x(at), axes.y(value)
     right = x > WIDTH / 2
     below = y + 26 if y < _FLOOR - 40 else y - 12

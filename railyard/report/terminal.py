@@ -77,7 +77,7 @@ def failures(records: Sequence[Record], *, width: int = 100) -> str:
         for suspect in record.verdict.suspects:
             lines.append(_folded(f"suspect: {suspect_words(suspect)}", width, "   ", "     "))
         if record.verdict.next:
-            lines.append(_folded(f"next: {one_line(record.verdict.next)}", width, "   ", "     "))
+            lines.append(_folded(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
     return "\n".join(lines)
 
 

@@ -1,11 +1,31 @@
-"""The virtual cluster: network namespaces as nodes, shaped veth pairs as rails."""
+"""The virtual cluster: network namespaces as nodes, shaped veth pairs as rails.
 
-from railyard.testbed.cluster import Testbed
-from railyard.testbed.faults import Degradation
-from railyard.testbed.lock import measurement_lock
-from railyard.testbed.needs import namespaces_refused
-from railyard.testbed.railstatus import RailStatus
-from railyard.testbed.spec import DEFAULT_SPEC, Network, TestbedSpec, spec_of
+The names below are imported when they are asked for: what only needs a spec or a path (how a run is launched) then
+starts no processes, and imports nothing that could.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from railyard.testbed.cluster import Testbed
+    from railyard.testbed.faults import Degradation
+    from railyard.testbed.lock import measurement_lock
+    from railyard.testbed.needs import namespaces_refused
+    from railyard.testbed.railstatus import RailStatus
+    from railyard.testbed.spec import DEFAULT_SPEC, Network, TestbedSpec, spec_of
+
+_WHERE = {
+    "DEFAULT_SPEC": "spec",
+    "Degradation": "faults",
+    "Network": "spec",
+    "RailStatus": "railstatus",
+    "Testbed": "cluster",
+    "TestbedSpec": "spec",
+    "measurement_lock": "lock",
+    "namespaces_refused": "needs",
+    "spec_of": "spec",
+}
 
 __all__ = [
     "DEFAULT_SPEC",
@@ -18,3 +38,9 @@ __all__ = [
     "namespaces_refused",
     "spec_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

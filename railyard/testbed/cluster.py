@@ -13,6 +13,7 @@ from railyard.errors import SetupError
 from railyard.testbed import faults
 from railyard.testbed import state as states
 from railyard.testbed.boot import end, start
+from railyard.testbed.entry import bed_folder
 from railyard.testbed.faults import Commands, Degradation, Kind
 from railyard.testbed.needs import SEARCH_PATH, require_programs
 from railyard.testbed.processes import inside, wait_until_gone
@@ -36,7 +37,7 @@ class Testbed:
     __test__ = False  # pytest would otherwise try to collect a class of this name
 
     def __init__(self, home: Path, spec: TestbedSpec = DEFAULT_SPEC) -> None:
-        self.folder = home.resolve() / ".railyard" / "testbed"
+        self.folder = bed_folder(home.resolve())
         self.spec = spec
         self._started = False
 

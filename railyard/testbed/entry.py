@@ -4,12 +4,24 @@ They lie in the state folder and stay there when the testbed is down, to say so 
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
+from railyard.home import state_folder
 from railyard.testbed.spec import TestbedSpec
 
 #: Beside the scripts: line 1 ``bed USER_NAMESPACE START`` (0 or 1; start time of the first process), then one line a
 #: node, ``NODE PID PID_INSIDE START ALIAS…``. Removed by ``down``.
 NODES_FILE = "nodes"
+
+
+def bed_folder(home: Path) -> Path:
+    """Return the folder of a site's testbed: its state, and the two scripts."""
+    return state_folder(home) / "testbed"
+
+
+def agent_script(home: Path) -> Path:
+    """Return the script that MPI's launchers call in place of ssh."""
+    return bed_folder(home) / "agent"
 
 
 def nodes_file(

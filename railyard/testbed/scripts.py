@@ -80,7 +80,9 @@ def boot_script(spec: TestbedSpec) -> str:
         *(f"wait $s{n}" for n in range(1, count + 1)),
         "echo " + " ".join([UP_LINE, *(f"$p{n}" for n in range(1, count + 1))]),
         # Only now does the testbed outlive the one who started it.
-        'read -r word && [ "$word" = keep ]',
+        # (No && here: set -e does not see the failure of a list's first command.)
+        "read -r word || exit 1",
+        '[ "$word" = keep ]',
         "exec </dev/null >/dev/null 2>&1",
         # Waits for the nodes' holders, and meanwhile reaps the orphans that process 1 of a pid namespace inherits.
         "wait",
