@@ -26,7 +26,7 @@ def needs(checks: Path) -> tuple[Need, ...]:
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
-        except Exception as error:  # whatever a check file raises, the user is told which file
+        except (Exception, SystemExit) as error:  # whatever a check file raises, the user is told which file
             raise RailyardError(
                 f"{file}: found {type(error).__name__}: {error}, expected a check that imports"
             ) from error
@@ -35,4 +35,6 @@ def needs(checks: Path) -> tuple[Need, ...]:
         for cls in registry._tests if registry is not None else ():
             if issubclass(cls, InterconnectCheck):
                 found[cls.__name__] = Need(cls.__name__, cls.tool, f"{cls.tool}/{cls.benchmark}", cls.num_nodes)
+    if not found:
+        raise RailyardError(f"{checks}: found no check, expected files with classes derived from InterconnectCheck")
     return tuple(found.values())

@@ -7,6 +7,8 @@ from railyard.systems import Fabric, System
 
 #: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
 RAIL_COUNTS = (1, 2, 4, 8)
+#: The most nodes that a check may ask for by number; a check of all nodes asks for none.
+MOST_NODES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     """Return a partition's ReFrame features: its kind, its name, ``railsN`` and ``nodesN`` for all N that it has."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
-    nodes = [n for n in (1, 2, 4, 8, 16, 32, 64) if node_reason(system, n) is None]
+    nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     return [fabric.kind, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 

@@ -1,35 +1,33 @@
-"""The ReFrame base class of every check: selects its cells, launches, and judges; a check says only what is measured."""
+"""The ReFrame base class of every check: selects its cells, launches, judges; a check says only what is measured."""
 
 import contextlib
 import shlex
-import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
+from reframe.core.exceptions import PerformanceError, ReframeError, ReframeFatalError, SanityError
+from reframe.core.runtime import runtime
 
-from railyard import counters, metrics, results
-from railyard.assess import Assessment, Case, Evidence, assess, with_suspects
 from railyard.cells import RAIL_COUNTS, disabled_reason
 from railyard.errors import RailyardError
-from railyard.jsonform import FormError
 from railyard.launch import NAMESPACES, Launch, device_name, plan_launch, seconds
 from railyard.parsers.parsed import Parsed, ParseError
-from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES, probe_rails
-from railyard.provenance import provenance
-from railyard.record import FILE_NAME, append_record
-from railyard.recording import record_of, untested_record
 from railyard.rfm_backends import TIMEOUT_EXIT, hold_measurement_lock, namespace_words, node_words, running_as_root
 from railyard.rfm_guards import CarriedInit, GuardedFigures
 from railyard.site import Site, site_at
-from railyard.suspects import Probe
+
+# What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
+if TYPE_CHECKING:
+    from railyard.assess import Assessment, Case, Evidence
+    from railyard.suspects import Probe
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))
@@ -38,13 +36,26 @@ READER = "reader.sh"
 COUNTERS = "counters"
 
 
+def rail_counts() -> tuple[int, ...]:
+    """Return the rail counts that tests are made for: those that ReFrame's current system has, else all.
+
+    A count that no partition has would never be selected, and making each such variant costs ReFrame 2 ms.
+    """
+    try:
+        partitions = runtime().system.partitions
+    except ReframeFatalError:  # the checks are read by `railyard matrix`, without ReFrame's own configuration
+        return RAIL_COUNTS
+    features = {feature for partition in partitions for feature in partition.features}
+    return tuple(count for count in RAIL_COUNTS if f"rails{count}" in features) or RAIL_COUNTS
+
+
 class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
     """One benchmark over one fabric, stack and number of rails.
 
     A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``; all else is here.
     """
 
-    rails = parameter(RAIL_COUNTS, type=int, loggable=True)
+    rails = parameter(rail_counts(), type=int, loggable=True)
     full = variable(typ.Bool, value=False, loggable=True)
     tool = variable(str)
     benchmark = variable(str)
@@ -52,6 +63,8 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
     ranks_per_node = variable(int, value=1)
     #: Messages in flight of a windowed test; 1 for all others.
     window = variable(int, value=1)
+    #: How often one job measures everything; the median at each size is judged.
+    passes = variable(int, value=1)
     #: The smallest and largest message that make sense for this benchmark, in bytes.
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
@@ -108,10 +121,13 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         fabric, stack = self.current_partition.name, self.current_environ.name
         reason = disabled_reason(self.site.system, fabric, stack, self.rails)
         if reason is not None:
+            from railyard.recording import untested_record
+
             self._write(untested_record(reason, **self._names(), **self._stamp(None)))
             self.skip(f"disabled by the site: {reason}")
         self.num_tasks = self.num_nodes * self.ranks_per_node
-        self.num_tasks_per_node = self.num_tasks // len(self._node_names())
+        alone = self.site.system.provider == "host"
+        self.num_tasks_per_node = self.num_tasks if alone else self.ranks_per_node
         with _as_reframe_error():
             self._launch = self._plan_for(self._devices(), self._node_names())
         self._install_launch(self._launch)
@@ -160,10 +176,12 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def place_reader(self) -> None:
         """Put the counter reader beside the job's script, on the file system that the nodes share."""
+        from railyard.counters import reader_script
+
         if self.site.system.provider != "nodes" and not self.is_dry_run():
             with _as_reframe_error():
                 hold_measurement_lock(self.site.home)
-        (Path(self.stagedir) / READER).write_text(counters.reader_script(), encoding="utf-8")
+        (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
         self._started = time.monotonic()
 
     @run_before("sanity")
@@ -171,10 +189,14 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         """Reach the verdict and store it; fail here where the run itself is not sound (rules 1 and 2)."""
         if self.is_dry_run():
             return
+        from railyard import results
+        from railyard.assess import assess
+        from railyard.recording import record_of
+
         elapsed = time.monotonic() - self._started
         with _as_reframe_error():
             found = assess(
-                self._meant_case(self._launch), self._evidence(), self.parse, datetime.now(timezone.utc).date()
+                self._meant_case(self._launched()), self._evidence(), self.parse, datetime.now(timezone.utc).date()
             )
             found = self._with_suspects(found)
         self._assessment = found
@@ -182,12 +204,12 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         command = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
         self._write(record_of(found, command=command, output=output, **self._stamp(elapsed)))
         if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
-            raise SanityError(found.verdict.sentence)
+            raise SanityError(found.verdict.line)
 
     @sanity_function
     def is_sound(self) -> bool:
         """Return whether rules 1 and 2 hold; judge() has said so already."""
-        return bool(self._assessment.verdict.state)
+        return self._assessment.verdict.rule not in (1, 2)
 
     @run_before("performance")
     def show_figures(self) -> None:
@@ -207,7 +229,7 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         """Fail with the verdict's sentence (rules 3 to 5)."""
         found = getattr(self, "_assessment", None)
         if found is not None and found.verdict.state == "fail":
-            raise PerformanceError(found.verdict.sentence)
+            raise PerformanceError(found.verdict.line)
 
     def _names(self) -> dict[str, Any]:
         return {
@@ -221,16 +243,27 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
             "benchmark": self.key,
         }
 
-    def _meant_case(self, launch: Launch) -> Case:
+    def _launched(self) -> Launch:
+        """Return the launch with the nodes that it was given, where the system's file says only how many there are."""
+        if self._launch.nodes:
+            return self._launch
+        return replace(self._launch, nodes=tuple(sorted(self.job.nodelist or ())))
+
+    def _meant_case(self, launch: Launch) -> "Case":
+        from railyard.assess import Case
+
         return Case(
             **self._names(),
             launch=launch,
             ranks_per_node=self.ranks_per_node,
             window=self.window,
+            passes=self.passes,
             time_limit_s=seconds(self.site.system.time_limit),
         )
 
-    def _evidence(self) -> Evidence:
+    def _evidence(self) -> "Evidence":
+        from railyard.assess import Evidence
+
         stage = Path(self.stagedir)
         files = sorted((stage / COUNTERS).glob("*.counters"))
         stdout, stderr = _read(stage / str(self.stdout)), _read(stage / str(self.stderr))
@@ -244,6 +277,9 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         )
 
     def _stamp(self, elapsed_s: float | None) -> dict[str, Any]:
+        from railyard import results
+        from railyard.provenance import provenance
+
         now = datetime.now(timezone.utc)
         return {
             "run": results.run_id(),
@@ -253,11 +289,17 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         }
 
     def _write(self, record: Any) -> None:
+        from railyard import results
+        from railyard.record import FILE_NAME, append_record
+
         with _as_reframe_error():
             append_record(results.run_folder(self.site.home) / FILE_NAME, record)
 
-    def _with_suspects(self, found: Assessment) -> Assessment:
-        """Measure the rails alone where a bandwidth between named nodes failed, so that one is named and not its partner."""
+    def _with_suspects(self, found: "Assessment") -> "Assessment":
+        """Measure the rails alone where a bandwidth between named nodes failed: one is named, and not its partner."""
+        from railyard.assess import with_suspects
+        from railyard.probes import probe_rails
+
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
         slow = verdict.state == "fail" and (job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric"))
         if not slow or job.refused or self.site.system.launcher != NAMESPACES:
@@ -273,24 +315,29 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
                 return with_suspects(found, findings)
         return found
 
-    def _expected_alone(self, found: Assessment) -> float:
+    def _expected_alone(self, found: "Assessment") -> float:
         alone = self.site.system.fabrics[found.case.fabric].limit(1, 1)
         return 0.0 if alone is None else alone.value_mb_s
 
-    def _probe_words(self, probe: Probe) -> tuple[dict[str, str], list[str]]:
+    def _probe_words(self, probe: "Probe") -> tuple[dict[str, str], list[str]]:
+        from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES
+
         launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
         head = node_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
         words = [*head, *launch.options, self._program(), *self.probe_arguments(PROBE_SIZE_BYTES)]
         return dict(launch.env), [shlex.quote(word) for word in words]
 
     def _probe_value(self, text: str) -> float | None:
-        """Return MB/s of a probe's one size, None where it printed none."""
+        """Return MB/s at a probe's size, None where it printed none: what a cut probe read of others says nothing."""
+        from railyard import metrics
+        from railyard.probes import PROBE_SIZE_BYTES
+
         try:
             tables = self.parse(text).tables
             curve = metrics.curves(tables[0], self.probe_key)[0]
         except (ParseError, ValueError, IndexError, RailyardError):
             return None
-        return curve.values[-1]
+        return curve.values[-1] if curve.sizes[-1] == PROBE_SIZE_BYTES else None
 
 
 def _read(path: Path) -> str:
@@ -304,13 +351,15 @@ def _read(path: Path) -> str:
 @contextlib.contextmanager
 def _as_reframe_error() -> Any:
     """Turn a user's mistake into ReFrame's own error, which it prints without a traceback."""
+    from railyard.jsonform import FormError
+
     try:
         yield
     except (RailyardError, FormError) as error:
         raise ReframeError(str(error)) from None
 
 
-def _shown_figures(found: Assessment) -> list[tuple[str, float, str]]:
+def _shown_figures(found: "Assessment") -> list[tuple[str, float, str]]:
     figures = [(figure.name, figure.value, figure.unit) for figure in found.figures]
     for curve in found.verdict.curves:
         if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
@@ -319,7 +368,7 @@ def _shown_figures(found: Assessment) -> list[tuple[str, float, str]]:
     return figures
 
 
-def _asserted_bounds(found: Assessment) -> dict[str, tuple[float, float | None, float | None, str]]:
+def _asserted_bounds(found: "Assessment") -> dict[str, tuple[float, float | None, float | None, str]]:
     """Return ReFrame's form of what the references assert of a figure at its own size: the bound is its value."""
     asserted: dict[str, tuple[float, float | None, float | None, str]] = {}
     for figure in found.figures:

@@ -226,7 +226,7 @@ def _take(facts: _Facts, words: list[str]) -> bool:
             facts.values[when, device, counter] = value
         case ["refused", rail, *rest]:
             facts.refusal = Refusal(rail, " ".join(rest))
-        case ["end", code] if code.isascii() and code.isdigit():
+        case ["end", code] if _is_count(code):
             facts.exit_code = int(code)
         case _:
             return False
@@ -267,7 +267,12 @@ def _direction(facts: _Facts, device: str, counter: str, driver: Driver) -> Dire
 
 def _count(facts: _Facts, when: str, device: str, counter: str) -> int | None:
     value = facts.values.get((when, device, counter), "")
-    return int(value) if value.isascii() and value.isdigit() else None
+    return int(value) if _is_count(value) else None
+
+
+def _is_count(text: str) -> bool:
+    """Return whether a text is a number that a counter of 64 bits can hold: int() refuses far longer ones itself."""
+    return text.isascii() and text.isdigit() and len(text) <= 20
 
 
 def _carrier(facts: _Facts, when: str, device: str) -> bool | None:

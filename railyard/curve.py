@@ -1,6 +1,8 @@
 """A metric as a function of message size, and the key figures that are read off it."""
 
 import math
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -41,6 +43,21 @@ class Curve:
         if not pairs:
             return None
         return Curve(self.metric, self.unit, tuple(s for s, _ in pairs), tuple(v for _, v in pairs))
+
+
+def median(passes: Sequence[Curve]) -> Curve:
+    """Return the median of several passes at each size: one stall of the machine in one pass does not count.
+
+    Raises ValueError for no pass, and where passes differ in metric, unit or sizes.
+    """
+    if not passes:
+        raise ValueError("no pass to take the median of")
+    first = passes[0]
+    for other in passes[1:]:
+        if (other.metric, other.unit, other.sizes) != (first.metric, first.unit, first.sizes):
+            raise ValueError(f"{first.metric}: passes of one run differ in their sizes or unit")
+    values = zip(*(one.values for one in passes), strict=True)
+    return Curve(first.metric, first.unit, first.sizes, tuple(statistics.median(column) for column in values))
 
 
 def peak(curve: Curve) -> tuple[int, float]:

@@ -68,13 +68,13 @@ def shell_reason(text: str) -> str | None:
     return next((reason for mark, reason in _REACHES_A_SHELL if mark in text), None)
 
 
-def _matching(pattern: str, expected: str) -> AfterValidator:
+def _matching(pattern: str, expected: str, may_be_option: bool = False) -> AfterValidator:
     compiled = re.compile(pattern)
 
     def check(text: str) -> str:
         if compiled.fullmatch(text):
             return text
-        raise refuse(show(text), expected, shell_reason(text) or "")
+        raise refuse(show(text), expected, shell_reason(text.lstrip("-") if may_be_option else text) or "")
 
     return AfterValidator(check)
 
@@ -125,7 +125,7 @@ Name = Annotated[
 ]
 Module = Annotated[str, _matching(_MODULE_PATTERN, 'a module name such as "openmpi/4.1.6"')]
 PathText = Annotated[str, _matching(_PATH_PATTERN, "a path without blanks and shell characters")]
-Option = Annotated[str, _matching(_OPTION_PATTERN, 'an option such as "--partition=compute"')]
+Option = Annotated[str, _matching(_OPTION_PATTERN, 'an option such as "--partition=compute"', may_be_option=True)]
 Variable = Annotated[str, _matching(_VARIABLE_PATTERN, "the name of an environment variable")]
 BenchmarkName = Annotated[str, _matching(_BENCHMARK_PATTERN, 'a benchmark such as "imb/Uniband" or "netpipe/stream"')]
 Duration = Annotated[str, _matching(rf"(?=.){_DURATION_PATTERN}", 'a time such as "60s" or "1h30m"')]

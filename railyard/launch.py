@@ -8,7 +8,8 @@ from railyard import stacks
 from railyard.site import Site
 from railyard.stacks import Settings
 from railyard.systems import Rail
-from railyard.testbed import DEFAULT_SPEC, Testbed
+from railyard.testbed.entry import agent_script
+from railyard.testbed.spec import MANAGEMENT_DEVICE
 
 #: The launcher that starts a stack's own mpirun on the nodes of the virtual cluster.
 NAMESPACES = "namespaces"
@@ -68,12 +69,14 @@ def plan_launch(
             hosts=nodes,
             ranks=ranks,
             ranks_per_node=ranks_per_node,
-            agent=str(Testbed(site.home).agent),
-            network=management_device(site),
+            agent=str(agent_script(site.home)),
+            # Launchers start over the virtual cluster's management network.
+            network=MANAGEMENT_DEVICE,
             share_cores=True,
         )
         options += stacks.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
-    options += told.options
+    if system.launcher != "srun":  # these words are the stack's own mpirun's
+        options += told.options
     return Launch(
         program=f"{prefix}/bin/mpirun" if prefix else "mpirun",
         env=env,
@@ -83,11 +86,6 @@ def plan_launch(
         watched=watched_devices(site, devices),
         nodes=nodes,
     )
-
-
-def management_device(site: Site) -> str:
-    """Return the device of the virtual cluster's management network, which launchers start over."""
-    return DEFAULT_SPEC.networks[0].device
 
 
 def counters_can_prove(site: Site, fabric: str) -> bool:

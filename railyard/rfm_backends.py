@@ -15,7 +15,7 @@ from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 
-from railyard.testbed import Testbed
+from railyard.testbed.entry import bed_folder, enter_script
 from railyard.testbed.lock import measurement_lock
 
 #: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
@@ -42,13 +42,13 @@ def namespace_words(home: Path, node: str, limit_s: int, program: str) -> list[s
 
     ReFrame runs the tests of two partitions at once unless it is told otherwise: the jobs wait for one another.
     """
-    lock = Testbed(home).folder / "job.lock"
+    lock = bed_folder(home) / "job.lock"
     return ["flock", str(lock), *node_words(home, node, limit_s, program)]
 
 
 def node_words(home: Path, node: str, limit_s: int, program: str) -> list[str]:
     """Return the words that run a program on a node of the virtual cluster, ended after a time."""
-    return ["timeout", "-k", str(KILL_AFTER_S), str(limit_s), str(Testbed(home).enter), node, "--", program]
+    return ["timeout", "-k", str(KILL_AFTER_S), str(limit_s), str(enter_script(home)), node, "--", program]
 
 
 _held = contextlib.ExitStack()

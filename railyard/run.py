@@ -21,20 +21,7 @@ RUN_VARIABLE = "RAILYARD_RUN"
 RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
 
 #: ReFrame options that list or describe and run nothing: handed on as they are.
-LISTING = (
-    "-l",
-    "-L",
-    "-lC",
-    "-LC",
-    "-lT",
-    "-LT",
-    "--list",
-    "--list-detailed",
-    "--list-tags",
-    "--describe",
-    "--dry-run",
-    "--show-config",
-)
+LISTING = ("--list", "--list-detailed", "--list-tags", "--describe", "--dry-run", "--show-config")
 #: Options that switch a verdict off: refused, since every test would pass unjudged.
 UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
 #: Seconds that ReFrame gets to end its jobs and write its report after Ctrl-C.
@@ -76,9 +63,10 @@ def reframe_program() -> str:
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
     """Return the words of a `reframe` call for a site; the site's own settings and checks where none are named."""
     words = [reframe_program()]
-    if not any(option in ("-C", "--config-file") or option.startswith(("-C/", "--config-file=")) for option in options):
+    # A short option's value may stand in the same word: -C/site/settings.py, -c./mine.
+    if not any(option.startswith(("-C", "--config-file")) for option in options):
         words += ["-C", str(home / SETTINGS_FILE)]
-    if not any(option in ("-c", "--checkpath") or option.startswith("--checkpath=") for option in options):
+    if not any(option.startswith(("-c", "--checkpath")) for option in options):
         words += ["-c", str(home / "checks"), "-R"]
     return [*words, "--system", system, *options]
 
@@ -86,9 +74,11 @@ def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str
 def refuse_unjudged(options: Sequence[str]) -> None:
     """Raise RailyardError where an option would pass every test without a verdict."""
     for option in options:
-        if option in UNJUDGED:
+        # ReFrame takes the beginning of a long option for the whole: --skip-perf.
+        whole = next((full for full in UNJUDGED if option.startswith("--skip-") and full.startswith(option)), None)
+        if whole is not None:
             raise RailyardError(
-                f"{option}: found an option that switches verdicts off, expected every test to be judged; leave it out"
+                f"{whole}: found an option that switches verdicts off, expected every test to be judged; leave it out"
             )
 
 
@@ -111,7 +101,7 @@ def promised_cases(
         raise RailyardError(_refusal(text))
     cases = rfm_output.listed_cases(text)
     problems = rfm_output.warnings(text)
-    nothing = rfm_output.named_nothing(text, cases)
+    nothing = rfm_output.named_nothing(text, cases, command)
     if nothing:
         raise RailyardError("\n".join(nothing))
     if not cases:
@@ -153,7 +143,7 @@ def run(
         "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={folder / 'reframe'}",
     ]  # fmt: skip
     text, interrupted = _stream(command, env, folder / "reframe.log", on_line)
-    ran = rfm_output.ran_cases(report)
+    ran = rfm_output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
     final = settle(promised, ran, seen, run=run_id, time=_now())

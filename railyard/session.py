@@ -13,9 +13,11 @@ from pathlib import Path
 
 from railyard import rfm_output
 from railyard.cells import matrix
-from railyard.errors import RailyardError, did_you_mean
+from railyard.cleantext import clean
+from railyard.errors import RailyardError, SetupError, did_you_mean
 from railyard.home import HOME_VARIABLE
 from railyard.record import FILE_NAME, Record, read_records
+from railyard.references import references_of
 from railyard.run import (
     LISTING,
     Outcome,
@@ -28,6 +30,7 @@ from railyard.run import (
     run,
     runs_folder,
 )
+from railyard.selection import refuse_unknown
 from railyard.systems import System, load_systems
 from railyard.testbed import Testbed
 from railyard.testbed.lock import measurement_lock
@@ -54,13 +57,14 @@ class SessionOptions:
 
 def only_lists(options: tuple[str, ...]) -> bool:
     """Return whether these options make ReFrame list, describe or dry-run, and measure nothing."""
-    return any(option in LISTING or option.startswith("--list=") for option in options)
+    # -l and -L may have their value, T or C, in the same word.
+    return any(option.startswith(("-l", "-L")) or option.partition("=")[0] in LISTING for option in options)
 
 
 def pass_through(home: Path, options: SessionOptions) -> int:
     """Call ReFrame with these options as they are and return its exit code; 2 where it refuses them."""
     system = options.system or DEFAULT_SYSTEM
-    _known_system(home, system)
+    _known_system(home, system, options.reframe)
     command = reframe_command(home, system, _all_options(options, home))
     if "--dry-run" in options.reframe and "-r" not in options.reframe:
         command = [word for word in command if word != "-r"]
@@ -68,16 +72,20 @@ def pass_through(home: Path, options: SessionOptions) -> int:
     return 0 if done.returncode == 0 else 2
 
 
-def _known_system(home: Path, name: str) -> System:
+def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
     systems = load_systems(home / "systems")
-    system, _, fabric = name.partition(":")
+    system, colon, fabric = name.partition(":")
     if system not in systems:
         raise RailyardError(f'--system: found "{system}", expected a file in systems/; {did_you_mean(system, systems)}')
     fabrics = systems[system].fabrics
-    if fabric and fabric not in fabrics:
+    if colon and fabric not in fabrics:
         raise RailyardError(
             f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
         )
+    for each in systems.values():
+        # ReFrame's configuration refuses them too, but of several sentences it shows the first alone.
+        references_of(home / "references", each)
+    refuse_unknown(options, systems[system], fabric or None)
     return systems[system]
 
 
@@ -103,17 +111,37 @@ class Session:
         """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
         refuse_unjudged(self.options.reframe)
         name = self._choose()
-        system = _known_system(self.home, name)
+        system = _known_system(self.home, name, self.options.reframe)
         words = _all_options(self.options, self.home)
         run_id = new_run_id(datetime.now(timezone.utc))
         folder = runs_folder(self.home) / run_id
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
+        try:
+            return self._measure(system, name, words, run_id, promised, problems)
+        except BrokenPipeError:  # the reader of what is printed went away, which the command line knows how to say
+            raise
+        except OSError as error:
+            raise SetupError(
+                f"{error.filename or folder}: found {(error.strerror or str(error)).lower()}, "
+                f"expected to write the run's files there; make room and run again (what finished is kept in {folder})"
+            ) from error
+
+    def _measure(
+        self,
+        system: System,
+        name: str,
+        words: list[str],
+        run_id: str,
+        promised: tuple[rfm_output.CaseId, ...],
+        problems: tuple[str, ...],
+    ) -> Outcome:
+        folder = runs_folder(self.home) / run_id
         folder.mkdir(parents=True)
         problems = (*problems, *self._missing_cells(system, folder, promised))
         self.echo(f"{len(promised)} tests on {system.system}: {system.description}")
         for problem in problems:
-            self.echo(f"warning: {problem}")
+            self.echo(f"warning: {clean(problem)}")
         with self._provided(system):
             outcome = run(
                 self.home, name, words,
@@ -166,7 +194,10 @@ class Session:
             product = matrix(system, needs(self.home / "checks"))
         except RailyardError as error:
             return (str(error),)
-        chosen = {(case.fabric, case.stack, *case.name.split()[:2]) for case in promised}
+        # A check may have parameters of its own, named before or behind the rails.
+        chosen = {
+            (case.fabric, case.stack, case.name.split()[0], word) for case in promised for word in case.name.split()
+        }
         selected = bool(self.options.reframe or self.options.failed or ":" in (self.options.system or ""))
         cells, missing = [], []
         for cell in product:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.curve import Curve, largest, n_half, peak
+from railyard.curve import Curve, largest, median, n_half, peak
 
 
 def curve(*points: tuple[int, float]) -> Curve:
@@ -74,3 +74,20 @@ def test_n_half_lies_within_the_measured_sizes_or_is_infinite(values: list[float
     half = n_half(measured, plateau)
     assert half == math.inf or 1 <= half <= measured.sizes[-1]
     assert (half == math.inf) == (values[-1] < plateau / 2)
+
+
+def test_the_median_of_passes_leaves_one_stall_out() -> None:
+    passes = [curve((1, 2.0), (4, 46.0)), curve((1, 1.0), (4, 12.0)), curve((1, 3.0), (4, 48.0))]
+    assert median(passes).values == (2.0, 46.0)
+
+
+@pytest.mark.parametrize(
+    ("passes", "message"),
+    [
+        ([], "no pass to take the median of"),
+        ([curve((1, 2.0)), curve((2, 2.0))], "bandwidth: passes of one run differ in their sizes or unit"),
+    ],
+)
+def test_passes_that_cannot_be_compared_have_no_median(passes: list[Curve], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        median(passes)

@@ -25,9 +25,6 @@ IMPURE = {
     "railyard.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.probes": "measures again after a failure",
     "railyard.results": "stores a test's result for the run above",
-    "railyard.launch": "asks the virtual cluster for its agent",
-    "railyard.assess": "asks launch",
-    "railyard.recording": "asks assess",
     "railyard.provenance": "asks mpirun for its version",
     "railyard.prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
     "railyard.testbed": "namespaces are made by ip, tc, nsenter",
@@ -81,6 +78,16 @@ def test_every_exception_is_one_that_exists() -> None:
 
 def test_the_pure_modules_are_found() -> None:
     assert {"railyard.curve", "railyard.errors", "railyard.links", "railyard.cli"} <= set(PURE)
+    assert {"railyard.launch", "railyard.assess", "railyard.recording", "railyard.cells"} <= set(PURE)
+
+
+def test_the_virtual_clusters_names_are_imported_when_they_are_asked_for() -> None:
+    from railyard import testbed
+
+    assert sorted(testbed._WHERE) == testbed.__all__
+    assert [name for name in testbed.__all__ if getattr(testbed, name, None) is None] == []
+    with pytest.raises(AttributeError, match=r"^module 'railyard\.testbed' has no attribute 'Tesbed'$"):
+        testbed.Tesbed  # noqa: B018
 
 
 def test_only_the_named_modules_import_reframe() -> None:
@@ -118,3 +125,28 @@ def test_nothing_below_the_command_line_knows_it() -> None:
         if not module.startswith(above) and any(name.startswith(above) for name in imported(path, top_level_only=False))
     }
     assert offenders == set()
+
+
+def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
+    program = (
+        "import sys, railyard.siteconfig, railyard.check, railyard.parsers.imb\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('railyard.') or name == 'rich'))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    late = (
+        "assess",
+        "counters",
+        "parsers.osu",
+        "pathproof",
+        "probes",
+        "record",
+        "recording",
+        "report",
+        "results",
+        "run",
+        "rules",
+        "suspects",
+        "testbed.cluster",
+        "verdict",
+    )
+    assert set(answer.stdout.split()) & {"rich", *(f"railyard.{name}" for name in late)} == set()

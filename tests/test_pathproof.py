@@ -151,7 +151,7 @@ def test_other_jobs_traffic_is_no_failure_where_nodes_are_not_exclusive() -> Non
     assert judge(on_one(0, eth0=500), shared).state == "failed"
 
 
-def test_an_idle_second_rail_fails_and_blames_the_stack_first() -> None:
+def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone() -> None:
     proof = judge(on_two(190, 0.2), DUAL)
     assert said(proof) == (
         "failed",
@@ -160,8 +160,25 @@ def test_an_idle_second_rail_fails_and_blames_the_stack_first() -> None:
     )
     assert proof.suspects == (
         Suspect("stack", None, None, "hsn1 idled on all of vn1 and vn2: the stack did not use it"),
+    )
+
+
+def test_a_lost_carrier_stays_a_suspect_beside_a_stack_that_idles_a_rail() -> None:
+    idle = on_two(190, 0.2)
+    vn2 = idle["vn2"]
+    down = replace(vn2, devices=(vn2.devices[0], replace(vn2.devices[1], carrier_after=False), *vn2.devices[2:]))
+    assert [(s.kind, s.node, s.rail) for s in judge({**idle, "vn2": down}, DUAL).suspects] == [
+        ("stack", None, None),
+        ("rail", "vn2", "hsn1"),
+    ]
+
+
+def test_a_rail_that_idles_on_one_node_alone_is_the_suspect() -> None:
+    uneven = two(
+        {"hsn0": (190, 2), "hsn1": (0.2, 2), "eth0": (0, 0)}, {"hsn0": (2, 95), "hsn1": (2, 95), "eth0": (0, 0)}
+    )
+    assert judge(uneven, DUAL).suspects == (
         Suspect("rail", "vn1", "hsn1", "idle: rail hsn1 of vn1 sent 0.2 MB of 190.2 MB"),
-        Suspect("rail", "vn2", "hsn1", "idle: rail hsn1 of vn2 received 0.2 MB of 190.2 MB"),
     )
 
 

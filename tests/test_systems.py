@@ -171,7 +171,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "--partition=hdr",
             "--partition=hdr; id",
             'systems/site.yaml:5: access[0]: found "--partition=hdr; id", '
-            'expected an option such as "--partition=compute"; a program would read it as an option',
+            'expected an option such as "--partition=compute"; a shell would end its command at ";"',
         ),
         (
             "sw/mvapich2",

@@ -79,7 +79,7 @@ def with_metric(metric: MetricInput, **changes: Any) -> Inputs:
 
 
 def said(verdict: Verdict) -> tuple[str, int | None, str | None, str]:
-    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+    return verdict.state, verdict.rule, verdict.fault, verdict.line
 
 
 def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
@@ -102,6 +102,23 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
     ]
     assert verdict.references == ("hsn-uni-1", "hsn-curve")
     assert verdict.suspects == ()
+
+
+def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
+    verdict = judge(with_job(exit_code=137))
+    assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
+    assert verdict.look_at == "the end of the job's output and error output"
+    assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
+    assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
+    record = verdict.as_record()
+    assert (record["sentence"], record["next"]) == (verdict.sentence, verdict.look_at)
+
+
+def test_the_line_of_what_did_not_fail_is_its_sentence() -> None:
+    expected = judge(replace(with_metric(bandwidth(0.8, 2.5, 45.5, 4.8)), expected_failure=EXPECTED))
+    assert expected.state == "xfail"
+    for verdict in (judge(HEALTHY), expected, not_tested("no such device")):
+        assert verdict.line == verdict.sentence
 
 
 def test_each_metric_has_its_ratio_to_reference_and_limit() -> None:
@@ -229,7 +246,7 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
 
 def test_a_long_line_is_cut_in_the_sentence() -> None:
     verdict = judge(with_job(failures=(OutputLine(1, "x" * 500),)))
-    assert f'line 1: "{"x" * 157}..."' in verdict.sentence
+    assert f'line 1: "{"x" * 157}..."' in verdict.line
 
 
 # Rule 2
@@ -265,7 +282,7 @@ def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: st
 
 
 def test_rule_2_fails_a_check_that_declares_nothing() -> None:
-    assert judge(replace(HEALTHY, metrics=())).sentence == (
+    assert judge(replace(HEALTHY, metrics=())).line == (
         "rule 2 (metrics): the check declares no metric, so nothing was measured; look at the check's metrics"
     )
 
@@ -304,7 +321,7 @@ def test_rule_3_says_not_judged_without_a_limit() -> None:
     verdict = judge(replace(HEALTHY, metrics=(bandwidth(limit=None),), link_limit_known=False))
     assert verdict.state == "pass"
     assert (verdict.rules[2].state, verdict.rules[2].sentence) == ("not-judged", "not judged: no limit known")
-    assert verdict.sentence.endswith("; rule 3 (possible) not judged: no limit known")
+    assert verdict.line.endswith("; rule 3 (possible) not judged: no limit known")
 
 
 def test_rule_3_says_not_judged_where_no_size_reaches_the_limit() -> None:
@@ -336,7 +353,7 @@ def test_a_reference_without_a_bound_to_keep_has_no_ratio(bound: Bound) -> None:
     band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound, None, None)
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
-    assert verdict.sentence == "bandwidth holds x"
+    assert verdict.line == "bandwidth holds x"
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
@@ -395,7 +412,7 @@ def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
     assert accepted.state == "pass"
-    assert accepted.sentence.endswith(
+    assert accepted.line.endswith(
         "; rule 4 (path) not judged: path not proven: no counters of vn2 were found; "
         "the system accepts this: no counters in containers"
     )
@@ -507,7 +524,7 @@ def test_a_disturbed_path_fails_only_with_the_reference() -> None:
     assert judge(replace(HEALTHY, path=disturbed)).state == "pass"
     verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))
     assert (verdict.rule, verdict.fault) == (5, "disturbed")
-    assert "; disturbed: shared: hsn0 of vn1 sent 242.0 MB; look at who else used the rails" in verdict.sentence
+    assert "; disturbed: shared: hsn0 of vn1 sent 242.0 MB; look at who else used the rails" in verdict.line
 
 
 # States
@@ -530,7 +547,7 @@ def test_a_report_only_system_whose_links_have_no_floor_says_so() -> None:
     bare = bandwidth(bands=(), floor_remark="not judged: TCP has no day-one floor")
     verdict = judge(with_metric(bare, report_only="laptop"))
     assert (verdict.state, verdict.rules[4].state) == ("report-only", "not-judged")
-    assert verdict.sentence == "report-only (laptop): not judged: TCP has no day-one floor"
+    assert verdict.line == "report-only (laptop): not judged: TCP has no day-one floor"
 
 
 def test_a_report_only_system_without_a_known_limit_fails() -> None:
@@ -549,7 +566,7 @@ def test_a_report_only_system_without_a_known_limit_fails() -> None:
 def test_metrics_that_are_only_reported_make_no_pass() -> None:
     verdict = judge(replace(HEALTHY, metrics=(LATENCY,)))
     assert verdict.state == "report-only"
-    assert verdict.sentence == ("not judged: reported and never asserted (latency: means nothing on shaped rails)")
+    assert verdict.line == ("not judged: reported and never asserted (latency: means nothing on shaped rails)")
 
 
 EXPECTED = ExpectedFailure("known slow cable", date(2026, 11, 21))
@@ -559,19 +576,19 @@ SLOW = with_metric(bandwidth(0.8, 2.5, 45.5, 4.8))
 def test_an_expected_failure_is_one_until_its_date_and_for_its_rules() -> None:
     verdict = judge(replace(SLOW, expected_failure=EXPECTED))
     assert (verdict.state, verdict.rule, verdict.fault) == ("xfail", 5, "fabric")
-    assert verdict.sentence.startswith(
+    assert verdict.line.startswith(
         "expected failure (known slow cable, until 2026-11-21): rule 5 (reference): bandwidth 4.800 MB/s at 4 MiB"
     )
     expired = judge(replace(SLOW, expected_failure=EXPECTED, today=date(2026, 11, 22)))
     assert expired.state == "fail"
-    assert "; the expected failure (known slow cable, until 2026-11-21) has expired; look at" in expired.sentence
+    assert "; the expected failure (known slow cable, until 2026-11-21) has expired; look at" in expired.line
 
 
 def test_an_expected_failure_covers_no_other_rule() -> None:
     crashed = judge(replace(with_job(exit_code=3), expected_failure=EXPECTED))
     assert crashed.state == "fail"
     assert "; the expected failure (known slow cable, until 2026-11-21) covers rule 4 and 5 only; look at" in (
-        crashed.sentence
+        crashed.line
     )
     also_crashed = judge(replace(SLOW, job=replace(HEALTHY.job, exit_code=3), expected_failure=EXPECTED))
     assert also_crashed.state == "fail"
@@ -584,7 +601,7 @@ def test_an_expected_failure_covers_no_other_rule() -> None:
 def test_an_expected_failure_that_passes_says_so() -> None:
     verdict = judge(replace(HEALTHY, expected_failure=EXPECTED))
     assert verdict.state == "pass"
-    assert verdict.sentence.endswith("; it was expected to fail (known slow cable): remove that expectation")
+    assert verdict.line.endswith("; it was expected to fail (known slow cable): remove that expectation")
 
 
 def test_not_tested_is_neither_pass_nor_failure() -> None:

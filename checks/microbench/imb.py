@@ -17,20 +17,20 @@ class ImbCheck(InterconnectCheck):
     tool = "imb"
     parse = staticmethod(imb.parse)
     probe_key = "imb/PingPong"
-    repetitions = variable(int, value=6)
+    repetitions = variable(int, value=3)
     #: The most that one size may move, in MB: fewer repetitions for large messages.
     volume = variable(int, value=24)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        return self._words(self.benchmark, sizes)
+        return self._words([self.benchmark] * self.passes, sizes, self.repetitions)
 
     def probe_arguments(self, size: int) -> list[str]:
-        return self._words("PingPong", (size,))
+        return self._words(["PingPong"], (size,), 5)
 
-    def _words(self, benchmark: str, sizes: tuple[int, ...]) -> list[str]:
+    def _words(self, benchmarks: list[str], sizes: tuple[int, ...], repetitions: int) -> list[str]:
         listed = ",".join(str(size) for size in sizes)
-        return [benchmark, "-npmin", str(self.num_nodes), "-msgsize", listed, "-time", "20",
-                "-iter", f"{self.repetitions},{self.volume}", "-iter_policy", "off",
+        return [*benchmarks, "-npmin", str(self.num_nodes), "-msgsize", listed, "-time", "20",
+                "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
                 "-window_size", str(self.window)]  # fmt: skip
 
 
@@ -39,6 +39,8 @@ class ImbPingPong(ImbCheck):
     """One message there and back: bandwidth is size over half the round trip, in one direction."""
 
     benchmark = "PingPong"
+    #: Ranks that poll on few cores stall now and then; the median of three passes leaves one stall out.
+    passes = 3
 
 
 @rfm.simple_test

@@ -1,13 +1,22 @@
-"""Output of a benchmark as text -> typed tables: one module a tool, no path, no clock, no ReFrame."""
+"""Output of a benchmark as text -> typed tables: one module a tool, no path, no clock, no ReFrame.
+
+``PARSERS`` is made when it is asked for: a check names its own parser's module, and a listing needs no other.
+"""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
-from railyard.parsers import imb, netpipe, osu
 from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
-PARSERS: Mapping[str, Callable[[str], Parsed]] = MappingProxyType(
-    {"imb": imb.parse, "netpipe": netpipe.parse, "osu": osu.parse}
-)
+TOOLS = ("imb", "netpipe", "osu")
+PARSERS: Mapping[str, Callable[[str], Parsed]]
 
-__all__ = ["PARSERS", "Cell", "ParseError", "Parsed", "Remark", "Table"]
+__all__ = ["PARSERS", "TOOLS", "Cell", "ParseError", "Parsed", "Remark", "Table"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "PARSERS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return MappingProxyType({tool: import_module(f"{__name__}.{tool}").parse for tool in TOOLS})

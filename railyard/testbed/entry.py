@@ -19,6 +19,11 @@ def bed_folder(home: Path) -> Path:
     return state_folder(home) / "testbed"
 
 
+def enter_script(home: Path) -> Path:
+    """Return the script that runs a command in a node, from the host."""
+    return bed_folder(home) / "enter"
+
+
 def agent_script(home: Path) -> Path:
     """Return the script that MPI's launchers call in place of ssh."""
     return bed_folder(home) / "agent"

@@ -32,7 +32,7 @@ Failures
    94.03 MB/s, the floor of reference hsn-2 (94 % of the shaped rate of hsn,
    systems/virtual.yaml): 81 % of what it should be.
    suspect: rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s
-   next: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"""
+   look at: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"""
 
 
 def pair(records: list[Record]) -> list[Record]:

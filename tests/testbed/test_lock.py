@@ -1,8 +1,10 @@
 """The machine-wide measurement lock: one holder, a sentence for the one who waits, and no deadlock of a child."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,15 +36,21 @@ def never(text: str) -> None:
     raise AssertionError(f"waited: {text}")
 
 
-def start_holder(file: Path) -> "subprocess.Popen[str]":
+@contextlib.contextmanager
+def start_holder(file: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a process that takes the lock as soon as it can; killed at the end, since it may wait for us."""
     environment = {name: value for name, value in os.environ.items() if name != HELD_VARIABLE}
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(file)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
-    )
+    ) as holder:
+        try:
+            yield holder
+        finally:
+            holder.kill()
 
 
 def said(process: "subprocess.Popen[str]") -> str:
@@ -60,22 +68,20 @@ def test_the_second_waits_and_is_told_who_measures(file: Path) -> None:
             f"waiting: process {os.getpid()} of /clone/a is measuring on this machine; "
             "two measurements at once would disturb each other"
         )
-        other.kill()
 
 
 def test_the_second_gets_it_when_the_first_is_done(file: Path) -> None:
-    with measurement_lock(never, Path("/clone/a"), file):
-        other = start_holder(file)
-        assert said(other).startswith("waiting: process ")
-    assert said(other) == "held"
-    other.communicate("\n")
-    assert other.returncode == 0
+    with contextlib.ExitStack() as held:
+        held.enter_context(measurement_lock(never, Path("/clone/a"), file))
+        with start_holder(file) as other:
+            assert said(other).startswith("waiting: process ")
+            held.close()
+            assert said(other) == "held"
 
 
 def test_a_killed_holder_leaves_no_lock(file: Path) -> None:
     with start_holder(file) as other:
         assert said(other) == "held"
-        other.kill()
     with measurement_lock(never, file=file):
         assert lock_is_held()
     assert not lock_is_held()
@@ -117,13 +123,14 @@ def test_another_users_file_is_opened_without_creating(file: Path, monkeypatch: 
 
 
 def test_a_lock_file_that_was_removed_is_not_held(file: Path) -> None:
-    with measurement_lock(never, Path("/clone/a"), file):
-        other = start_holder(file)
-        assert said(other).startswith("waiting: process ")
-        file.unlink()
-    assert said(other) == "held"
-    assert file.exists(), "the waiter locked a file that nobody else can find"
-    other.communicate("\n")
+    with contextlib.ExitStack() as held:
+        held.enter_context(measurement_lock(never, Path("/clone/a"), file))
+        with start_holder(file) as other:
+            assert said(other).startswith("waiting: process ")
+            file.unlink()
+            held.close()
+            assert said(other) == "held"
+            assert file.exists(), "the waiter locked a file that nobody else can find"
 
 
 def test_a_link_is_not_followed(file: Path) -> None:
@@ -146,4 +153,3 @@ def test_a_fifo_is_no_lock(file: Path) -> None:
 def test_nothing_unprintable_is_repeated_from_the_file(file: Path) -> None:
     with measurement_lock(never, Path("/a\x1b[31mb"), file), start_holder(file) as other:
         assert said(other).startswith(f"waiting: process {os.getpid()} of /a[31mb is measuring")
-        other.kill()

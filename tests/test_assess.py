@@ -1,0 +1,478 @@
+"""From a run's evidence to its verdict: a healthy run, and each thing that can be wrong with one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from railyard.assess import Assessment, with_suspects
+from railyard.parsers import imb
+from railyard.parsers.parsed import ParseError
+from railyard.references import References
+from railyard.site import Site, site_at
+from railyard.suspects import Findings, Suspect
+from railyard.systems import DeclaredLink
+
+Assess = Callable[..., Assessment]
+M = 1 << 20
+
+
+def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
+    verdict = found.verdict
+    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+
+
+def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
+    found = assessed()
+    assert said(found) == ("pass", None, None, "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB")
+    assert [(rule.rule, rule.state) for rule in found.verdict.rules] == [(n, "pass") for n in range(1, 6)]
+    assert found.path.sentence == (
+        "384.0 MB moved on vn1 and vn2: 100.0 % over hsn0, at most 0.1 MB over another network"
+    )
+    assert [(c.metric, c.unit, len(c.sizes)) for c in found.curves] == [
+        ("bandwidth", "MB/s", 12),
+        ("message_rate", "1/s", 12),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        (("hsn", 2), "bandwidth holds two-rails-striped, at worst 106.8 % of two-rails-striped at 1 MiB"),
+        (("eth", 1), "bandwidth holds management, at worst 101.6 % of management at 1 MiB"),
+        (
+            ("hsn", 2, "imb/PingPong"),
+            "bandwidth holds ping-pong-two-rails-striped and ping-pong-two-rails-striped-large, at worst 107.0 % of "
+            "ping-pong-two-rails-striped-large at 4 MiB",
+        ),
+        (
+            ("hsn", 2, "imb/Biband"),
+            "bandwidth holds both-ways-two-rails-striped, at worst 106.8 % of both-ways-two-rails-striped at 1 MiB",
+        ),
+        (
+            ("hsn", 2, "imb/Uniband", "intelmpi"),
+            "bandwidth holds two-rails-round-robin, at worst 135.2 % of two-rails-round-robin at 1 MiB",
+        ),
+        (
+            ("hsn", 2, "imb/Allreduce"),
+            "latency holds allreduce and allreduce-large, at worst 1623.0 % of allreduce at 1 MiB",
+        ),
+    ],
+)
+def test_a_healthy_run_of_each_kind_passes(assessed: Assess, cell: tuple[Any, ...], sentence: str) -> None:
+    assert said(assessed(*cell)) == ("pass", None, None, sentence)
+
+
+def test_the_key_figures_are_those_of_the_curves(assessed: Assess) -> None:
+    figures = {f.name: (f.value, f.unit, f.size) for f in assessed(rails=2).figures}
+    assert figures == {
+        "peak": (95.53, "MB/s", 4 * M),
+        "n_half": (pytest.approx(265_846, abs=1), "B", None),
+        "message_rate": (33310.1, "1/s", 1),
+    }
+    pingpong = {f.name: (f.value, f.unit, f.size) for f in assessed(benchmark="imb/PingPong").figures}
+    assert pingpong["small_message_latency"] == (30.02, "us", 1)
+    assert pingpong["peak"] == (47.78, "MB/s", 4 * M)
+
+
+def test_a_peak_below_the_size_from_which_the_limit_holds_is_none(assessed: Assess) -> None:
+    """The shaper's bucket lets 64 KiB pass at 60 MB/s: neither impossible nor the peak."""
+    rates = {4096: 40.0, 65536: 60.0, M: 47.5, 4 * M: 47.6}
+    found = assessed(rates=rates)
+    assert found.verdict.state == "pass"
+    assert [(f.value, f.size) for f in found.figures if f.name == "peak"] == [(47.6, 4 * M)]
+
+
+def test_percentages_are_of_the_worst_size_and_of_the_limit(assessed: Assess) -> None:
+    curve, rate = assessed(rates={M: 48.0, 4 * M: 47.47}).verdict.curves
+    assert curve.percent_of_reference == pytest.approx(101.0)
+    assert curve.percent_of_reference_size == 4 * M
+    assert curve.percent_of_limit == pytest.approx(100 * 47.47 / (50 * 1460 / 1514))
+    assert (rate.percent_of_reference, rate.percent_of_limit) == (None, None)
+
+
+HEALTHY_TEXT_END = "# All processes entering MPI_Finalize"
+
+RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
+    ("exit code", {"exit_code": 3}, "set-up", "the job exited 3, expected 0"),
+    ("signal", {"exit_code": 137}, "node", "the job exited 137 (ended by signal 9), expected 0"),
+    ("no exit code", {"exit_code": None}, "scheduler", "the job ended without an exit code, expected 0"),
+    ("scheduler", {"scheduler_error": "no partition"}, "scheduler", 'the job did not run: "no partition"'),
+    (
+        "time-out",
+        {"exit_code": 124, "timed_out": True},
+        "set-up",
+        "the job was ended at its time limit of 120 s (bound from the check or the system's file), 1 table of 1 begun",
+    ),
+    (
+        "no output",
+        {"output": ""},
+        "set-up",
+        "the output is none of the benchmark's: \"found '', expected output of IMB: a banner, a title "
+        '"# Benchmarking …" or a heading"',
+    ),
+    (
+        "another benchmark",
+        {"output": "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n# Benchmarking PingPong\n# #processes = 2\n"
+                   "#bytes #repetitions t[usec] Mbytes/sec\n 4194304 6 88000.00 47.60\n"},
+        "set-up",
+        "the output has 0 tables, expected 1",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "fault", "sentence"), [row[1:] for row in RULE_1], ids=[row[0] for row in RULE_1])
+def test_a_run_that_is_not_whole_fails_rule_1(
+    assessed: Assess, changes: dict[str, Any], fault: str, sentence: str
+) -> None:
+    assert said(assessed(**changes)) == ("fail", 1, fault, sentence)
+
+
+def cut(text: str, at: str) -> str:
+    return text[: text.index(at)]
+
+
+def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: Callable[..., str]) -> None:
+    lines = imb_text().splitlines(keepends=True)
+    last = next(number for number, line in enumerate(lines) if line.split()[:1] == ["4194304"])
+    for count in range(last + 1):
+        found = assessed(output="".join(lines[:count]))
+        assert (found.verdict.state, found.verdict.rule) == ("fail", 1), lines[count - 1]
+    cut_short = assessed(output="".join(lines[:last]))
+    assert cut_short.verdict.sentence == "the output is cut: imb/Uniband (line 4) lacks rows"
+    assert assessed(output="".join(lines[: last + 1])).verdict.state == "pass"
+
+
+def test_a_line_that_reports_a_failure_fails_beside_a_whole_table(
+    assessed: Assess, imb_text: Callable[..., str]
+) -> None:
+    text = imb_text() + "\n= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+    assert said(assessed(output=text)) == (
+        "fail",
+        1,
+        "set-up",
+        'the output itself reports 1 failure, line 22: "= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"',
+    )
+
+
+def test_a_refused_rail_is_named_and_is_the_suspect(assessed: Assess, counters_text: Callable[..., str]) -> None:
+    refused = counters_text("vn2", {"hsn0": (0, 0)}, "refused hsn0 rail hsn0 of vn2 has no carrier\nend 71")
+    found = assessed(exit_code=71, output="", counters=(counters_text("vn1", {"hsn0": (0, 0)}), refused))
+    assert said(found) == ("fail", 1, "fabric", "rail hsn0 of vn2 has no carrier")
+    assert found.verdict.suspects == (Suspect("rail", "vn2", "hsn0", "rail hsn0 of vn2 has no carrier"),)
+
+
+HEALTHY_VN1 = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
+
+
+def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable[..., str]) -> None:
+    found = assessed(counters=(counters_text("vn1", HEALTHY_VN1),))
+    assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1, expected vn1 and vn2")
+    assert found.path.sentence == "path not proven: no counters of vn2 were found"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (
+            lambda text: text.replace("1a2b3c4d-17", "99999999-1"),
+            "path not proven: the counters of vn2 cannot be used: the file is of another run (99999999-1, expected "
+            "1a2b3c4d-17)",
+        ),
+        (
+            lambda text: cut(text, "end 0"),
+            "path not proven: the counters of vn2 cannot be used: the file has no end: the run was killed before the "
+            "counters were read again",
+        ),
+        (
+            lambda text: text.replace("after hsn0 rx_bytes 190001000\n", ""),
+            "path not proven: rail hsn0 of vn2 has no readable counter of bytes received",
+        ),
+        (lambda text: "", "the job ran on vn1, expected vn1 and vn2"),
+    ],
+    ids=["of another run", "cut", "without a counter", "empty"],
+)
+def test_counters_that_tell_nothing_fail(
+    assessed: Assess, counters_text: Callable[..., str], spoil: Callable[[str], str], sentence: str
+) -> None:
+    vn2 = counters_text("vn2", {**HEALTHY_VN1, "hsn0": (2, 190)})
+    assert assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2)).verdict.state == "pass"
+    found = assessed(counters=(counters_text("vn1", HEALTHY_VN1), spoil(vn2)))
+    assert (found.verdict.state, found.verdict.sentence) == ("fail", sentence)
+
+
+def test_metrics_that_cannot_be_read_fail_rule_2(assessed: Assess, imb_text: Callable[..., str]) -> None:
+    text = imb_text().replace("Msg/sec", "t[usec]")
+    assert said(assessed(output=text)) == (
+        "fail",
+        2,
+        "set-up",
+        "bandwidth (declared in MB/s) was not read: imb/Uniband: no column message_rate, only size, repetitions, "
+        "bandwidth, time; message_rate (declared in 1/s) was not read: imb/Uniband: no column message_rate, only size, "
+        "repetitions, bandwidth, time",
+    )
+
+
+def test_a_curve_above_the_limit_is_impossible(assessed: Assess) -> None:
+    found = assessed(rates={M: 47.5, 4 * M: 52.0})
+    assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 3, "set-up")
+    assert found.verdict.sentence.startswith(
+        "impossible: bandwidth 52.00 MB/s at 4 MiB is 107.8 % of the limit, 48.22 MB/s (shaped-400 50.0 MB/s x "
+        "1460/1514 payload (tcp-shaped, MTU 1500) = 48.2 MB/s; HTB class of the virtual cluster"
+    )
+    assert found.verdict.sentence.endswith("; at most 102.0 % is believed")
+
+
+def test_a_curve_below_the_floor_names_value_bound_and_source(assessed: Assess) -> None:
+    assert said(assessed(rates={M: 46.0, 4 * M: 47.5})) == (
+        "fail",
+        5,
+        "fabric",
+        "bandwidth 46.00 MB/s at 1 MiB is below 47.00 MB/s (97.9 %), the bound of one-rail (class: the shaped rate "
+        "less TCP/IP headers (95.6 %) and 1.6 points for start-up and acknowledgements, 2026-11-21), over hsn0 of vn1 "
+        "and vn2",
+    )
+
+
+def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) -> None:
+    one = {"vn1": {"hsn0": (190, 2), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)},
+           "vn2": {"hsn0": (2, 190), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}}  # fmt: skip
+    found = assessed(rails=2, moved=one)
+    assert said(found) == (
+        "fail",
+        4,
+        "set-up",
+        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+    )
+    assert found.verdict.suspects == (
+        Suspect("stack", None, None, "hsn1 idled on all of vn1 and vn2: the stack did not use it"),
+    )
+
+
+def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
+    strayed = {"vn1": {"hsn0": (0.1, 0.1), "hsn1": (0, 0), "eth0": (190, 2)},
+               "vn2": {"hsn0": (0.1, 0.1), "hsn1": (0, 0), "eth0": (2, 190)}}  # fmt: skip
+    found = assessed(moved=strayed)
+    assert said(found) == (
+        "fail",
+        4,
+        "set-up",
+        "190.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound 98.0 %, "
+        "carried-share)",
+    )
+
+
+def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> None:
+    both = {"vn1": {"hsn0": (95, 2), "hsn1": (95, 2), "eth0": (0, 0)},
+            "vn2": {"hsn0": (2, 95), "hsn1": (2, 95), "eth0": (0, 0)}}  # fmt: skip
+    assert said(assessed(moved=both)) == (
+        "fail",
+        4,
+        "set-up",
+        "hsn1 of vn1, which was not meant, sent 95.0 MB while the run moved 89.5 MB (bound 16.0 MB, the larger of "
+        "unmeant-share and unmeant-bytes)",
+    )
+
+
+def test_a_split_is_due_of_messages_above_the_threshold_alone(assessed: Assess) -> None:
+    """MPICH stripes from 1 MiB: a run of 256 KiB alone may leave the second rail idle, one of 4 MiB may not."""
+    one = {"vn1": {"hsn0": (190, 2), "hsn1": (0, 0), "eth0": (0, 0)},
+           "vn2": {"hsn0": (2, 190), "hsn1": (0, 0), "eth0": (0, 0)}}  # fmt: skip
+    small = assessed(rails=2, rates={262144: 47.5}, moved=one)
+    assert small.path.state == "proven"
+    assert small.verdict.sentence.startswith("bandwidth has no size at which two-rails-striped (class: ")
+    assert assessed(rails=2, rates={4 * M: 95.0}, moved=one).path.state == "failed"
+
+
+# Collectives
+
+
+def test_a_collective_of_small_messages_owes_no_rail_its_share(assessed: Assess) -> None:
+    """A reduction over four nodes sends quarters of the vector: below 4 MiB they are below MPICH's 1 MiB."""
+    lone = {node: {"hsn0": (40, 40), "hsn1": (0, 0), "eth0": (0, 0)} for node in ("vn1", "vn2", "vn3", "vn4")}
+    rates = {4: 0.1, 65536: 20.0, M: 40.0}
+    small = assessed(rails=2, benchmark="imb/Allreduce", rates=rates, moved=lone)
+    assert (small.path.state, small.path.sentence) == (
+        "proven",
+        "320.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0 and 0.0 % over hsn1, at most 0.0 kB over another "
+        "network",
+    )
+    large = assessed(rails=2, benchmark="imb/Allreduce", rates={**rates, 4 * M: 80.0}, moved=lone)
+    assert said(large) == (
+        "fail",
+        4,
+        "set-up",
+        "rail hsn1 of vn1 sent 0.0 kB of 40.0 MB: idle second rail (bound 5.0 % of the node's bytes, collective-share)",
+    )
+
+
+def test_a_collective_owes_every_node_the_bytes_of_its_vectors(assessed: Assess) -> None:
+    found = assessed(benchmark="imb/Allreduce", moved={"vn3": {"hsn0": (1, 1), "hsn1": (0, 0), "eth0": (0, 0)}})
+    assert found.path.expected_bytes == 4 * 2 * 5 * sum(4**n for n in range(12))
+    assert said(found) == (
+        "fail",
+        4,
+        "not-proven",
+        "path not proven: hsn0 of vn3 sent 1.0 MB of 28.0 MB (bound 98.0 %, carried-share), and no other network's "
+        "counter shows the rest",
+    )
+
+
+# Systems without references, without counters, without a network
+
+
+def with_system(site: Site, **changes: Any) -> Site:
+    system = site.system.model_copy(update=changes)
+    return replace(site, system=system, references=References(system))
+
+
+def unknown_link(site: Site) -> dict[str, Any]:
+    link = DeclaredLink.model_validate({"name": "new-link", "data_rate_gbit_s": None, "source": "nobody says"})
+    return {"hsn": site.system.fabrics["hsn"].model_copy(update={"declared_link": link})}
+
+
+def test_a_system_without_a_reference_fails(assessed: Assess, virtual: Site) -> None:
+    found = assessed(site=with_system(virtual))
+    assert said(found) == (
+        "fail",
+        5,
+        "reference",
+        "no reference for bandwidth with mpich over hsn0 on fabric hsn of virtual, and the system is not report-only",
+    )
+
+
+def test_a_report_only_system_with_a_known_limit_is_reported(assessed: Assess, virtual: Site) -> None:
+    site = with_system(virtual, report_only="delivered yesterday")
+    assert said(assessed(site=site)) == (
+        "report-only",
+        None,
+        None,
+        "report-only (delivered yesterday): not judged: no day-one floor has a source for shaped-400",
+    )
+    assert said(assessed(site=site, rates={M: 47.5, 4 * M: 52.0}))[:2] == ("fail", 3)
+
+
+def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed: Assess, virtual: Site) -> None:
+    edr = virtual.system.fabrics["hsn"].model_copy(update={"declared_link": "ib-edr", "kind": "tcp"})
+    site = with_system(virtual, report_only="delivered yesterday", fabrics={"hsn": edr})
+    good = assessed(site=site, rates={M: 12_010.0, 4 * M: 12_020.0})
+    assert (good.verdict.state, good.verdict.rules[4].state) == ("report-only", "pass")
+    assert said(assessed(site=site, rates={M: 11_990.0, 4 * M: 12_020.0})) == (
+        "fail",
+        5,
+        "fabric",
+        "bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s (99.9 %), the bound of class:ib-edr (class: class of the "
+        "link: InfiniBand EDR 4X streams at least 12 GB/s one way), over hsn0 of vn1 and vn2",
+    )
+
+
+def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virtual: Site) -> None:
+    site = with_system(virtual, report_only="delivered yesterday", fabrics=unknown_link(virtual))
+    assert said(assessed(site=site)) == (
+        "fail",
+        5,
+        "reference",
+        "virtual is report-only (delivered yesterday) and no limit is known for the link of hsn: there is nothing to "
+        "judge it against",
+    )
+
+
+def test_rails_without_counters_leave_rule_4_unjudged_and_say_so(assessed: Assess, virtual: Site) -> None:
+    hsn = virtual.system.fabrics["hsn"]
+    bare = hsn.model_copy(update={"rails": tuple(r.model_copy(update={"counters": "none"}) for r in hsn.rails)})
+    system = virtual.system.model_copy(update={"fabrics": {**virtual.system.fabrics, "hsn": bare}})
+    found = assessed(site=replace(virtual, system=system), counters=())
+    assert (found.verdict.state, found.verdict.rules[3].state) == ("pass", "not-judged")
+    assert found.verdict.sentence == (
+        "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB; rule 4 (path) not judged: path not judged: "
+        "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none of a "
+        "rail of hsn"
+    )
+
+
+def test_a_single_host_is_never_a_pass(assessed: Assess, virtual: Site) -> None:
+    local = site_at(virtual.home, "local")
+    found = assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=())
+    assert (found.verdict.state, found.verdict.rule) == ("not-tested", None)
+    assert found.verdict.sentence == f"not tested: the run is sound, but {local.system.report_only}"
+    assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", *["not-judged"] * 3]
+    assert [curve.metric for curve in found.verdict.curves] == ["bandwidth", "message_rate"]
+
+
+def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess, virtual: Site) -> None:
+    local = site_at(virtual.home, "local")
+    found = assessed("loopback", site=local, counters=(), exit_code=1)
+    assert said(found) == ("fail", 1, "set-up", "the job exited 1, expected 0")
+
+
+# Suspects
+
+
+def test_suspects_are_added_and_nothing_else_changes(assessed: Assess) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    suspect = Suspect("rail", "vn2", "hsn0", "hsn0 of vn2 alone is slow with every partner")
+    found = with_suspects(slow, Findings((suspect,), suspect.reason))
+    assert found.verdict.suspects == (suspect,)
+    assert found.verdict.sentence == f"{slow.verdict.sentence}; {suspect.reason}"
+    assert found == replace(
+        slow,
+        inputs=replace(slow.inputs, suspects=(suspect,)),
+        verdict=replace(slow.verdict, suspects=(suspect,), sentence=found.verdict.sentence),
+    )
+
+
+def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    found = with_suspects(slow, Findings((), "none of 6 probes of single rails was slow: nobody is blamed"))
+    assert found.verdict.suspects == ()
+    assert found.verdict.line.endswith(
+        ", over hsn0 of vn1 and vn2; none of 6 probes of single rails was slow: nobody is blamed; look at each rail "
+        "alone (hsn0) between vn1 and vn2 and good partners, then link state and error counters"
+    )
+
+
+# Properties
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.text(max_size=300))
+@example("#bytes #repetitions Mbytes/sec Msg/sec\n 4194304 1 nan inf\n")
+@example("#bytes #repetitions Mbytes/sec Msg/sec\n 4194304 999999999999999999 47.60 11.90\n")
+@example("#bytes #repetitions Mbytes/sec Msg/sec\n 4 1 1e308 1e308\n 4194304 1 1e308 1e308\n")
+def test_any_output_fails_and_none_raises(assessed: Assess, text: str) -> None:
+    assert assessed(output=text).verdict.state == "fail"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.lists(st.text(max_size=200), max_size=4))
+@example(["railyard-counters 1 1a2b3c4d-17\nnode vn1\nmeant hsn0\nbefore hsn0 tx_bytes " + "9" * 5000 + "\nend 0\n"])
+@example(["railyard-counters 1 1a2b3c4d-17\nnode vn1\nmeant hsn0\nend " + "9" * 5000 + "\n"])
+def test_any_counters_fail_and_none_raise(assessed: Assess, texts: list[str]) -> None:
+    found = assessed(counters=tuple(texts))
+    assert (found.verdict.state, found.path.state) == ("fail", "not-proven")
+
+
+def test_the_parsers_own_sentence_is_told(assessed: Assess) -> None:
+    with pytest.raises(ParseError) as caught:
+        imb.parse("hello\n")
+    assert str(caught.value) in assessed(output="hello\n").verdict.sentence.replace('\\"', '"')
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    sent=st.dictionaries(st.sampled_from(("hsn0", "hsn1", "eth0")), st.floats(0, 400), min_size=3),
+    rate=st.floats(1, 100),
+)
+def test_a_pass_always_has_rate_and_path(assessed: Assess, sent: Mapping[str, float], rate: float) -> None:
+    moved = {
+        "vn1": {device: (mb, 2.0) for device, mb in sent.items()},
+        "vn2": {device: (2.0, mb) for device, mb in sent.items()},
+    }
+    found = assessed(rates={M: rate, 4 * M: rate}, moved=moved)
+    if found.verdict.state == "pass":
+        assert 46.99 <= rate <= 1.02 * 50 * 1460 / 1514 + 0.01
+        assert sent["hsn0"] >= 0.98 * 16 * 5 * M / 1e6
+        assert max(sent["hsn1"], sent["eth0"]) <= 16

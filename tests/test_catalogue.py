@@ -1,0 +1,84 @@
+"""The checks of a site as the matrix needs them, and the sentence for a file that cannot be imported."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.catalogue import needs
+from railyard.cells import Need
+from railyard.errors import RailyardError
+from railyard.metrics import BENCHMARKS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CHECK = """\
+import reframe as rfm
+from railyard.check import InterconnectCheck
+
+class Base(InterconnectCheck):
+    tool = "osu"
+
+@rfm.simple_test
+class Put(Base):
+    benchmark = "osu_put_bw"
+    num_nodes = 8
+
+@rfm.simple_test
+class Plain(rfm.RunOnlyRegressionTest):
+    pass
+"""
+
+
+def test_every_published_check_is_found_with_what_it_asks() -> None:
+    assert needs(ROOT / "checks") == (
+        Need("ImbPingPong", "imb", "imb/PingPong", 2),
+        Need("ImbUniband", "imb", "imb/Uniband", 2),
+        Need("ImbBiband", "imb", "imb/Biband", 2),
+        Need("ImbAllreduce", "imb", "imb/Allreduce", 4),
+        Need("NetpipePingPong", "netpipe", "netpipe/pingpong", 2),
+        Need("NetpipeStream", "netpipe", "netpipe/stream", 2),
+        Need("NetpipeBidirectional", "netpipe", "netpipe/bidirectional", 2),
+    )
+
+
+def test_every_published_check_measures_a_known_benchmark() -> None:
+    assert [need.benchmark for need in needs(ROOT / "checks") if need.benchmark not in BENCHMARKS] == []
+
+
+def test_only_tests_of_the_base_class_count(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "osu.py").write_text(CHECK, encoding="utf-8")
+    (tmp_path / "helper.py").write_text("X = 1\n", encoding="utf-8")
+    assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8),)
+
+
+def test_checks_come_in_the_order_of_their_files(tmp_path: Path) -> None:
+    for letter in "hdbfgcae":
+        text = CHECK.replace("class Put", f"class Put{letter.upper()}")
+        (tmp_path / f"{letter}.py").write_text(text, encoding="utf-8")
+    assert [need.check for need in needs(tmp_path)] == [f"Put{letter}" for letter in "ABCDEFGH"]
+
+
+def test_a_folder_without_checks_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RailyardError) as raised:
+        needs(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path}: found no check, expected files with classes derived from InterconnectCheck"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("x = 1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("def broken(:\n", "SyntaxError: invalid syntax (bad.py, line 1)"),
+        ("raise SystemExit('bye')\n", "SystemExit: bye"),
+    ],
+)
+def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: str) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(text, encoding="utf-8")
+    with pytest.raises(RailyardError) as caught:
+        needs(tmp_path)
+    assert str(caught.value) == f"{bad}: found {found}, expected a check that imports"

@@ -1,0 +1,213 @@
+"""Which cells of a system run, why the others do not, and that ReFrame's features say the same."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from railyard import stacks
+from railyard.catalogue import needs
+from railyard.cells import (
+    RAIL_COUNTS,
+    Cell,
+    Need,
+    disabled_reason,
+    environment_features,
+    matrix,
+    partition_features,
+    why_not,
+)
+from railyard.site import Site
+from railyard.systemfile import Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.systems import load_systems
+
+UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2)
+ALLREDUCE = Need("ImbAllreduce", "imb", "imb/Allreduce", 4)
+STREAM = Need("NetpipeStream", "netpipe", "netpipe/stream", 2)
+
+
+def changed(site: Site, **changes: Any) -> System:
+    return site.system.model_copy(update=changes)
+
+
+REASONS = [
+    ("eth", "mpich", 2, UNIBAND, "eth has 1 rail a node (eth0)"),
+    ("hsn", "mpich", 4, UNIBAND, "hsn has 2 rails a node (hsn0, hsn1)"),
+    ("hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 8), "needs 8 nodes, virtual has 4"),
+    (
+        *("hsn", "openmpi", 1, UNIBAND),
+        "the packaged IMB-MPI1 is linked to MPICH's ABI (libmpi.so.12) and Open MPI offers libmpi.so.40; Spack will "
+        "build it",
+    ),
+    (
+        *("hsn", "mpich", 1, STREAM),
+        "Debian's NPmpich2 is linked to Debian's own MPICH 4.0 and hung at its end once in three runs; Spack will "
+        "build it",
+    ),
+    ("hsn", "mpich", 1, Need("Osu", "osu", "osu/osu_bw", 2), "virtual states no osu for mpich"),
+]
+
+
+@pytest.mark.parametrize(("fabric", "stack", "rails", "need", "sentence"), REASONS)
+def test_each_reason_is_one_sentence(
+    virtual: Site, fabric: str, stack: str, rails: int, need: Need, sentence: str
+) -> None:
+    assert why_not(virtual.system, fabric, stack, rails, need) == sentence
+
+
+def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
+    many = tuple(Rail.model_validate({"device": f"hsn{n}", "counters": "netdev"}) for n in range(8))
+    hsn = virtual.system.fabrics["hsn"].model_copy(update={"rails": many})
+    system = changed(virtual, fabrics={"hsn": hsn})
+    assert why_not(system, "hsn", "mpich", 8, UNIBAND) == (
+        "mpich on tcp: striping over ch4:ucx over tcp uses at most 4 rails, 8 were asked for"
+    )
+    assert why_not(system, "hsn", "mpich", 4, UNIBAND) is None
+    opa = changed(virtual, fabrics={"hsn": hsn.model_copy(update={"kind": "slingshot"})})
+    assert why_not(opa, "hsn", "intelmpi", 1, UNIBAND) == (
+        "intelmpi on slingshot: Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
+        "craympich, openmpi or mpich."
+    )
+
+
+def test_a_single_host_stands_in_for_any_number_of_nodes(virtual: Site) -> None:
+    host = changed(virtual, provider="host", nodes=Nodes.model_validate({"names": ["localhost"]}))
+    assert why_not(host, "hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 64)) is None
+    assert "nodes64" in partition_features(host, "hsn")
+
+
+def test_the_first_reason_is_the_systems_own(virtual: Site) -> None:
+    """Rails that are not there go before a tool that lacks, and that before what the stack cannot do."""
+    assert why_not(virtual.system, "eth", "openmpi", 2, ALLREDUCE) == "eth has 1 rail a node (eth0)"
+
+
+def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None:
+    system = changed(virtual, disabled=(Disabled(fabric="hsn", rails=2, reason="hsn1 is on order"),))
+    assert disabled_reason(system, "hsn", "mpich", 2) == "hsn1 is on order"
+    assert [disabled_reason(system, *cell) for cell in (("hsn", "mpich", 1), ("eth", "mpich", 2))] == [None, None]
+    cells = {(c.fabric, c.stack, c.rails): c for c in matrix(system, (UNIBAND,))}
+    assert cells["hsn", "mpich", 2] == Cell(
+        "hsn", "mpich", 2, "ImbUniband", "imb/Uniband", "hsn1 is on order", disabled=True
+    )
+    assert why_not(system, "hsn", "mpich", 2, UNIBAND) is None
+    # What cannot run has its own reason, not the site's.
+    assert not cells["hsn", "openmpi", 2].disabled
+    assert cells["hsn", "openmpi", 2].reason == why_not(system, "hsn", "openmpi", 2, UNIBAND)
+
+
+def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Site) -> None:
+    entries = (Disabled(stack="mpich", reason="licence"), Disabled(reason="moving house"))
+    system = changed(virtual, disabled=entries)
+    assert disabled_reason(system, "hsn", "mpich", 1) == "licence"
+    assert disabled_reason(system, "hsn", "intelmpi", 1) == "moving house"
+
+
+# The virtual cluster
+
+
+def test_33_of_84_cells_of_the_virtual_cluster_run(virtual: Site) -> None:
+    cells = matrix(virtual.system, needs(virtual.home / "checks"))
+    # 2 fabrics x 3 stacks x 2 rail counts x 7 checks
+    assert len(cells) == len({(c.fabric, c.stack, c.rails, c.check) for c in cells}) == 84
+    assert Counter((c.fabric, c.stack, c.rails) for c in cells if c.reason is None) == {
+        ("hsn", "openmpi", 1): 3,
+        ("hsn", "openmpi", 2): 3,
+        ("hsn", "mpich", 1): 4,
+        ("hsn", "mpich", 2): 4,
+        ("hsn", "intelmpi", 1): 4,
+        ("hsn", "intelmpi", 2): 4,
+        ("eth", "openmpi", 1): 3,
+        ("eth", "mpich", 1): 4,
+        ("eth", "intelmpi", 1): 4,
+    }
+    absent = {stack: entry.absent for stack, entry in virtual.system.stacks.items()}
+    assert Counter(c.reason for c in cells if c.reason is not None) == {
+        "eth has 1 rail a node (eth0)": 21,
+        absent["openmpi"]["imb"]: 12,
+        absent["mpich"]["netpipe"]: 9,
+        absent["intelmpi"]["netpipe"]: 9,
+    }
+    assert not any(c.disabled for c in cells)
+
+
+# ReFrame's features
+
+
+def selected(system: System, fabric: str, stack: str, rails: int, need: Need) -> bool:
+    """Return whether ReFrame takes this cell: as the base check asks, +railsN +nodesN of a partition, +tool +railsN."""
+    partition, environment = partition_features(system, fabric), environment_features(system, fabric, stack)
+    return {f"rails{rails}", f"nodes{need.nodes}"} <= set(partition) and {need.tool, f"rails{rails}"} <= set(
+        environment
+    )
+
+
+def test_features_are_what_a_partition_has_and_a_stack_can(virtual: Site) -> None:
+    assert partition_features(virtual.system, "hsn") == [
+        "tcp",
+        "rails1",
+        "rails2",
+        "nodes1",
+        "nodes2",
+        "nodes3",
+        "nodes4",
+    ]
+    assert partition_features(virtual.system, "eth") == ["tcp", "rails1", "nodes1", "nodes2", "nodes3", "nodes4"]
+    assert environment_features(virtual.system, "hsn", "mpich") == ["imb", "rails1", "rails2", "rails4"]
+    assert environment_features(virtual.system, "hsn", "openmpi") == ["netpipe", "rails1", "rails2", "rails4", "rails8"]
+
+
+def test_features_and_reasons_agree_on_every_cell_of_every_system(virtual: Site) -> None:
+    seen = 0
+    for system in load_systems(virtual.home / "systems").values():
+        for fabric in system.fabrics:
+            for stack in system.stacks:
+                for rails in RAIL_COUNTS:
+                    for need in needs(virtual.home / "checks"):
+                        runs = why_not(system, fabric, stack, rails, need) is None
+                        assert selected(system, fabric, stack, rails, need) == runs, (
+                            system.system,
+                            fabric,
+                            stack,
+                            rails,
+                        )
+                        seen += 1
+    assert seen >= 252
+
+
+@given(
+    kind=st.sampled_from(("tcp", "ib", "roce", "opa", "slingshot", "efa")),
+    rails=st.integers(1, 9),
+    nodes=st.integers(1, 70),
+    provider=st.sampled_from(("nodes", "host")),
+    tools=st.sets(st.sampled_from(("imb", "netpipe", "osu"))),
+    stack=st.sampled_from(sorted(stacks.STACKS)),
+    asked=st.sampled_from(RAIL_COUNTS),
+    span=st.sampled_from((1, 2, 4, 8, 16, 32, 64)),
+)
+def test_features_and_reasons_agree_whatever_the_system(
+    kind: str, rails: int, nodes: int, provider: str, tools: set[str], stack: str, asked: int, span: int
+) -> None:
+    fabric = Fabric.model_validate(
+        {
+            "description": "x",
+            "kind": kind,
+            "link": "ib-edr",
+            "rails": [{"device": f"dev{n}", "counters": "none"} for n in range(rails)],
+        }
+    )
+    system = System.model_construct(
+        system="x",
+        provider=provider,
+        nodes=Nodes.model_validate({"count": nodes}),
+        fabrics={"fabric": fabric},
+        stacks={stack: StackEntry.model_validate({"benchmarks": dict.fromkeys(tools, "bin")})},
+        disabled=(),
+    )
+    need = Need("Check", "imb", "imb/Uniband", span)
+    cell = next((c for c in matrix(system, (need,)) if c.rails == asked), None)
+    reason = why_not(system, "fabric", stack, asked, need)
+    assert selected(system, "fabric", stack, asked, need) == (reason is None)
+    # The matrix ends at the most rails that a fabric has; beyond it nothing runs.
+    assert reason is not None if cell is None else cell.reason == reason

@@ -1,0 +1,205 @@
+"""How a run is launched: every variable and every word, for each stack of the virtual cluster."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.errors import RailyardError
+from railyard.launch import Launch, counters_can_prove, device_name, plan_launch, rates, seconds, watched_devices
+from railyard.references import References
+from railyard.site import Site, site_at
+from railyard.systems import Rail
+from railyard.testbed import DEFAULT_SPEC, Testbed
+
+#: A site folder whose path is short; nothing of it is read.
+HOME = Path("/site")
+
+
+@pytest.fixture
+def site(virtual: Site) -> Site:
+    return replace(virtual, home=HOME)
+
+
+def planned(site: Site, stack: str, *devices: str, fabric: str = "hsn", **changes: Any) -> Launch:
+    given = {"nodes": ("vn1", "vn2"), "ranks": 2, "ranks_per_node": 1, "as_root": False, **changes}
+    return plan_launch(site, fabric, stack, devices, **given)
+
+
+def rail(**fields: Any) -> Rail:
+    return Rail.model_validate({"counters": "netdev", **fields})
+
+
+UCX = "LD_LIBRARY_PATH=/site/.stacks/mpich/lib MPIR_CVAR_CH4_NETMOD=ucx UCX_TLS=tcp,self"
+IMPI = (
+    "I_MPI_ROOT=/site/.stacks/intelmpi LD_LIBRARY_PATH=/site/.stacks/intelmpi/lib "
+    "FI_PROVIDER_PATH=/site/.stacks/intelmpi/lib"
+)
+OMPI = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
+PSM3 = (
+    "I_MPI_OFI_PROVIDER=psm3 PSM3_HAL=sockets PSM3_MULTIRAIL=1 PSM3_MULTIRAIL_MAP=hsn0:1,hsn1:1 PSM3_ALLOW_ROUTERS=1 "
+    "PSM3_DEVICES=self,nic"
+)
+#: fabric, stack, devices, the variables but PATH, policy, bytes from which a message is striped.
+PLANS: list[tuple[str, str, tuple[str, ...], str, str, int | None]] = [
+    ("hsn", "openmpi", ("hsn0",), f"{OMPI} OMPI_MCA_btl_tcp_if_include=hsn0", "single", None),
+    ("hsn", "openmpi", ("hsn0", "hsn1"), f"{OMPI} OMPI_MCA_btl_tcp_if_include=hsn0,hsn1", "striping", 262144),
+    ("eth", "openmpi", ("eth0",), f"{OMPI} OMPI_MCA_btl_tcp_if_include=eth0", "single", None),
+    (
+        *("hsn", "mpich", ("hsn0",)),
+        f"{UCX} UCX_NET_DEVICES=hsn0 UCX_MAX_RNDV_RAILS=1 UCX_MAX_EAGER_RAILS=1",
+        *("single", None),
+    ),
+    (
+        *("hsn", "mpich", ("hsn0", "hsn1")),
+        f"{UCX} UCX_NET_DEVICES=hsn0,hsn1 UCX_MAX_RNDV_RAILS=2 UCX_MAX_EAGER_RAILS=1",
+        *("striping", 1 << 20),
+    ),
+    (
+        *("eth", "mpich", ("eth0",)),
+        f"{UCX} UCX_NET_DEVICES=eth0 UCX_MAX_RNDV_RAILS=1 UCX_MAX_EAGER_RAILS=1",
+        *("single", None),
+    ),
+    (
+        *("hsn", "intelmpi", ("hsn0",)),
+        f"{IMPI} I_MPI_FABRICS=ofi I_MPI_OFI_PROVIDER=tcp FI_TCP_IFACE=hsn0",
+        *("single", None),
+    ),
+    ("hsn", "intelmpi", ("hsn0", "hsn1"), f"{IMPI} I_MPI_FABRICS=ofi {PSM3}", "round-robin", None),
+    (
+        *("eth", "intelmpi", ("eth0",)),
+        f"{IMPI} I_MPI_FABRICS=ofi I_MPI_OFI_PROVIDER=tcp FI_TCP_IFACE=eth0",
+        *("single", None),
+    ),
+]
+HYDRA = (
+    "-hosts vn1,vn2 -n 2 -ppn 1 -launcher ssh -launcher-exec /site/.railyard/testbed/agent -iface eth0 "
+    "{share} {forwarded}"
+)
+WORDS = {
+    "openmpi": (
+        "-H vn1:1,vn2:1 -np 2 --mca plm rsh --mca plm_rsh_agent /site/.railyard/testbed/agent --mca oob_tcp_if_include "
+        "eth0 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 {forwarded}"
+    ),
+    "mpich": HYDRA.replace("{share}", "-bind-to none"),
+    "intelmpi": HYDRA.replace("{share}", "-genv I_MPI_PIN 0 -genv I_MPI_THREAD_YIELD 2"),
+}
+
+
+@pytest.mark.parametrize(("fabric", "stack", "devices", "env", "policy", "threshold"), PLANS)
+def test_a_stack_is_told_its_devices_and_nothing_is_left_to_chance(
+    site: Site, fabric: str, stack: str, devices: tuple[str, ...], env: str, policy: str, threshold: int | None
+) -> None:
+    launch = planned(site, stack, *devices, fabric=fabric)
+    told = dict(word.split("=", 1) for word in env.split())
+    assert launch.env == {**told, "PATH": f"/site/.stacks/{stack}/bin:$PATH"}
+    assert launch.program == f"/site/.stacks/{stack}/bin/mpirun"
+    forwarded = " ".join(f"-x {n}={v}" if stack == "openmpi" else f"-genv {n} {v}" for n, v in told.items())
+    assert " ".join(launch.options) == WORDS[stack].format(forwarded=forwarded)
+    assert (launch.settings.policy, launch.settings.threshold_bytes) == (policy, threshold)
+    assert (launch.meant, launch.nodes) == (devices, ("vn1", "vn2"))
+    assert launch.watched == tuple(name for name in ("hsn0", "hsn1", "eth0") if name not in devices)
+
+
+def test_only_open_mpi_is_told_that_root_is_meant_and_its_ranks_too(site: Site) -> None:
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    user, root = planned(site, "openmpi", "hsn0"), planned(site, "openmpi", "hsn0", as_root=True)
+    assert root.env == {**user.env, **allowed}
+    assert root.options == (*user.options, *"-x OMPI_ALLOW_RUN_AS_ROOT=1 -x OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1".split())
+    for stack in ("mpich", "intelmpi"):
+        assert planned(site, stack, "hsn0", as_root=True) == planned(site, stack, "hsn0")
+
+
+def test_nodes_and_ranks_are_those_asked_for(site: Site) -> None:
+    launch = planned(site, "mpich", "hsn0", nodes=("vn1", "vn2", "vn3", "vn4"), ranks=8, ranks_per_node=2)
+    assert launch.options[:6] == ("-hosts", "vn1,vn2,vn3,vn4", "-n", "8", "-ppn", "2")
+    assert launch.nodes == ("vn1", "vn2", "vn3", "vn4")
+
+
+def test_the_agent_and_the_start_up_network_are_the_virtual_clusters_own(tmp_path: Path, virtual: Site) -> None:
+    options = planned(replace(virtual, home=tmp_path), "mpich", "hsn0").options
+    assert options[options.index("-launcher-exec") + 1] == str(Testbed(tmp_path).agent)
+    assert options[options.index("-iface") + 1] == DEFAULT_SPEC.networks[0].device
+
+
+def test_a_launcher_of_reframe_gets_the_stacks_own_words_alone(site: Site) -> None:
+    slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
+    launch = planned(slurm, "mpich", "hsn0", "hsn1")
+    assert launch.options == ()
+    assert launch.env == planned(site, "mpich", "hsn0", "hsn1").env
+
+
+def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None:
+    """Open MPI over Slingshot gives each rank one NIC, the nearest: ranks must be bound to NUMA nodes."""
+    fabrics = {"hsn": site.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})}
+    system = site.system.model_copy(update={"launcher": "mpirun", "fabrics": fabrics})
+    launch = planned(replace(site, system=system), "openmpi", "cxi0", "cxi1")
+    assert launch.settings.policy == "nic-per-rank"
+    assert launch.options == ("--map-by", "numa", "--bind-to", "numa")
+
+
+def test_a_stack_without_a_prefix_is_found_by_its_module(site: Site) -> None:
+    entry = site.system.stacks["mpich"].model_copy(update={"prefix": None, "env": {}})
+    bare = replace(site, system=site.system.model_copy(update={"stacks": {"mpich": entry}}))
+    launch = planned(bare, "mpich", "hsn0")
+    assert launch.program == "mpirun"
+    assert "PATH" not in launch.env
+
+
+def test_a_stack_that_cannot_use_so_many_rails_says_why(site: Site) -> None:
+    five = [f"hsn{n}" for n in range(5)]
+    with pytest.raises(RailyardError) as caught:
+        planned(site, "mpich", *five)
+    assert str(caught.value) == "mpich on tcp: striping over ch4:ucx over tcp uses at most 4 rails, 5 were asked for"
+
+
+def test_a_rail_with_a_port_is_named_with_it() -> None:
+    assert device_name(rail(device="hsn0")) == "hsn0"
+    assert device_name(rail(device="mlx5_0", port=2)) == "mlx5_0:2"
+
+
+def test_what_has_no_counters_is_not_watched_and_cannot_prove(virtual: Site) -> None:
+    assert watched_devices(virtual, ("hsn1",)) == ("hsn0", "eth0")
+    assert [counters_can_prove(virtual, fabric) for fabric in ("hsn", "eth")] == [True, True]
+    bare = virtual.system.fabrics["eth"].model_copy(update={"rails": (rail(device="eth0", counters="none"),)})
+    fabrics = {**virtual.system.fabrics, "eth": bare}
+    without = replace(virtual, system=virtual.system.model_copy(update={"fabrics": fabrics}))
+    assert watched_devices(without, ("hsn0",)) == ("hsn1",)
+    assert [counters_can_prove(without, fabric) for fabric in ("hsn", "eth")] == [True, False]
+
+
+def test_rails_of_one_fabric_have_one_rate(virtual: Site) -> None:
+    assert rates(virtual, "hsn", ("hsn0", "hsn1")) == {"hsn0": 0.4, "hsn1": 0.4}
+    assert rates(site_at(virtual.home, "local"), "loopback", ("lo",)) == {"lo": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("120s", 120), ("10m", 600), ("1h30m", 5400), ("1d", 86400), ("1d2h3m4s", 93784)]
+)
+def test_a_duration_in_seconds(text: str, value: int) -> None:
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["10", "s", "1m1h", "1.5h", "-1s", "10 m"])
+def test_what_is_no_duration_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match=f"^'{text}' is no duration$"):
+        seconds(text)
+
+
+def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
+    """What `why_not` lets through, `plan_launch` can do: in every published system."""
+    from railyard.cells import RAIL_COUNTS, fabric_reason, stack_reason
+    from railyard.systems import load_systems
+
+    launched = 0
+    for system in load_systems(virtual.home / "systems").values():
+        here = Site(virtual.home, system, References(system))
+        for name, fabric in system.fabrics.items():
+            for stack in system.stacks:
+                for count in RAIL_COUNTS:
+                    if fabric_reason(name, fabric, count) is None and stack_reason(fabric, stack, count) is None:
+                        devices = tuple(device_name(rail) for rail in fabric.rails[:count])
+                        plan_launch(here, name, stack, devices, ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=True)
+                        launched += 1
+    assert launched >= 12

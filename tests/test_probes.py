@@ -1,0 +1,73 @@
+"""Rails measured alone after a failure: what is run, what it leaves, and who is blamed."""
+
+from pathlib import Path
+
+from railyard.probes import probe_rails
+from railyard.suspects import Findings, Probe, Suspect
+
+PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
+EXPECTED_MB_S = 48.0
+
+
+def value(text: str) -> float | None:
+    words = text.split()
+    return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
+
+
+def probed(
+    folder: Path, *words: str, env: dict[str, str] | None = None, rails: tuple[str, ...] = ("hsn1",)
+) -> Findings:
+    def command(probe: Probe) -> tuple[dict[str, str], list[str]]:
+        there = {"NODES": f"{probe.node_a}-{probe.node_b}", "RAIL": probe.rail}
+        return {**there, **(env or {})}, list(words)
+
+    return probe_rails(PAIR, OTHERS, rails, EXPECTED_MB_S, command, value, folder)
+
+
+def test_a_slow_rail_of_one_node_is_blamed_from_what_its_probes_print(tmp_path: Path) -> None:
+    slow = """sh -c 'case $RAIL$NODES in hsn1*vn2*) echo 4.7;; *) echo 47.8;; esac'"""
+    found = probed(tmp_path, slow, rails=("hsn0", "hsn1"))
+    reason = (
+        "hsn1 of vn2 alone is slow with every partner: 4.700 MB/s with vn1, 4.700 MB/s with vn3 and 4.700 MB/s with "
+        "vn4, expected 48.00 MB/s"
+    )
+    assert found == Findings((Suspect("rail", "vn2", "hsn1", reason),), reason)
+
+
+def test_every_probe_leaves_its_script_and_output(tmp_path: Path) -> None:
+    probed(tmp_path, "echo", "$NODES", "47.8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        f"probe-{n}.{kind}" for n in range(1, 7) for kind in ("sh", "out")
+    )
+    assert (tmp_path / "probe-1.sh").read_text(encoding="utf-8") == (
+        "#!/bin/sh\nexport NODES=vn1-vn2\nexport RAIL=hsn1\nexec echo $NODES 47.8\n"
+    )
+    outputs = [(tmp_path / f"probe-{n}.out").read_text(encoding="utf-8") for n in range(1, 7)]
+    assert outputs == [f"{nodes} 47.8\n" for nodes in "vn1-vn2 vn1-vn3 vn1-vn4 vn2-vn3 vn2-vn4 vn3-vn4".split()]
+
+
+def test_a_probe_that_fails_gives_no_result_and_its_error_output_is_kept(tmp_path: Path) -> None:
+    found = probed(tmp_path, "/no/such/program")
+    assert found.suspects[0].kind == "switch"
+    assert "vn1-vn2 no result of 48.00 MB/s" in found.sentence
+    assert "/no/such/program" in (tmp_path / "probe-1.out").read_text(encoding="utf-8")
+
+
+def test_a_probe_reads_nothing_and_runs_in_the_tests_folder(tmp_path: Path) -> None:
+    probed(tmp_path, "sh -c 'cat; pwd; echo 47.8'")
+    assert (tmp_path / "probe-1.out").read_text(encoding="utf-8") == f"{tmp_path}\n47.8\n"
+
+
+def test_variables_stay_text_and_the_path_keeps_its_reference(tmp_path: Path) -> None:
+    env = {"PATH": "/my stack/bin:$PATH", "A": "$(touch pwned); `id` 'x' \"y\"", "B": "two\nlines"}
+    probed(tmp_path, "sh -c 'echo \"$PATH|$A|$B\"'", env=env)
+    printed = (tmp_path / "probe-1.out").read_text(encoding="utf-8")
+    assert printed.startswith("/my stack/bin:/")
+    assert printed.endswith("|$(touch pwned); `id` 'x' \"y\"|two\nlines\n")
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_good_rails_blame_nobody(tmp_path: Path) -> None:
+    assert probed(tmp_path, "echo", "47.8") == Findings(
+        (), "none of 6 probes of single rails was slow: nobody is blamed"
+    )

@@ -1,0 +1,168 @@
+"""The record of an assessment: what was judged, whole, and the same after it was stored."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.assess import Assessment
+from railyard.record import FILE_NAME, Record, append_record, read_records
+from railyard.recordform import NodeTraffic, RailTraffic, SuspectRecord
+from railyard.recording import record_of, untested_record, verdict_record
+from railyard.site import Site, site_at
+from railyard.verdict import not_tested
+
+Assess = Callable[..., Assessment]
+M = 1 << 20
+IDLE = {"hsn0": (190, 2), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
+STAMP: dict[str, Any] = {
+    "run": "20261121T060000Z-ab12",
+    "time": "2026-11-21T06:00:12Z",
+    "elapsed_s": 5.1,
+    "environment": {"reframe": "4.10.4", "mpi": "MPICH 5.0.2"},
+}
+
+
+def recorded(found: Assessment) -> Record:
+    return record_of(found, **STAMP, command=("mpirun", "-n", "2", "IMB-MPI1"), output="outputs/x.out")
+
+
+def test_a_record_says_what_ran_where_and_how_it_ended(assessed: Assess) -> None:
+    record = recorded(assessed(rails=2))
+    assert (record.case, record.hash, record.check) == (
+        "ImbUniband %rails=2 @virtual:hsn+mpich",
+        "1a2b3c4d",
+        "ImbUniband",
+    )
+    assert (record.system, record.fabric, record.stack, record.rails) == ("virtual", "hsn", "mpich", 2)
+    assert (record.benchmark, record.policy, record.nodes) == ("imb/Uniband", "striping", ("vn1", "vn2"))
+    assert (record.state, record.references) == ("pass", ("two-rails-striped",))
+    assert (record.run, record.time, record.elapsed_s) == ("20261121T060000Z-ab12", "2026-11-21T06:00:12Z", 5.1)
+    assert (record.command, record.output) == (("mpirun", "-n", "2", "IMB-MPI1"), "outputs/x.out")
+    assert record.environment == {"reframe": "4.10.4", "mpi": "MPICH 5.0.2"}
+
+
+def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: Assess) -> None:
+    bandwidth, rate = recorded(assessed(rates={262144: 47.8, M: 48.0, 4 * M: 47.47})).curves
+    assert (bandwidth.metric, bandwidth.unit, bandwidth.directions) == ("bandwidth", "MB/s", 1)
+    assert (bandwidth.sizes, bandwidth.values) == ((262144, M, 4 * M), (47.8, 48.0, 47.47))
+    assert bandwidth.limit is not None
+    assert bandwidth.limit.value == 50.0 * 1460 / 1514
+    assert (
+        bandwidth.limit.terms
+        == "shaped-400 50.0 MB/s x 1460/1514 payload (tcp-shaped, MTU 1500) = 48.2 MB/s, from 4 MiB"
+    )
+    (band,) = bandwidth.bands
+    assert (band.id, band.kind, band.sizes) == ("one-rail", "class", (262144, M, 4 * M))
+    assert (band.low, band.high) == ((None, 47.0, 47.0), (None, None, None))
+    assert bandwidth.percent_of_reference == pytest.approx(100 * 47.47 / 47.0)
+    assert bandwidth.percent_of_reference_size == 4 * M
+    assert bandwidth.percent_of_limit == pytest.approx(100 * 47.47 / (50.0 * 1460 / 1514))
+    assert (rate.metric, rate.limit, rate.bands, rate.percent_of_reference) == ("message_rate", None, (), None)
+
+
+def test_both_directions_are_said(assessed: Assess) -> None:
+    curve = recorded(assessed(rails=2, benchmark="imb/Biband")).curves[0]
+    assert curve.limit is not None
+    assert curve.directions == 2
+    assert curve.limit.value == pytest.approx(4 * 50 * 1460 / 1514)
+
+
+def test_figures_are_the_key_figures_with_their_sizes(assessed: Assess) -> None:
+    figures = [(f.name, f.value, f.unit, f.size) for f in recorded(assessed(rates={M: 47.5, 4 * M: 47.6})).figures]
+    assert figures[0] == ("peak", 47.6, "MB/s", 4 * M)
+    assert [name for name, *_ in figures] == ["peak", "n_half", "message_rate"]
+
+
+def test_the_path_proof_has_every_device_of_every_node(assessed: Assess) -> None:
+    proof = recorded(assessed(rails=2)).path_proof
+    assert proof is not None
+    assert (proof.state, proof.expected_bytes) == ("proven", 2 * 16 * sum(4**n for n in range(12)))
+    assert [node.node for node in proof.nodes] == ["vn1", "vn2"]
+    assert proof.nodes[0] == NodeTraffic(
+        "vn1",
+        (
+            RailTraffic("hsn0", True, 95_000_000, 2_000_000, 0.5),
+            RailTraffic("hsn1", True, 95_000_000, 2_000_000, 0.5),
+            RailTraffic("eth0", False, 100_000, 100_000, None),
+        ),
+    )
+
+
+def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
+    verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).verdict
+    assert verdict.sentence == (
+        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)"
+    )
+    assert (verdict.rule, verdict.class_) == (4, "set-up")
+    assert verdict.suspects == (
+        SuspectRecord("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it", None, None),
+    )
+    assert verdict.next == ("how the stack is told its devices and rails; whether hsn1 of vn1 reaches the other nodes")
+    assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
+        (1, "complete", "pass"),
+        (2, "metrics", "pass"),
+        (3, "possible", "pass"),
+        (4, "path", "fail"),
+        (5, "reference", "pass"),
+    ]
+
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("healthy", {}),
+    ("two rails both ways", {"rails": 2, "benchmark": "imb/Biband"}),
+    ("collective", {"rails": 2, "benchmark": "imb/Allreduce"}),
+    ("no output", {"output": ""}),
+    ("no counters", {"counters": ()}),
+    ("crashed", {"exit_code": 139}),
+    ("control codes", {"exit_code": 1, "output": "\x1b[31mFatal error in MPI_Init\x00\u2028\n"}),
+    ("idle rail", {"rails": 2, "moved": {"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}}}),
+    ("impossible", {"rates": {M: 47.5, 4 * M: 52.0}}),
+    ("slow", {"rates": {M: 4.75, 4 * M: 4.76}}),
+]
+
+
+@pytest.mark.parametrize("changes", [case[1] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_record_is_the_same_after_it_was_stored(assessed: Assess, tmp_path: Path, changes: dict[str, Any]) -> None:
+    record = recorded(assessed(**changes))
+    append_record(tmp_path / FILE_NAME, record)
+    read = read_records(tmp_path / FILE_NAME)
+    assert (read.records, read.problems) == ((record,), ())
+    assert json.loads(json.dumps(record.to_json(), allow_nan=False)) == record.to_json()
+
+
+def test_a_run_without_a_table_has_no_curves_and_no_figures(assessed: Assess) -> None:
+    record = recorded(assessed(output="", counters=()))
+    assert (record.curves, record.figures, record.state) == ((), (), "fail")
+    assert record.path_proof is not None and record.path_proof.nodes == ()
+
+
+def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: Assess, virtual: Site) -> None:
+    local = site_at(virtual.home, "local")
+    record = recorded(assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=()))
+    assert (record.state, record.system, record.verdict.rule) == ("not-tested", "local", None)
+    assert record.curves[0].values == (9000.0, 11_000.0)
+    assert record.path_proof is not None
+    assert record.path_proof.sentence == "path not judged: the rails of loopback have no counters"
+
+
+def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(virtual: Site, tmp_path: Path) -> None:
+    record = untested_record(
+        "hsn1 is on order",
+        name="ImbUniband %rails=2 @virtual:hsn+mpich", hash="1a2b3c4d", check="ImbUniband", site=virtual,
+        fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", **STAMP,
+    )  # fmt: skip
+    assert (record.state, record.verdict.sentence) == ("not-tested", "not tested: hsn1 is on order")
+    assert (record.system, record.rails, record.curves, record.path_proof) == ("virtual", 2, (), None)
+    append_record(tmp_path / FILE_NAME, record)
+    assert read_records(tmp_path / FILE_NAME).records == (record,)
+
+
+def test_a_verdict_is_stored_with_its_rules() -> None:
+    stored = verdict_record(not_tested("no such device"))
+    assert (stored.sentence, stored.rule, stored.class_, stored.suspects, stored.next) == (
+        "not tested: no such device", None, None, (), None,
+    )  # fmt: skip
+    assert [rule.state for rule in stored.rules] == ["not-judged"] * 5

@@ -1,0 +1,62 @@
+"""Options that select a stack or a number of rails which the system lacks are refused before ReFrame is asked."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import RailyardError
+from railyard.selection import refuse_unknown
+from railyard.systems import System, load_system
+
+
+@pytest.fixture(scope="module")
+def virtual() -> System:
+    """Return the virtual cluster's system: hsn has two rails, eth one."""
+    return load_system(Path(__file__).parents[1] / "systems" / "virtual.yaml")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("-p", "mpich"),
+        ("-p", "m.*"),
+        ("-p", "(broken"),
+        ("--prgenv", "intelmpi", "-n", "ImbUniband%rails=2$"),
+        ("-n", "%rails=[12]", "-n", "%rails=1|%rails=2"),
+        ("-n", "%rails=1"),
+        ("-S", "full=1", "-S", "ImbUniband.window=8", "-P", "repetitions:2,4"),
+    ],
+)  # fmt: skip
+def test_what_there_is_may_be_selected(virtual: System, options: Sequence[str]) -> None:
+    refuse_unknown(options, virtual)
+
+
+STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
+
+
+@pytest.mark.parametrize(
+    ("options", "fabric", "sentence"),
+    [
+        (("-p", "mpch"), None, STACK),
+        (("-pmpch",), None, STACK),
+        (("--prgenv", "mpch"), None, STACK),
+        (("-p", "mpich", "--prgenv=mpch"), None, STACK),
+        (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
+        (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
+        (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
+        (
+            ("-P", "ImbUniband.rails:0,1"),
+            None,
+            "-P ImbUniband.rails:0,1: found an assignment of rails, expected a selection: every test has its own "
+            "number; write -n %rails=N with N 1 or 2",
+        ),
+    ],
+)
+def test_what_there_is_not_is_refused(
+    virtual: System, options: Sequence[str], fabric: str | None, sentence: str
+) -> None:
+    with pytest.raises(RailyardError) as caught:
+        refuse_unknown(options, virtual, fabric)
+    assert str(caught.value) == sentence

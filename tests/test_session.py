@@ -1,0 +1,204 @@
+"""One `railyard run`: which options only list, what is missing from a run, and the sentences before it starts."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard import session as sessions
+from railyard.catalogue import needs
+from railyard.cells import matrix
+from railyard.errors import RailyardError
+from railyard.record import FILE_NAME, FigureRecord, Record, VerdictRecord, append_record
+from railyard.rfm_output import CaseId
+from railyard.session import Session, SessionOptions, only_lists, pass_through
+from railyard.site import Site
+from railyard.systems import System
+
+ROOT = Path(__file__).resolve().parents[1]
+OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["-l", "-L", "-lC", "-LT", "--list", "--list=C", "--list-detailed", "--list-detailed=C", "--list-tags",
+     "--describe", "--dry-run", "--show-config", "--show-config=systems", "-n Uniband -l", "-r --dry-run"],
+)  # fmt: skip
+def test_options_that_list_measure_nothing(words: str) -> None:
+    assert only_lists(tuple(words.split()))
+
+
+@pytest.mark.parametrize("words", ["", "-r", "-n Uniband", "-S full=1", "-p mpich -t x", "--listless", "-P rails=1"])
+def test_other_options_measure(words: str) -> None:
+    assert not only_lists(tuple(words.split()))
+
+
+# What the matrix promises and ReFrame does not
+
+
+def promised(system: System, *, parameter: str = "") -> tuple[CaseId, ...]:
+    """Return a case for each cell that runs, as ReFrame lists them."""
+    cells = matrix(system, needs(ROOT / "checks"))
+    return tuple(
+        CaseId(f"{cell.check}{parameter} %rails={cell.rails}", "0a1b2c3d", system.system, cell.fabric, cell.stack)
+        for cell in cells
+        if cell.reason is None
+    )
+
+
+def missing(
+    of: System, cases: tuple[CaseId, ...], folder: Path, home: Path = ROOT, **options: Any
+) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the problems, and the cells that were kept for the report."""
+    made = Session(home, replace(OPTIONS, **options), echo=lambda text: None)
+    problems = made._missing_cells(of, folder, cases)
+    kept = folder / "matrix.json"
+    return problems, json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
+
+
+def test_nothing_is_missing_where_every_cell_is_promised(virtual: Site, tmp_path: Path) -> None:
+    problems, cells = missing(virtual.system, promised(virtual.system), tmp_path)
+    assert problems == ()
+    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (84, 33)
+    assert list(cells[0]) == ["fabric", "stack", "rails", "benchmark", "check", "reason"]
+
+
+def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp_path: Path) -> None:
+    cases = tuple(case for case in promised(virtual.system) if not case.name.startswith("Netpipe"))
+    problems, cells = missing(virtual.system, cases, tmp_path)
+    assert len(problems) == 9
+    assert problems[0] == (
+        "NetpipePingPong with openmpi over 1 of hsn should run by the matrix, and ReFrame did not load it"
+    )
+    # The report, too, must miss them: a reason would excuse them.
+    assert sum(cell["reason"] is None for cell in cells) == 33
+
+
+def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Path) -> None:
+    lost = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
+    cases = tuple(case for case in promised(virtual.system) if case != lost)
+    assert missing(virtual.system, cases, tmp_path)[0] == (
+        "ImbUniband with mpich over 2 of hsn should run by the matrix, and ReFrame did not load it",
+    )
+
+
+def test_a_checks_own_parameters_hide_no_cell(virtual: Site, tmp_path: Path) -> None:
+    cases = promised(virtual.system, parameter=" %depth=3")
+    assert missing(virtual.system, cases, tmp_path)[0] == ()
+
+
+@pytest.mark.parametrize("options", [{"reframe": ("-n", "Uniband")}, {"failed": True}, {"system": "virtual:eth"}])
+def test_what_options_left_out_is_no_problem_and_says_so(
+    virtual: Site, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    cases = tuple(case for case in promised(virtual.system) if case.name.startswith("ImbUniband"))
+    problems, cells = missing(virtual.system, cases, tmp_path, **options)
+    assert problems == ()
+    assert sum(cell["reason"] is None for cell in cells) == len(cases) == 6
+    assert sum(cell["reason"] == "not selected by this run's options" for cell in cells) == 27
+
+
+def test_every_size_and_a_whole_system_leave_nothing_out(virtual: Site, tmp_path: Path) -> None:
+    assert len(missing(virtual.system, (), tmp_path, full=True, system="virtual")[0]) == 33
+
+
+def test_a_check_file_that_does_not_import_is_a_problem(virtual: Site, tmp_path: Path) -> None:
+    (tmp_path / "checks").mkdir()
+    bad = tmp_path / "checks" / "bad.py"
+    bad.write_text("import no_such_module\n", encoding="utf-8")
+    assert missing(virtual.system, (), tmp_path, home=tmp_path) == (
+        (f"{bad}: found ModuleNotFoundError: No module named 'no_such_module', expected a check that imports",),
+        [],
+    )
+
+
+# Before anything is started
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"system": "virtul"}, '--system: found "virtul", expected a file in systems/; did you mean "virtual"?'),
+        ({"system": "virtual:hns"}, '--system: found fabric "hns", expected one of virtual; did you mean "hsn"?'),
+        ({"system": "virtual:"}, '--system: found fabric "", expected one of virtual; known: eth, hsn'),
+        (
+            {"reframe": ("--skip-perf",), "system": "virtual"},
+            "--skip-performance-check: found an option that switches verdicts off, expected every test to be judged; "
+            "leave it out",
+        ),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], sentence: str
+) -> None:
+    monkeypatch.delattr(sessions, "promised_cases")
+    with pytest.raises(RailyardError) as caught:
+        Session(ROOT, replace(OPTIONS, **options), echo=lambda text: None).run()
+    assert str(caught.value) == sentence
+
+
+def test_a_listing_of_an_unknown_system_is_refused() -> None:
+    with pytest.raises(
+        RailyardError, match=r'^--system: found "lokal", expected a file in systems/; did you mean "local"'
+    ):
+        pass_through(ROOT, replace(OPTIONS, system="lokal", reframe=("-l",)))
+
+
+def test_failed_without_an_earlier_run_is_refused(tmp_path: Path) -> None:
+    for folder in ("systems", "references"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    with pytest.raises(RailyardError, match="found no earlier run, expected one to repeat the failures of"):
+        Session(tmp_path, replace(OPTIONS, system="local", failed=True), echo=lambda text: None).run()
+
+
+def test_without_namespaces_the_host_stands_in_and_says_what_is_not_tested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    seen: list[list[str]] = []
+
+    def stop(command: list[str], env: dict[str, str]) -> Any:
+        seen.append(command)
+        raise RailyardError("stop here")
+
+    monkeypatch.setattr(sessions, "namespaces_refused", lambda: "the kernel refuses user namespaces")
+    monkeypatch.setattr(sessions, "promised_cases", stop)
+    with pytest.raises(RailyardError, match=r"^stop here$"):
+        Session(ROOT, replace(OPTIONS, full=True), echo=said.append).run()
+    assert said == [
+        "no virtual cluster here: the kernel refuses user namespaces",
+        "running the system local in its place: one node, so that rails, striping, path proof, failing rails and every "
+        "bandwidth between nodes are NOT tested",
+    ]
+    assert seen[0][seen[0].index("--system") + 1 :] == ["local", "-S", "full=1"]
+
+
+# Progress
+
+
+def ended(word: str, case: str) -> str:
+    return f"[{word:>8} ] ( 3/33) {case}"
+
+
+def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
+    said: list[str] = []
+    made = Session(ROOT, OPTIONS, echo=said.append)
+    record = Record(
+        run="r", time="t", case="ImbUniband %rails=2 @virtual:hsn+mpich", check="ImbUniband", system="virtual",
+        fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", state="pass", verdict=VerdictRecord("x"),
+        figures=(FigureRecord("n_half", 1500.0, "B"), FigureRecord("peak", 95.53, "MB/s", 4194304)),
+    )  # fmt: skip
+    append_record(tmp_path / FILE_NAME, record)
+    for line in (
+        "[ RUN      ] ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich",
+        ended("OK", "ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich"),
+        f"\x1b[31m{ended('FAIL', 'Other %rails=1 /0a1b2c3d @virtual:hsn+mpich')}\x1b[0m",
+    ):
+        made._progress(line, tmp_path / FILE_NAME)
+    assert said == [
+        "( 3/33) pass        hsn   mpich     2 rails  imb/Uniband            95.53 MB/s",
+        "( 3/33) fail        Other %rails=1 /0a1b2c3d @virtual:hsn+mpich",
+    ]
