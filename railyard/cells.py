@@ -108,7 +108,7 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
-    """Return a stack's ReFrame features on one fabric: the tools that it has, and ``railsN`` for N that it can drive."""
+    """Return a stack's ReFrame features on one fabric: its tools, and ``railsN`` for all N that it can drive."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
     return [*sorted(system.stacks[stack].benchmarks), *(f"rails{n}" for n in counts)]

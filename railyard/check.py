@@ -20,7 +20,7 @@ from railyard.cells import RAIL_COUNTS, disabled_reason
 from railyard.errors import RailyardError
 from railyard.launch import NAMESPACES, Launch, device_name, plan_launch, seconds
 from railyard.parsers.parsed import Parsed, ParseError
-from railyard.rfm_backends import TIMEOUT_EXIT, hold_measurement_lock, namespace_words, node_words, running_as_root
+from railyard.rfm_backends import TIMEOUT_EXIT, hold_measurement_lock, namespace_words, running_as_root
 from railyard.rfm_guards import CarriedInit, GuardedFigures
 from railyard.site import Site, site_at
 
@@ -181,8 +181,16 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         if self.site.system.provider != "nodes" and not self.is_dry_run():
             with _as_reframe_error():
                 hold_measurement_lock(self.site.home)
+                self._refuse_without_cluster()
         (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
         self._started = time.monotonic()
+
+    def _refuse_without_cluster(self) -> None:
+        """Raise SetupError where the launcher needs the virtual cluster and it is not up."""
+        from railyard.testbed import Testbed
+
+        if self.site.system.launcher == NAMESPACES:
+            Testbed(self.site.home).state()
 
     @run_before("sanity")
     def judge(self) -> None:
@@ -323,7 +331,8 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES
 
         launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
-        head = node_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
+        # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
+        head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
         words = [*head, *launch.options, self._program(), *self.probe_arguments(PROBE_SIZE_BYTES)]
         return dict(launch.env), [shlex.quote(word) for word in words]
 

@@ -1,4 +1,4 @@
-"""What a result depends on, by name: versions of tools, kernel and MPI. An allow-list: nothing of the environment else."""
+"""What a result depends on, by name: versions of tools, kernel and MPI; nothing else of the environment."""
 
 import platform
 import subprocess

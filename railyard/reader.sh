@@ -131,17 +131,24 @@ for device in $meant; do check "$device"; done
 snapshot before
 unset IFS
 
+# Set before the command starts, or a signal in between would end this shell and leave the command alone.
+child='' pending=''
+forward() {
+    if [ -n "$child" ]; then kill -"$1" "$child" 2>/dev/null; else pending="$pending $1"; fi
+}
+# The command is started with SIGINT and SIGQUIT ignored, as POSIX has it for a background command: it gets SIGTERM.
+trap 'forward TERM' TERM INT QUIT
+trap 'forward HUP' HUP
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+trap 'forward CONT' CONT
+
 # A command in the background would lose its standard input, and a shell that waits in the foreground its signals.
 exec 3<&0
 "$@" <&3 3<&- 4>&- &
 child=$!
 exec 3<&-
-# The command was started with SIGINT and SIGQUIT ignored, as POSIX has it for a background command: it gets SIGTERM.
-trap 'kill -TERM $child 2>/dev/null' TERM INT QUIT
-trap 'kill -HUP $child 2>/dev/null' HUP
-trap 'kill -USR1 $child 2>/dev/null' USR1
-trap 'kill -USR2 $child 2>/dev/null' USR2
-trap 'kill -CONT $child 2>/dev/null' CONT
+for signal in $pending; do kill -"$signal" "$child" 2>/dev/null; done
 wait $child
 code=$?
 while kill -0 $child 2>/dev/null; do

@@ -39,7 +39,7 @@ def file_name(case: str) -> str:
 
 
 def keep_output(home: Path, case: str, stdout: Path) -> str | None:
-    """Copy a job's output into the run's folder and return its path relative to that folder; None where there is none."""
+    """Copy a job's output into the run's folder and return its path relative to that; None where there is none."""
     if not stdout.is_file():
         return None
     folder = run_folder(home)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,7 +179,7 @@ def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Cal
 @contextlib.contextmanager
 def _session(command: Sequence[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        command,
+        _ending_with_us(command),
         env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -196,6 +197,15 @@ def _session(command: Sequence[str], env: dict[str, str]) -> Iterator[subprocess
             process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+def _ending_with_us(command: Sequence[str]) -> list[str]:
+    """Return a command that gets SIGINT, as by Ctrl-C, when this process ends, were it by SIGKILL.
+
+    ReFrame would else go on measuring, while the next run believes that the machine is its own.
+    """
+    setpriv = shutil.which("setpriv")  # of util-linux
+    return [setpriv, "--pdeathsig", "INT", "--", *command] if setpriv else list(command)
 
 
 def _now() -> str:

@@ -8,8 +8,9 @@ from railyard.errors import RailyardError, did_you_mean
 from railyard.systems import System
 
 #: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be held against what there is.
-_RAILS = re.compile(r"%rails=(?P<count>\d+)(?![\d|*+?{\[])")
-_ASSIGNED = re.compile(r"(?:\w+\.)?rails[=:]")
+_RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
+#: "rails=1,2" or "ImbUniband.rails=1".
+_ASSIGNED = re.compile(r"(?:\w+\.)?rails[=:](?P<counts>.*)")
 
 
 def refuse_unknown(options: Sequence[str], system: System, fabric: str | None = None) -> None:
@@ -24,22 +25,21 @@ def refuse_unknown(options: Sequence[str], system: System, fabric: str | None = 
             )
     fabrics = system.fabrics if fabric is None else {fabric: system.fabrics[fabric]}
     most = max(len(each.rails) for each in fabrics.values())
-    counts = [str(count) for count in RAIL_COUNTS if count <= most]
+    counts = [str(count) for count in RAIL_COUNTS if count <= max(most, 1)]
     where = f"{system.system}:{fabric}" if fabric else system.system
-    for pattern in _values(options, "-n", "--name"):
-        named = _RAILS.search(pattern)
-        if named is not None and named["count"] not in counts:
-            raise RailyardError(
-                f"-n {pattern}: found {named['count']} rails, expected {' or '.join(counts)}, "
-                f"for which {where} can have tests"
-            )
-    for short, long in (("-S", "--setvar"), ("-P", "--parameterize")):
-        for assignment in _values(options, short, long):
-            if _ASSIGNED.match(assignment):
+    named = [(f"-n {text}", _RAILS.findall(text)) for text in _values(options, "-n", "--name")]
+    named += [(f"-P {text}", _assigned(text)) for text in _values(options, "-P", "--parameterize")]
+    for option, asked in named:
+        for count in asked:
+            if count not in counts:
                 raise RailyardError(
-                    f"{short} {assignment}: found an assignment of rails, expected a selection: every test has its own "
-                    f"number; write -n %rails=N with N {' or '.join(counts)}"
+                    f"{option}: found {count} rails, expected {' or '.join(counts)}, for which {where} can have tests"
                 )
+
+
+def _assigned(text: str) -> list[str]:
+    found = _ASSIGNED.fullmatch(text)
+    return found["counts"].split(",") if found else []
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -35,10 +36,13 @@ from railyard.systems import System, load_systems
 from railyard.testbed import Testbed
 from railyard.testbed.lock import measurement_lock
 from railyard.testbed.needs import namespaces_refused
+from railyard.testbed.processes import Process, process
 from railyard.testbed.spec import spec_of
 
 DEFAULT_SYSTEM = "virtual"
 FALLBACK_SYSTEM = "local"
+#: In the virtual cluster's folder: pid and start time of the run that brought it up.
+OWNER_FILE = "owner"
 #: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test.
 ENDED = re.compile(
     r"^\[\s*(?P<word>OK|FAIL|SKIP|XFAIL|XPASS|ABORT)\s*\] \(\s*(?P<done>\d+)/\s*(?P<all>\d+)\) (?P<case>.+)$"
@@ -139,10 +143,10 @@ class Session:
         folder = runs_folder(self.home) / run_id
         folder.mkdir(parents=True)
         problems = (*problems, *self._missing_cells(system, folder, promised))
-        self.echo(f"{len(promised)} tests on {system.system}: {system.description}")
+        self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")
         for problem in problems:
             self.echo(f"warning: {clean(problem)}")
-        with self._provided(system):
+        with _terminated_as_interrupted(), self._provided(system):
             outcome = run(
                 self.home, name, words,
                 run_id=run_id, folder=folder, promised=promised, problems=problems,
@@ -173,14 +177,29 @@ class Session:
         with contextlib.ExitStack() as stack:
             stack.enter_context(measurement_lock(self.echo, self.home))
             if system.provider == "testbed":
-                bed = Testbed(self.home, spec_of(system))
-                self.echo(
-                    "the virtual cluster is up already: used as it is, and left up"
-                    if bed.is_up()
-                    else "virtual cluster up"
-                )
-                stack.enter_context(bed)
+                stack.enter_context(self._cluster(Testbed(self.home, spec_of(system))))
             yield
+
+    @contextlib.contextmanager
+    def _cluster(self, bed: Testbed) -> Iterator[None]:
+        """Hold the virtual cluster up; one that a killed run left is not taken for one that somebody brought up."""
+        note = bed.folder / OWNER_FILE
+        if bed.is_up() and _is_left_over(note):
+            bed.down()
+            self.echo("the virtual cluster of a run that was killed is taken down")
+        found = bed.is_up()
+        with bed:
+            self.echo(
+                "the virtual cluster is up already: used as it is, and left up" if found else "virtual cluster up"
+            )
+            if not found:
+                us = process(os.getpid())
+                note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
+            try:
+                yield
+            finally:
+                if not found:
+                    note.unlink(missing_ok=True)
 
     def _missing_cells(self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]) -> tuple[str, ...]:
         """Keep the whole product beside the records, for the report; return a sentence for each cell that is missing.
@@ -248,6 +267,33 @@ def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
         return fabric, stack, record.rails
 
     return tuple(sorted(records, key=place))
+
+
+def _is_left_over(note: Path) -> bool:
+    """Return whether a run noted that the virtual cluster is its own and lives no more."""
+    try:
+        pid, start = note.read_text(encoding="ascii").split()
+        return not Process(int(pid), int(start)).is_alive()
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Take SIGTERM and SIGHUP, by which runners and closed terminals end a run, as Ctrl-C: everything comes down."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _newest(records: Path, case: str) -> Record | None:

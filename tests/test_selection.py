@@ -26,7 +26,7 @@ def virtual() -> System:
         ("--prgenv", "intelmpi", "-n", "ImbUniband%rails=2$"),
         ("-n", "%rails=[12]", "-n", "%rails=1|%rails=2"),
         ("-n", "%rails=1"),
-        ("-S", "full=1", "-S", "ImbUniband.window=8", "-P", "repetitions:2,4"),
+        ("-S", "full=1", "-S", "ImbUniband.window=8", "-P", "repetitions:2,4", "-P", "rails=1,2"),
     ],
 )  # fmt: skip
 def test_what_there_is_may_be_selected(virtual: System, options: Sequence[str]) -> None:
@@ -47,10 +47,9 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
         (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
         (
-            ("-P", "ImbUniband.rails:0,1"),
+            ("-P", "ImbUniband.rails=1,0"),
             None,
-            "-P ImbUniband.rails:0,1: found an assignment of rails, expected a selection: every test has its own "
-            "number; write -n %rails=N with N 1 or 2",
+            "-P ImbUniband.rails=1,0: found 0 rails, expected 1 or 2, for which virtual can have tests",
         ),
     ],
 )

@@ -402,7 +402,7 @@ def test_the_virtual_cluster_has_two_fabrics_and_three_stacks() -> None:
         assert set(stack.benchmarks) | set(stack.absent) == {"imb", "netpipe"}
     two = virtual.fabrics["hsn"].limit(2, 1)
     assert two is not None
-    assert (round(two.value_mb_s, 1), two.from_bytes) == (96.4, 1 << 20)
+    assert (round(two.value_mb_s, 1), two.from_bytes) == (96.4, 4 << 20)
 
 
 def test_only_local_takes_any_host() -> None:

@@ -1,0 +1,176 @@
+"""What the end to end tests share: a site of its own for each test, and `railyard run` in it as a person types it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from railyard.record import FILE_NAME, Record, read_records
+from railyard.systems import load_system
+from railyard.testbed import Testbed, measurement_lock, namespaces_refused, spec_of
+
+CLONE = Path(__file__).parents[2]
+RAILYARD = (sys.executable, "-m", "railyard")
+REFRAME = str(Path(sys.executable).with_name("reframe"))
+STACKS = ("mpich", "openmpi", "intelmpi")
+#: What every test must be through with, in seconds: a run that hangs is killed, and fails its test, here.
+PATIENCE_S = 400
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended, what it printed, how long it measured (without its wait for the lock), and its records."""
+
+    code: int
+    out: str
+    err: str
+    elapsed_s: float
+    records: tuple[Record, ...]
+
+    @property
+    def record(self) -> Record:
+        """The one record of a run of one cell."""
+        (only,) = self.records
+        return only
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def said(self) -> str:
+        """All of the output, words unfolded: one blank between two."""
+        return " ".join((self.out + self.err).split())
+
+
+@dataclass(frozen=True)
+class VirtualSite:
+    """A site folder with the clone's system, references and checks, to be edited, and the clone's own stacks.
+
+    ``prefix`` comes before each command (to run it as another user, say).
+    """
+
+    folder: Path
+    prefix: tuple[str, ...] = ()
+
+    def bed(self) -> Testbed:
+        """Return the site's virtual cluster, not yet up."""
+        return Testbed(self.folder)
+
+    def bed_of_system(self) -> Testbed:
+        """Return the cluster as the site's own systems/virtual.yaml has it, which a test may have edited."""
+        return Testbed(self.folder, spec_of(load_system(self.folder / "systems/virtual.yaml")))
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replace a text that must stand in one of the site's files."""
+        path = self.folder / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of a command in this site; nothing of the test's own is said to ReFrame."""
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("RFM_", "RAILYARD_RUN"))}
+        return {**kept, "RAILYARD_HOME": str(self.folder), "COLUMNS": "200"}
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        """Start a command in a process group of its own, as a shell does."""
+        return subprocess.Popen(
+            [*self.prefix, *words],
+            cwd=self.folder, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+
+    def call(self, *words: str) -> Ran:
+        """Run a command to its end, which must come in time."""
+        with measurement_lock(lambda sentence: None, self.folder), self.start(*words) as running:
+            begun = time.monotonic()
+            try:
+                out, err = running.communicate(timeout=PATIENCE_S)
+            finally:
+                running.kill()
+            elapsed_s = time.monotonic() - begun
+        return Ran(running.returncode, out, err, elapsed_s, self.records())
+
+    def run(self, *options: str) -> Ran:
+        """Return what `railyard run` with these options came to."""
+        return self.call(*RAILYARD, "run", *options)
+
+    def cell(self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn") -> Ran:
+        """Return what `railyard run` of one cell of the matrix came to."""
+        return self.run("--system", f"virtual:{fabric}", "-n", f"{check}%rails={rails}", "-p", stack, *options)
+
+    def run_folders(self) -> list[Path]:
+        return sorted((self.folder / ".railyard/runs").glob("*"))
+
+    def records(self) -> tuple[Record, ...]:
+        """Return the records of the newest run, the last one of each case."""
+        folders = self.run_folders()
+        file = folders[-1] / FILE_NAME if folders else None
+        if file is None or not file.exists():
+            return ()
+        return tuple({record.case: record for record in read_records(file).records}.values())
+
+
+def make_site(folder: Path) -> VirtualSite:
+    """Fill a folder with the clone's settings, systems, references and checks, and a link to its stacks."""
+    for name in ("systems", "references", "checks"):
+        shutil.copytree(CLONE / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CLONE / "reframe_settings.py", folder)
+    (folder / ".stacks").symlink_to(CLONE / ".stacks")
+    return VirtualSite(folder)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> None:
+    """Skip, with the reason, where there can be no virtual cluster with MPI stacks in it."""
+    refused = namespaces_refused()
+    if refused is not None:
+        pytest.skip(refused)
+    missing = [stack for stack in STACKS if not (CLONE / ".stacks" / stack).is_dir()]
+    if missing:
+        pytest.skip(f"{CLONE}/.stacks has no {' and no '.join(missing)}: run `make stacks`")
+
+
+@pytest.fixture
+def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
+    """Return what makes a site in a folder of its own; at the end each one's cluster is down and its folder gone."""
+    folders: list[Path] = []
+
+    def make() -> VirtualSite:
+        # Not pytest's own folders, which are root's alone: an ordinary user may have to get here.
+        folders.append(Path(tempfile.mkdtemp(prefix="railyard-site-")))
+        folders[-1].chmod(0o755)
+        return make_site(folders[-1])
+
+    yield make
+    for folder in folders:
+        Testbed(folder).down()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def site(new_site: Callable[[], VirtualSite]) -> VirtualSite:
+    return new_site()
+
+
+def suspects(record: Record) -> set[tuple[str, str | None, str | None]]:
+    """Return (kind, node, rail) of everybody that a verdict suspects."""
+    return {(one.kind, one.node, one.rail) for one in record.verdict.suspects}
+
+
+def failed(record: Record) -> tuple[str, int | None, str | None]:
+    """Return state, rule and class of a verdict."""
+    return record.state, record.verdict.rule, record.verdict.class_
+
+
+def outcomes(records: tuple[Record, ...]) -> Mapping[str, tuple[str, int | None, str | None]]:
+    """Return state, rule and class of each case."""
+    return {record.case: failed(record) for record in records}

@@ -1,0 +1,189 @@
+"""`railyard run` and plain `reframe` on the virtual cluster: the same verdicts, one run at a time, and nothing left."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from railyard.testbed import Testbed, measurement_lock
+from railyard.testbed.processes import marked
+from tests.e2e.conftest import RAILYARD, REFRAME, VirtualSite, failed, outcomes, suspects
+
+pytestmark = pytest.mark.e2e
+
+full = pytest.mark.full
+NOT_UP = "the virtual cluster is not up: run 'railyard testbed up'"
+STREAM = ("-p", "mpich", "-n", "ImbUniband")
+NOBODY = 65534
+
+
+def by_hand(*options: str) -> tuple[str, ...]:
+    """Return the words of a plain `reframe` that runs the site's checks."""
+    return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what}"
+        time.sleep(0.1)
+
+
+def processes_of(site: VirtualSite) -> list[str]:
+    """Return the command lines that name the site's folder: jobs, launchers, namespaces, `reframe` itself."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(site.folder) in line]
+
+
+def nothing_is_left(site: VirtualSite) -> bool:
+    return not site.bed().is_up() and not marked(site.bed().folder) and not processes_of(site)
+
+
+# --- ReFrame by hand
+
+
+def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn2", "hsn1", "unplugged")
+        plain = site.call(*by_hand("--system", "virtual", *STREAM))
+        front = site.run("--system", "virtual", *STREAM)
+        assert bed.is_up()
+    assert (plain.code, front.code) == (1, 1)
+    assert outcomes(plain.records) == outcomes(front.records)
+    assert outcomes(front.records) == {
+        "ImbUniband %rails=1 @virtual:hsn+mpich": ("pass", None, None),
+        "ImbUniband %rails=2 @virtual:hsn+mpich": ("fail", 1, "fabric"),
+        "ImbUniband %rails=1 @virtual:eth+mpich": ("pass", None, None),
+    }
+    assert [suspects(record) for record in plain.records] == [suspects(record) for record in front.records]
+    # The failure info of ReFrame itself has the sentence, with its rule and what to look at.
+    assert (
+        "Reason: sanity error: rule 1 (complete): rail hsn1 of vn2 has no carrier: the cable is unplugged or the other "
+        "end is down; look at cable, port and driver of hsn1 of vn2"
+    ) in plain.said
+    assert (
+        "Ran 3/3 test case(s) from 2 check(s) (1 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)" in plain.out
+    )
+    assert "3 tests: 2 pass, 1 fail, 0 report-only, 0 expected failure, 0 not tested" in front.lines
+    assert "the virtual cluster is up already: used as it is, and left up" in front.lines
+
+
+def test_reframe_by_hand_says_that_the_cluster_is_not_up(site: VirtualSite) -> None:
+    plain = site.call(*by_hand("--system", "virtual", *STREAM))
+    assert plain.code == 1
+    assert "Traceback" not in plain.out + plain.err
+    reasons = re.findall(r"^  \* Reason: (.*)$", plain.out, re.MULTILINE)
+    assert reasons == [f"reframe error: testbed: {NOT_UP}"] * 3
+
+
+def test_one_fabric_alone_is_selected_by_its_name(site: VirtualSite) -> None:
+    ran = site.run("--system", "virtual:hsn", "-p", "mpich", "-n", "ImbUniband%rails=2")
+    assert (ran.code, ran.err, len(ran.records)) == (0, "", 1)
+    assert failed(ran.record) == ("pass", None, None)
+    # Two rails give about twice what one can: 48.22 MB/s is its limit.
+    (peak,) = (figure.value for figure in ran.record.figures if figure.name == "peak")
+    assert 1.8 < peak / 48.22 < 2.0
+    assert ran.lines[:2] == [
+        "1 test on virtual: Four network namespaces on this host, two shaped rails and a management network",
+        "virtual cluster up",
+    ]
+    assert nothing_is_left(site)
+
+
+# --- interrupted, killed, and two at once
+
+
+def begin(site: VirtualSite) -> "subprocess.Popen[str]":
+    """Start a run of four tests and return it when the first has its record."""
+    running = site.start(*RAILYARD, "run", "--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|PingPong)")
+    wait_for(lambda: bool(site.records()) or running.poll() is not None, 120, "the first record")
+    assert running.poll() is None, running.communicate()
+    return running
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=full), pytest.param(signal.SIGHUP, marks=full)]
+)
+def test_an_interrupt_takes_everything_down_and_keeps_what_finished(number: signal.Signals, site: VirtualSite) -> None:
+    with measurement_lock(lambda sentence: None, site.folder):
+        running = begin(site)
+        os.killpg(running.pid, number)
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "Traceback" not in out + err
+    assert nothing_is_left(site)
+    records = site.records()
+    states = [record.state for record in records]
+    assert len(records) == 4
+    assert states[0] == "pass"
+    stopped = [record.verdict.sentence for record in records if record.state == "fail"]
+    assert stopped
+    assert all(re.match("aborted: |was promised and did not run: ", sentence) for sentence in stopped)
+    (folder,) = site.run_folders()
+    assert (folder / "report.html").is_file()
+    assert f"report: {folder}/report.html" in out.splitlines()
+
+
+@full
+def test_a_killed_run_leaves_room_for_the_next(site: VirtualSite) -> None:
+    with measurement_lock(lambda sentence: None, site.folder):
+        running = begin(site)
+        running.kill()
+        running.communicate()
+        # ReFrame and its job end with it; the cluster is nobody's child.
+        wait_for(
+            lambda: not any("reframe" in words or "mpirun" in words for words in processes_of(site)), 30, "ReFrame"
+        )
+        assert site.bed().is_up()
+    ran = site.cell("ImbUniband", "mpich", 2)
+    assert (ran.code, failed(ran.record)) == (0, ("pass", None, None))
+    assert ran.lines[1:3] == ["the virtual cluster of a run that was killed is taken down", "virtual cluster up"]
+    assert nothing_is_left(site)
+
+
+@full
+def test_the_second_of_two_clones_waits_and_says_so(new_site: Callable[[], VirtualSite]) -> None:
+    first, second = new_site(), new_site()
+    words = (*RAILYARD, "run", "--system", "virtual:hsn", *STREAM)
+    one = first.start(*words)
+    wait_for(lambda: first.bed().is_up() or one.poll() is not None, 300, "the first clone's turn")
+    two = second.start(*words)
+    ended = [running.communicate(timeout=300) for running in (one, two)]
+    assert [running.returncode for running in (one, two)] == [0, 0]
+    assert (
+        f"waiting: process {one.pid} of {first.folder} is measuring on this machine; "
+        "two measurements at once would disturb each other"
+    ) in ended[1][0].splitlines()
+    assert "waiting: " not in ended[0][0].partition("virtual cluster up")[2]
+    for site in (first, second):
+        assert {record.state for record in site.records()} == {"pass"}
+        assert nothing_is_left(site)
+
+
+# --- without root
+
+
+def test_an_ordinary_user_runs_it_in_a_user_namespace(site: VirtualSite) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user; this run is an ordinary user's already")
+    words = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env", f"HOME={site.folder}")
+    tried = subprocess.run([*words, sys.executable, "-c", "import railyard"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"an ordinary user cannot read this Python or this clone: {tried.stderr.strip()}")
+    refused = subprocess.run([*words, "unshare", "--user", "--map-root-user", "true"], capture_output=True, text=True)
+    if refused.returncode:
+        pytest.skip(f"ordinary users may not make user namespaces here: {refused.stderr.strip()}")
+    subprocess.run(["chown", "-R", "-h", f"{NOBODY}:{NOBODY}", str(site.folder)], check=True)
+    theirs = VirtualSite(site.folder, prefix=words)
+    for stack, check in (("mpich", "ImbUniband"), ("openmpi", "NetpipeStream")):
+        ran = theirs.cell(check, stack, 2)
+        assert (ran.code, ran.err, failed(ran.record)) == (0, "", ("pass", None, None))
+        assert "virtual cluster up" in ran.lines
+        assert all(path.stat().st_uid == NOBODY for path in site.run_folders())
+    assert nothing_is_left(site)
+    assert not Testbed(site.folder).is_up()
