@@ -11,6 +11,10 @@ from railyard.yamlfile import Document, Path_
 _ETHERNET_MTUS = range(576, 65536)
 
 
+#: Where a device is a card whose ports are rails of their own (mlx5_0:1); elsewhere stacks name the device alone.
+KINDS_WITH_PORTS = ("ib", "roce", "opa")
+
+
 def check_system(system: System, document: Document) -> None:
     """Raise InputError at the first part that is wrong."""
     _check_nodes(system, document)
@@ -46,6 +50,9 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
             raise document.error(
                 (*here, "device"), f"{show(rail.device)} for the second time", "each device and port once"
             )
+        if rail.port is not None and fabric.kind not in KINDS_WITH_PORTS:
+            expected = f"no port: a device of kind {fabric.kind} is a network interface or a domain, named alone"
+            raise document.error((*here, "port"), str(rail.port), expected, "leave it out")
         if max(rail.rails_per_card, rail.rails_per_port) > len(fabric.rails):
             field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
             found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"

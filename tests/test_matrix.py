@@ -46,8 +46,16 @@ def test_the_matrix_as_lines() -> None:
     assert text(CELLS) == TEXT
 
 
-def test_a_matrix_without_checks_says_so() -> None:
-    assert text(()) == "\n0 cells: 0 run, 0 do not"
+def test_a_site_without_checks_is_one_sentence_and_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "systems").mkdir()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    assert main(["matrix"]) == 2
+    assert capsys.readouterr().err == (
+        f"railyard: {tmp_path}/checks: found no check, expected files with classes derived from InterconnectCheck; "
+        "run from the clone, or copy checks/ beside systems/\n"
+    )
 
 
 def test_the_virtual_cluster_is_printed_unless_another_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -250,6 +250,12 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "systems/site.yaml:21: fabrics.eth.rails: found an empty list, expected at least one entry",
         ),
         (
+            "{device: eth0, counters: netdev}",
+            "{device: eth0, port: 1, counters: netdev}",
+            "systems/site.yaml:22: fabrics.eth.rails[0].port: found 1, expected no port: a device of kind tcp is a "
+            "network interface or a domain, named alone; leave it out",
+        ),
+        (
             "port: 2",
             "port: 1",
             'systems/site.yaml:15: fabrics.edr.rails[1].device: found "mlx5_0" for the second time, '

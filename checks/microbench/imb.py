@@ -15,6 +15,7 @@ class ImbCheck(InterconnectCheck):
     """IMB-MPI1 with fixed repetitions, so that the bytes a run must move are known."""
 
     tool = "imb"
+    tags = {"microbench", "imb"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     parse = staticmethod(imb.parse)
     probe_key = "imb/PingPong"
     repetitions = variable(int, value=3)

@@ -15,6 +15,7 @@ class NetpipeCheck(InterconnectCheck):
     """NetPIPE's MPI module with a fixed number of repetitions a size, so that the bytes a run must move are known."""
 
     tool = "netpipe"
+    tags = {"microbench", "netpipe"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     parse = staticmethod(netpipe.parse)
     rows_on_stderr = True
     probe_key = "netpipe/pingpong"

@@ -6,6 +6,7 @@ from dataclasses import asdict
 import click
 
 from railyard.cells import Cell, matrix
+from railyard.errors import SetupError
 from railyard.home import find_home
 
 
@@ -18,7 +19,13 @@ def command(name: str, as_json: bool) -> int:
     from railyard.systems import find_system
 
     home = find_home()
-    cells = matrix(find_system(home / "systems", name), needs(home / "checks"))
+    asked = needs(home / "checks")
+    if not asked:
+        raise SetupError(
+            f"{home / 'checks'}: found no check, expected files with classes derived from InterconnectCheck; "
+            "run from the clone, or copy checks/ beside systems/"
+        )
+    cells = matrix(find_system(home / "systems", name), asked)
     click.echo(json.dumps([asdict(cell) for cell in cells], indent=1) if as_json else text(cells))
     return 0
 
