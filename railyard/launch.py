@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railyard import stacks
 from railyard.site import Site
@@ -57,6 +57,9 @@ def plan_launch(
     system, entry = site.system, site.system.stacks[stack]
     kind = system.fabrics[fabric].kind
     told = stacks.settings(stack, kind, devices, len(devices))
+    if system.provider == "host":
+        # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone.
+        told = replace(told, env={}, options=())
     root = dict(stacks.STACKS[stack].root_env) if as_root else {}
     env = {**entry.environment(site.home), **told.env, **root}
     prefix = entry.path(entry.prefix, site.home) if entry.prefix else None

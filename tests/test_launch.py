@@ -203,3 +203,15 @@ def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
                         plan_launch(here, name, stack, devices, ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=True)
                         launched += 1
     assert launched >= 12
+
+
+def test_a_single_host_is_told_no_rail(virtual: Site) -> None:
+    local = site_at(virtual.home, "local")
+    launch = plan_launch(
+        local, "loopback", "mpich", ("lo",), ("localhost",), ranks=2, ranks_per_node=2, as_root=False
+    )
+    assert launch.env == {
+        "LD_LIBRARY_PATH": f"{virtual.home}/.stacks/mpich/lib",
+        "PATH": f"{virtual.home}/.stacks/mpich/bin:$PATH",
+    }
+    assert launch.options == ()
