@@ -45,8 +45,8 @@ def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
         (("eth", 1), "bandwidth holds management, at worst 101.6 % of management at 1 MiB"),
         (
             ("hsn", 2, "imb/PingPong"),
-            "bandwidth holds ping-pong-two-rails-striped and ping-pong-two-rails-striped-large, at worst 107.0 % of "
-            "ping-pong-two-rails-striped-large at 4 MiB",
+            "bandwidth holds unwindowed-two-rails-striped and unwindowed-two-rails-striped-large, at worst 107.0 % of "
+            "unwindowed-two-rails-striped-large at 4 MiB",
         ),
         (
             ("hsn", 2, "imb/Biband"),

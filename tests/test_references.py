@@ -486,7 +486,7 @@ POLICIES = {"openmpi": "striping", "mpich": "striping", "intelmpi": "round-robin
 #: Fabric, stack, rails, benchmark: the floor in MB/s from 1 MiB, and from 4 MiB. A rail of hsn has 50 MB/s, eth 25.
 FLOORS_MB_S = {
     ("hsn", "openmpi", 1, "netpipe/pingpong"): (44.0, 47.0),
-    ("hsn", "openmpi", 1, "netpipe/stream"): (47.0, 47.0),
+    ("hsn", "openmpi", 1, "netpipe/stream"): (44.0, 47.0),
     ("hsn", "openmpi", 1, "netpipe/bidirectional"): (42.5, 42.5),
     ("hsn", "openmpi", 2, "netpipe/pingpong"): (79.9, 89.3),
     ("hsn", "openmpi", 2, "netpipe/stream"): (79.9, 89.3),
@@ -504,7 +504,7 @@ FLOORS_MB_S = {
     ("hsn", "intelmpi", 2, "imb/Uniband"): (70.5, 70.5),
     ("hsn", "intelmpi", 2, "imb/Biband"): (112.5, 112.5),
     ("eth", "openmpi", 1, "netpipe/pingpong"): (22.0, 23.5),
-    ("eth", "openmpi", 1, "netpipe/stream"): (23.5, 23.5),
+    ("eth", "openmpi", 1, "netpipe/stream"): (22.0, 23.5),
     ("eth", "openmpi", 1, "netpipe/bidirectional"): (21.25, 21.25),
     ("eth", "mpich", 1, "imb/PingPong"): (22.0, 23.5),
     ("eth", "mpich", 1, "imb/Uniband"): (23.5, 23.5),
