@@ -151,13 +151,22 @@ def _job(
         tables=len(tables),
         tables_expected=case.passes,
         incomplete=tuple(f"{case.benchmark} (line {table.line})" for table in tables if not table.complete),
-        failures=tuple(OutputLine(remark.line, remark.text) for remark in parsed.failures),
+        failures=_failures(parsed, evidence),
         refused=refused,
         timed_out=evidence.timed_out,
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
         unread=unread,
     )
+
+
+def _failures(parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
+    """Return what the output reports as wrong; of a job that failed without a word there, its first error line."""
+    found = tuple(OutputLine(remark.line, remark.text) for remark in parsed.failures)
+    if found or evidence.exit_code in (0, None):
+        return found
+    said = (line.strip() for line in evidence.stderr.splitlines() if any(letter.isalnum() for letter in line))
+    return tuple(OutputLine(0, line) for line in list(said)[:1])
 
 
 def _accepts_unproven(case: Case) -> str | None:

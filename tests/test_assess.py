@@ -98,6 +98,12 @@ HEALTHY_TEXT_END = "# All processes entering MPI_Finalize"
 
 RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
     ("exit code", {"exit_code": 3}, "set-up", "the job exited 3, expected 0"),
+    (
+        "exit code with a word on standard error",
+        {"exit_code": 1, "stderr": "-----\nmpirun has detected an attempt to run as root.\n-----\n"},
+        "set-up",
+        'the job exited 1, expected 0, "mpirun has detected an attempt to run as root."',
+    ),
     ("signal", {"exit_code": 137}, "node", "the job exited 137 (ended by signal 9), expected 0"),
     ("no exit code", {"exit_code": None}, "scheduler", "the job ended without an exit code, expected 0"),
     ("scheduler", {"scheduler_error": "no partition"}, "scheduler", 'the job did not run: "no partition"'),

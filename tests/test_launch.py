@@ -207,9 +207,7 @@ def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
 
 def test_a_single_host_is_told_no_rail(virtual: Site) -> None:
     local = site_at(virtual.home, "local")
-    launch = plan_launch(
-        local, "loopback", "mpich", ("lo",), ("localhost",), ranks=2, ranks_per_node=2, as_root=False
-    )
+    launch = plan_launch(local, "loopback", "mpich", ("lo",), ("localhost",), ranks=2, ranks_per_node=2, as_root=False)
     assert launch.env == {
         "LD_LIBRARY_PATH": f"{virtual.home}/.stacks/mpich/lib",
         "PATH": f"{virtual.home}/.stacks/mpich/bin:$PATH",

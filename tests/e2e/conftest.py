@@ -139,6 +139,13 @@ def cluster() -> None:
         pytest.skip(f"{CLONE}/.stacks has no {' and no '.join(missing)}: run `make stacks`")
 
 
+@pytest.fixture(scope="module")
+def machine() -> Iterator[None]:
+    """Hold the machine's measurement lock for all tests of a module, which would else queue for it one by one."""
+    with measurement_lock(lambda sentence: None):
+        yield
+
+
 @pytest.fixture
 def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
     """Return what makes a site in a folder of its own; at the end each one's cluster is down and its folder gone."""

@@ -10,7 +10,7 @@ import pytest
 from railyard.record import Record
 from tests.e2e.conftest import Ran, VirtualSite, failed, suspects
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]
 
 full = pytest.mark.full
 #: The check that streams over two rails with each stack, and how its references are called.
@@ -21,13 +21,18 @@ STREAMING = {
 }
 EACH_STACK = [pytest.param("mpich"), pytest.param("openmpi", marks=full), pytest.param("intelmpi", marks=full)]
 
-#: The floor of two rails in the table of references, up to where the next entry could begin.
-STRIPED = """\
-    benchmark: [imb/Uniband, netpipe/stream]
+#: One more entry of the table of references, which must hold as all others do.
+ANOTHER = """
+  - id: of-another-system
+    fabric: hsn
+    rails: 2
+    benchmark: imb/Uniband
     metric: bandwidth
     unit: MB/s
-    kind: class
-    floor: {of: data-rate, fraction: 0.94, times: 1.9}
+    kind: published
+    floor: FLOOR
+    sizes: {from: 4M}
+    source: {document: a faster system, date: 2026-11-21}
 """
 
 #: A hook for a check's base class: the launcher is told other devices than were planned, as a site's own settings may.
@@ -139,29 +144,30 @@ def test_a_reference_that_names_another_system_is_refused(site: VirtualSite) -> 
     )
 
 
-def use_floor(site: VirtualSite, floor: str) -> None:
-    """Put a floor of another system in the place of that of striping."""
-    site.edit("references/virtual.yaml", STRIPED, STRIPED.replace("{of: data-rate, fraction: 0.94, times: 1.9}", floor))
+def expect_of_another(site: VirtualSite, floor_mb_s: str) -> None:
+    """Add to the site's references what another system gave."""
+    with (site.folder / "references/virtual.yaml").open("a", encoding="utf-8") as file:
+        file.write(ANOTHER.replace("FLOOR", floor_mb_s))
 
 
 def test_a_reference_that_no_such_link_can_meet_is_refused(site: VirtualSite) -> None:
-    use_floor(site, "12000")
+    expect_of_another(site, "12000")
     ran = site.cell("ImbUniband", "mpich", 2)
     assert (ran.code, ran.out, ran.records) == (2, "", ())
     assert re.fullmatch(
-        r"railyard: references/virtual\.yaml:\d+: entries\[3\]\.floor: found 12000 MB/s, above the physical limit "
+        r"railyard: references/virtual\.yaml:\d+: entries\[\d+\]\.floor: found 12000 MB/s, above the physical limit "
         r".*96\.4 MB/s.*\n",
         ran.err,
     )
 
 
 def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
-    use_floor(site, "96.4")
+    expect_of_another(site, "96.4")
     record = shown(site.cell("ImbUniband", "mpich", 2))
     assert failed(record) == ("fail", 5, "fabric")
     assert re.match(
-        r"bandwidth 9\d\.\d\d MB/s at [14] MiB is below 96\.40 MB/s \(9\d\.\d %\), the bound of two-rails-striped "
-        r"\(class: ",
+        r"bandwidth 9\d\.\d\d MB/s at 4 MiB is below 96\.40 MB/s \(9\d\.\d %\), the bound of of-another-system "
+        r"\(published: a faster system, 2026-11-21\), over hsn0 and hsn1 of vn1 and vn2; ",
         record.verdict.sentence,
     )
     # Every rail alone is as good as the link can be.
