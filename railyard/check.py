@@ -310,19 +310,24 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         from railyard.probes import probe_rails
 
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
-        slow = verdict.state == "fail" and (job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric"))
-        if not slow or job.refused or self.site.system.launcher != NAMESPACES:
+        slow = job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric")
+        # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
+        broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
+        is_probed = verdict.state == "fail" and (slow or broke) and not job.refused
+        if not is_probed or self.site.system.launcher != NAMESPACES:
             return found
         names = self.site.system.nodes.names
         expected = self._expected_alone(found)
         for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
             others = tuple(name for name in names if name not in pair)
             findings = probe_rails(
-                pair, others, launch.meant, expected, self._probe_words, self._probe_value, Path(self.stagedir)
-            )
-            if findings.suspects or pair[1] == launch.nodes[-1]:
+                pair, others, launch.meant, expected, self._probe_words, self._probe_value, Path(self.stagedir),
+                launch.nodes,
+            )  # fmt: skip
+            # Where every probe breaks as the run did, the stack is broken and no switch is.
+            if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
-        return found
+        return with_suspects(found, findings) if slow else found
 
     def _expected_alone(self, found: "Assessment") -> float:
         alone = self.site.system.fabrics[found.case.fabric].limit(1, 1)

@@ -3,15 +3,19 @@
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from railyard import suspects
 from railyard.suspects import Findings, Probe, RailProbe, plan_probes
+from railyard.wording import listing, number
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20
 #: Message size of a probe in bytes: large enough for the bandwidth-bound regime, small enough for a rail at a tenth.
 PROBE_SIZE_BYTES = 1 << 20
+#: How often a probe that was slow and explains nothing is made again, at most.
+AGAIN = 2
 
 
 def probe_rails(
@@ -22,11 +26,13 @@ def probe_rails(
     command: Callable[[Probe], tuple[dict[str, str], list[str]]],
     value: Callable[[str], float | None],
     folder: Path,
+    nodes: Sequence[str] = (),
 ) -> Findings:
     """Return who is to blame, from measuring each rail alone between the pair's nodes and good partners.
 
-    What was slow and explains nobody's fault is measured once more, and the better value counts: a busy moment or a
-    stall after a lost packet is no reason to name a pair.
+    What was slow and explains nobody's fault is measured again, and the best value counts: a busy moment or a stall
+    after a lost packet is no reason to name a pair, but the sentence says that the rail is unsteady. A pair is blamed
+    only where both its nodes were in the run (``nodes``, the pair itself by default).
     ``command`` gives the variables and words of one probe, which end it after PROBE_LIMIT_S; ``value`` reads MB/s
     (10^6 B/s, one way) from its output.
     Each probe's output stays in ``folder`` (``probe-N.out``).
@@ -34,11 +40,45 @@ def probe_rails(
     probes = plan_probes(pair, tuple(others), tuple(rails))
     made = [_made(str(n), probe, expected_mb_s, command, value, folder) for n, probe in enumerate(probes, start=1)]
     explained = {suspect.rail for suspect in suspects.suspects(made).suspects if suspect.kind != "pair"}
+    unsteady = []
     for index, probe in enumerate(probes):
-        if made[index].slow and probe.rail not in explained:
-            again = _made(f"{index + 1}-again", probe, expected_mb_s, command, value, folder)
-            made[index] = max(made[index], again, key=lambda one: one.value_mb_s or 0.0)
-    return suspects.suspects(made)
+        first = made[index]
+        if probe.rail in explained:
+            continue
+        for again in range(AGAIN):
+            if made[index].slow:
+                name = f"{index + 1}-again-{again + 1}"
+                made[index] = max(made[index], _made(name, probe, expected_mb_s, command, value, folder), key=_speed)
+        if first.slow and not made[index].slow:
+            unsteady.append((first, made[index]))
+    found = _of_the_run(suspects.suspects(made), made, nodes or pair)
+    return replace(found, sentence=f"{found.sentence}; {_unsteady(unsteady)}") if unsteady else found
+
+
+def _speed(probe: RailProbe) -> float:
+    return probe.value_mb_s or 0.0
+
+
+def _of_the_run(found: Findings, made: Sequence[RailProbe], nodes: Sequence[str]) -> Findings:
+    """Return the findings without a slow pair that the run did not use, which explains nothing of its failure."""
+    elsewhere = {probe.rail for probe in made if probe.slow and not {probe.node_a, probe.node_b} <= set(nodes)}
+    kept = tuple(one for one in found.suspects if one.kind != "pair" or one.rail not in elsewhere)
+    if kept == found.suspects:
+        return found
+    return Findings(kept, f"{found.sentence}, which this run did not take: nobody is blamed for that")
+
+
+def _unsteady(pairs: Sequence[tuple[RailProbe, RailProbe]]) -> str:
+    """Return the sentence about probes that were slow first and good when they were made again."""
+    measured = [
+        f"{first.rail} between {first.node_a} and {first.node_b} gave {_mb_s(first)} and then {_mb_s(best)}"
+        for first, best in pairs
+    ]
+    return f"unsteady, as with lost packets or other traffic: {listing(measured)} of {number(pairs[0][1].expected_mb_s)} MB/s"
+
+
+def _mb_s(probe: RailProbe) -> str:
+    return "no result" if probe.value_mb_s is None else number(probe.value_mb_s)
 
 
 def _made(

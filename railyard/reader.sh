@@ -132,8 +132,9 @@ snapshot before
 unset IFS
 
 # Set before the command starts, or a signal in between would end this shell and leave the command alone.
-child='' pending=''
+child='' pending='' signalled=''
 forward() {
+    signalled=yes
     if [ -n "$child" ]; then kill -"$1" "$child" 2>/dev/null; else pending="$pending $1"; fi
 }
 # The command is started with SIGINT and SIGQUIT ignored, as POSIX has it for a background command: it gets SIGTERM.
@@ -149,11 +150,16 @@ exec 3<&0
 child=$!
 exec 3<&-
 for signal in $pending; do kill -"$signal" "$child" 2>/dev/null; done
-wait $child
-code=$?
-while kill -0 $child 2>/dev/null; do
-    wait $child
-    code=$?
+# A signal ends `wait` early, and by then the command may have ended or not: asked again, the shell gives its exit code,
+# or 127 where it gave that before.
+code=''
+while :; do
+    signalled=''
+    wait "$child"
+    answer=$?
+    [ "$answer" = 127 ] && [ -n "$code" ] && break
+    code=$answer
+    [ -n "$signalled" ] || break
 done
 trap '' TERM INT QUIT HUP USR1 USR2
 IFS=,

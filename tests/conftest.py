@@ -1,6 +1,7 @@
 """One run of the virtual cluster as its evidence: an IMB output, a counters file a node, and what was asked for."""
 
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ SHAPES: Mapping[str, tuple[str, int, int, int, bool]] = {
 }
 #: Bytes that one device sent and received during the run, in MB.
 Moved = Mapping[str, tuple[float, float]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_reach_children() -> Iterator[None]:
+    """Take SIGINT as a terminal gives it: what a shell puts in the background ignores it, and so would all children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def imb_output(benchmark: str, rate_mb_s: Mapping[int, float], repetitions: int) -> str:

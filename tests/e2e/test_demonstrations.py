@@ -16,7 +16,7 @@ full = pytest.mark.full
 #: The check that streams over two rails with each stack, and how its references are called.
 STREAMING = {
     "mpich": ("ImbUniband", "two-rails-striped"),
-    "openmpi": ("NetpipeStream", "two-rails-striped"),
+    "openmpi": ("NetpipeStream", "unwindowed-two-rails-striped"),
     "intelmpi": ("ImbUniband", "two-rails-round-robin"),
 }
 EACH_STACK = [pytest.param("mpich"), pytest.param("openmpi", marks=full), pytest.param("intelmpi", marks=full)]
@@ -114,12 +114,14 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
         bed.degrade("vn2", "hsn1", "lossy", 5)
         record = shown(site.cell("ImbUniband", "intelmpi", 2))
     assert failed(record) == ("fail", 5, "fabric")
-    # Stalls come and go, so a probe may see them or not: then nobody is blamed, and the sentence says so.
-    assert suspects(record) <= {("rail", "vn2", "hsn1")}
+    # Stalls come and go, so probes see them or not: where that is too little, nobody is blamed and the sentence says so.
+    assert suspects(record) <= {("rail", "vn2", "hsn1"), ("pair", None, "hsn1")}
+    for suspect in record.verdict.suspects:
+        assert suspect.kind == "rail" or "only between one pair (vn1-vn2 " in suspect.reason
     if not record.verdict.suspects:
-        assert re.search(
-            r"nobody is blamed$|too few good partners were measured to blame a node$", record.verdict.sentence
-        )
+        assert re.search(r"nobody is blamed|too few good partners were measured", record.verdict.sentence)
+    # The good rail is never under suspicion.
+    assert "hsn0 is slow" not in record.verdict.sentence
 
 
 @full
@@ -290,17 +292,23 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
 
 
 @full
-def test_a_rail_that_swallows_everything_is_named_after_the_time_limit(site: VirtualSite) -> None:
+@pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
+def test_a_rail_that_swallows_everything_is_named(stack: str, site: VirtualSite) -> None:
     site.edit("systems/virtual.yaml", "time_limit: 120s", "time_limit: 10s")
     with site.bed() as bed:
         # Its carrier is there, so nothing tells before the run that no packet will arrive.
         bed.degrade("vn2", "hsn1", "lossy", 100)
-        ran = site.cell("ImbUniband", "mpich", 2)
+        ran = site.cell("ImbUniband", stack, 2)
     record = shown(ran)
     assert ran.elapsed_s < 240
     assert failed(record) == ("fail", 1, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert record.verdict.sentence.startswith("the job was ended at its time limit of 10 s ")
+    # UCX gives up by itself, PSM3 waits.
+    begins = {
+        "mpich": "the job exited 15, expected 0, line 1: ",
+        "intelmpi": "the job was ended at its time limit of 10 s ",
+    }
+    assert record.verdict.sentence.startswith(begins[stack])
     assert record.verdict.sentence.endswith(
         "hsn1 of vn2 alone is slow with every partner: no result with vn1, no result with vn3 and no result with vn4, "
         "expected 48.22 MB/s"
