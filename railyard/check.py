@@ -314,7 +314,7 @@ class InterconnectCheck(CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
         # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
         broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
         is_probed = verdict.state == "fail" and (slow or broke) and not job.refused
-        if not is_probed or self.site.system.launcher != NAMESPACES:
+        if not is_probed or self.site.system.launcher != NAMESPACES or len(launch.nodes) < 2:
             return found
         names = self.site.system.nodes.names
         expected = self._expected_alone(found)

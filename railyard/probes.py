@@ -74,7 +74,8 @@ def _unsteady(pairs: Sequence[tuple[RailProbe, RailProbe]]) -> str:
         f"{first.rail} between {first.node_a} and {first.node_b} gave {_mb_s(first)} and then {_mb_s(best)}"
         for first, best in pairs
     ]
-    return f"unsteady, as with lost packets or other traffic: {listing(measured)} of {number(pairs[0][1].expected_mb_s)} MB/s"
+    expected = number(pairs[0][1].expected_mb_s)
+    return f"unsteady, as with lost packets or other traffic: {listing(measured)} of {expected} MB/s"
 
 
 def _mb_s(probe: RailProbe) -> str:

@@ -71,3 +71,37 @@ def test_good_rails_blame_nobody(tmp_path: Path) -> None:
     assert probed(tmp_path, "echo", "47.8") == Findings(
         (), "none of 6 probes of single rails was slow: nobody is blamed"
     )
+
+
+def pairs_slow(*pairs: str, first: str = "4.7", later: str = "4.7") -> str:
+    """Return a probe that is slow between these pairs, and gives another value when it is made again."""
+    script = f"case $NODES in {'|'.join(pairs)}) ;; *) echo 47.8; exit;; esac; "
+    return f"sh -c '{script}if [ -e $NODES ]; then echo {later}; else touch $NODES; echo {first}; fi'"
+
+
+def test_a_pair_that_is_slow_each_time_is_blamed(tmp_path: Path) -> None:
+    found = probed(tmp_path, pairs_slow("vn1-vn2"))
+    reason = "hsn1 is slow only between one pair (vn1-vn2 4.700 MB/s of 48.00 MB/s): the path between them"
+    assert found == Findings((Suspect("pair", None, "hsn1", reason),), reason)
+    assert (tmp_path / "probe-1-again-2.out").is_file()
+    assert not (tmp_path / "probe-2-again-1.out").exists()
+
+
+def test_a_pair_that_is_good_when_measured_again_is_unsteady_and_not_blamed(tmp_path: Path) -> None:
+    found = probed(tmp_path, pairs_slow("vn1-vn2", "vn2-vn3", later="46.5"))
+    assert found == Findings(
+        (),
+        "none of 6 probes of single rails was slow: nobody is blamed; unsteady, as with lost packets or other traffic: "
+        "hsn1 between vn1 and vn2 gave 4.700 and then 46.50 and hsn1 between vn2 and vn3 gave 4.700 and then 46.50 of "
+        "48.00 MB/s",
+    )
+    assert not (tmp_path / "probe-1-again-2.out").exists()
+
+
+def test_a_slow_pair_that_the_run_did_not_use_explains_nothing(tmp_path: Path) -> None:
+    found = probed(tmp_path, pairs_slow("vn2-vn3"))
+    assert found == Findings(
+        (),
+        "hsn1 is slow only between one pair (vn2-vn3 4.700 MB/s of 48.00 MB/s): the path between them, "
+        "which this run did not take: nobody is blamed for that",
+    )
