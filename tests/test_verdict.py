@@ -271,6 +271,16 @@ RULE_2 = [
 ]
 
 
+def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
+    declared = Declared("message_rate", "1/s", "rate", reported_only="no reference names it")
+    rate = MetricInput(declared, Measured("1/s", (1, 4 << 20), (9000.0, 0.0)))
+    asserted = replace(rate, declared=replace(declared, reported_only=None))
+    assert judge(replace(HEALTHY, metrics=(bandwidth(), rate))).rules[1].state == "pass"
+    assert judge(replace(HEALTHY, metrics=(bandwidth(), asserted))).rules[1].sentence == (
+        "message_rate at 4 MiB is 0 1/s, expected more than 0"
+    )
+
+
 def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
     assert judge(with_metric(bandwidth(0.0, 2.5, 47.5, 47.8))).rules[1].state == "pass"
 

@@ -111,9 +111,11 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
 
 def suspect_words(suspect: SuspectRecord) -> str:
     """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
-    name = {"rail": f"rail {suspect.rail} of {suspect.node}", "stack": "the stack"}.get(
-        suspect.kind, f"{suspect.kind} {suspect.node}"
-    )
+    if suspect.node is None:
+        of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
+        name = of_rail.get(suspect.kind, f"the {suspect.kind}")
+    else:
+        name = f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
     return one_line(f"{name}: {suspect.reason}")
 
 

@@ -107,6 +107,8 @@ def _regular(descriptor: int, file: Path) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise SetupError(f"measurement lock: {file} is no regular file: remove it")
+    with contextlib.suppress(PermissionError):  # another user's
+        os.fchmod(descriptor, 0o666)  # `flock FILE` in a shell makes it with the umask, and shuts others out
     return descriptor
 
 

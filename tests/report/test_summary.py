@@ -94,3 +94,8 @@ def test_the_split_is_that_of_the_most_uneven_node(healthy_run: list[Record]) ->
 )
 def test_a_suspect_is_named_with_its_node_and_rail(suspect: SuspectRecord, words: str) -> None:
     assert suspect_words(suspect) == words
+
+
+def test_a_suspect_without_a_node_is_named_by_its_rail() -> None:
+    assert suspect_words(SuspectRecord("pair", "slow", None, "hsn1")) == "the path over hsn1: slow"
+    assert suspect_words(SuspectRecord("switch", "slow", None, "hsn1")) == "the switch of hsn1: slow"
