@@ -244,9 +244,8 @@ def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", "imb: IMB-MPI1")
     record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 2, "set-up")
-    assert record.verdict.sentence == (
-        "bandwidth at 4 MiB is 0 MB/s, expected more than 0; message_rate at 4 MiB is 0 1/s, expected more than 0"
-    )
+    # The message rate, printed as 0 too, is reported and not asserted.
+    assert record.verdict.sentence == "bandwidth at 4 MiB is 0 MB/s, expected more than 0"
     assert record.verdict.next == "the benchmark's output against what the check's parser expects"
 
 
