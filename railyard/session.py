@@ -109,7 +109,6 @@ class Session:
         self.home = home
         self.options = options
         self.echo = echo
-        self._shown = 0
 
     def run(self) -> Outcome:
         """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
