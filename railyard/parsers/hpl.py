@@ -1,0 +1,35 @@
+"""HPL 1.0 to 2.3, Intel's, AMD's and NVIDIA's builds of it, and HPL-AI, as one typed table.
+
+``parse`` returns one table a text, one row a test: N, NB, P, Q, time (s), performance (Gflop/s, of all processes),
+passed. Rows of HPL-AI are a table of their own (``hpl_ai``) with fgmres (s) and performance_irs (Gflop/s), None where
+the row prints none. ``passed`` is HPL's own residual check: None where the check was switched off, False for a
+residual that is no number whatever stands beside it. A plausible rate says nothing where ``passed`` is False.
+
+A row counts once its residual is judged: HPL 1.0 prints three residuals a row, later releases one. A table is complete
+at "End of Tests." or when the closing counts add up to its rows, and not where those counts name more rows.
+Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; their variants as recorded outputs print them.
+"""
+
+from railyard.parsers.hplrun import HplReader
+from railyard.parsers.lines import first_line, lines_of
+from railyard.parsers.parsed import Parsed, ParseError
+
+_HPCC = ("HPC Challenge Benchmark version", "Begin of HPL section.", "Begin of Summary section.")
+
+
+def parse(text: str) -> Parsed:
+    """Return the table, failures and remarks of one output of HPL.
+
+    Raises ParseError where the text has neither a banner nor a heading of HPL nor an error of xhpl, or is hpcc's.
+    """
+    first = first_line(text)
+    if any(mark in text for mark in _HPCC):
+        raise ParseError(first.number, first.text, "output of HPL alone: this is HPC Challenge's, which hpcc reads")
+    reader = HplReader()
+    for line in lines_of(text):
+        reader.read(line)
+    tables = reader.tables()
+    if not reader.known and not (reader.failures and "xhpl" in text):
+        raise ParseError(first.number, first.text, 'output of HPL: a banner "HPLinpack …" or a heading "T/V  N  NB …"')
+    ordered = sorted(reader.failures, key=lambda item: item.line)
+    return Parsed(tables, tuple(ordered), tuple(reader.remarks))

@@ -1,0 +1,240 @@
+"""The lines of one or more runs of HPL -> its tables: what hpl reads alone, and hpcc inside its own output."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, is_failure, not_a_number, number
+from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
+
+_FIRST, _LAST = ("N", "NB", "P", "Q", "time", "performance"), ("passed",)
+COLUMNS = MappingProxyType({"hpl": _FIRST + _LAST, "hpl_ai": (*_FIRST, "fgmres", "performance_irs", *_LAST)})
+UNITS: MappingProxyType[str, tuple[str | None, ...]] = MappingProxyType(
+    {
+        "hpl": (None, None, None, None, "s", "Gflop/s", None),
+        "hpl_ai": (None, None, None, None, "s", "Gflop/s", "s", "Gflop/s", None),
+    }
+)
+
+# HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018    |    HPL-NVIDIA 24.3.0  -- NVIDIA …
+_BANNER = re.compile(
+    r"^(?P<name>HPLinpack|HPL-[A-Za-z-]{2,20}|rocHPL\S{0,8})\s+v?(?P<version>[0-9]\S{0,20})\s+--\s.{0,200}$"
+)
+# WR11C2R4, WC0 (NVIDIA), WR0XR8C48 (AMD), HPL_AI   WR03L2L2
+_CODE = re.compile(r"^(?:HPL_AI\s{1,40})?W[A-Z]{0,2}[0-9][0-9A-Za-z]{0,20}\s")
+#               1 tests completed and passed residual checks,
+_COUNT = re.compile(
+    r"^(?P<count>[0-9]{1,9}) tests (?P<what>completed and passed|completed and failed|completed without|skipped)\b"
+)
+_FINISHED = re.compile(r"^Finished\s+(?P<count>[0-9]{1,9}) tests with the following results:$")
+_OWN = re.compile(
+    r"^(?:[=-]{20,}|-[-V]{20,}|(?:T/V|N|NB|PMAP|P|Q|Time|Gflops|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:"
+    r"|Written by A\. P|Modified by |An explanation of the input|The following parameter|- The |- Computational tests"
+    r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$)"
+)
+
+
+class HplReader:
+    """The state between lines: the row whose residual is awaited, the closing counts, and what was found so far.
+
+    ``read`` takes one line; ``tables`` gives, at the end, the tables; ``failures`` and ``remarks`` are the rest.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[tuple[Cell, ...]]] = {}
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+        self.known = False
+        self._version: str | None = None
+        self._context: dict[str, ContextValue] = {}
+        self._line = 0  # of the banner before the first row, else of the first heading
+        self._heading = 0
+        self._row: list[str] = []  # words of a row that is not judged, or not whole, yet
+        self._residual = ""  # the first half of a residual that a mailer wrapped
+        self._verdicts: list[bool] = []
+        self._before = 0  # rows of the runs before this one
+        self._counts: dict[str, int] = {}
+        self._ended = self._dots = self._spoiled = False
+
+    def read(self, line: Line) -> None:
+        """Read one line; the first character decides which kinds it can be."""
+        text = line.text.strip()
+        if not text:
+            return
+        for kind in _KINDS.get(text[0], ()):
+            if kind(self, line, text):
+                return
+        if _OWN.match(text):
+            return
+        self._dots |= text[0] in ".…[" and line.dots
+        (self.failures if is_failure(text) else self.remarks).append(Remark(line.number, text[:2000]))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables, once every line was read: HPL's and HPL-AI's rows apart."""
+        complete = self._whole_run() and not self._spoiled
+        if self.known and not self.rows:
+            self.failures.append(Remark(self._line or self._heading, "HPL gave no row with a residual"))
+        return tuple(
+            Table(
+                tool="hpl",
+                version=self._version,
+                benchmark=kind,
+                columns=COLUMNS[kind],
+                units=UNITS[kind],
+                rows=tuple(rows),
+                line=self._line or self._heading,
+                complete=complete,
+                context=MappingProxyType(dict(self._context)),
+            )
+            for kind, rows in self.rows.items()
+        )
+
+    def _banner(self, line: Line, text: str) -> bool:
+        banner = _BANNER.match(text)
+        if not banner:
+            return False
+        if self._row_count() > self._before or self._counts:
+            # another run of the same program follows
+            self._settle()
+            self._spoiled |= not self._whole_run()
+            self._before, self._counts, self._ended, self._dots = self._row_count(), {}, False, False
+        self.known = True
+        if not self.rows:
+            self._line = line.number
+        if banner["name"] != "HPLinpack":
+            self._context["implementation"] = f"{banner['name']} {banner['version']}"
+        if banner["name"] == "HPLinpack" or self._version is None:
+            self._version = banner["version"]
+        return True
+
+    def _title(self, line: Line, text: str) -> bool:
+        if not text.startswith("T/V") or text[:200].split()[:3] != ["T/V", "N", "NB"]:
+            return False
+        self._settle()
+        self.known = True
+        self._heading = self._heading or line.number
+        return True
+
+    def _begin(self, line: Line, text: str) -> bool:
+        if not self._heading or not _CODE.match(text):
+            return False
+        words = text[:400].split()
+        if not _shape(words):
+            return False
+        self._settle()
+        self._row = words
+        return True
+
+    def _rest(self, line: Line, text: str) -> bool:
+        """Read the second half of a row that a mailer wrapped."""
+        words = self._row + text[:400].split()
+        if not self._row or self._verdicts or _cells(self._row) or not _shape(words):
+            return False
+        self._row = words
+        return True
+
+    def _check(self, line: Line, text: str) -> bool:
+        """Read a residual: "||Ax-b||_oo/(eps*(…)*N)=   3.0e-03 ...... PASSED", three of them in HPL 1.0."""
+        joined = f"{self._residual} {text}" if self._residual else text
+        begun = joined.startswith("||Ax-b||_oo") and " . ." not in joined and len(joined) < 400
+        if not self._row or not begun:
+            return False
+        words = joined.replace("=", " ").split()
+        if words[-1] not in ("PASSED", "FAILED"):
+            self._residual = text if text.startswith("|") else self._residual
+            return text.startswith("|")
+        self._residual = ""
+        self._verdicts.append(words[-1] == "PASSED" and not any(not_a_number(word) for word in words))
+        if not self._verdicts[-1]:
+            self.failures.append(Remark(line.number, joined))
+        if "||x||_oo" in joined:
+            # the only residual since HPL 2.0, the last of the three of HPL 1.0
+            self._settle()
+        return True
+
+    def _count(self, line: Line, text: str) -> bool:
+        found = _COUNT.match(text) or _FINISHED.match(text)
+        if not found:
+            return False
+        self._settle()
+        what = found.groupdict().get("what", "finished")
+        self._counts[what] = int(found["count"])
+        if what == "skipped" and int(found["count"]):
+            self.failures.append(Remark(line.number, text))
+        return True
+
+    def _end(self, line: Line, text: str) -> bool:
+        if text != "End of Tests.":
+            return False
+        self._settle()
+        self._ended = True
+        return True
+
+    def _reported(self, line: Line, text: str) -> bool:
+        """Read what HPL_pwarn and HPL_abort print: "HPL ERROR from process # 0, …" and ">>> … <<<" below it."""
+        if not text.startswith(("HPL ERROR", "HPL WARNING from", ">>> ")):
+            return False
+        self.failures.append(Remark(line.number, text[:2000]))
+        return True
+
+    def _settle(self) -> None:
+        """Close the row that is open: what follows shows that no further residual belongs to it."""
+        cells = _cells(self._row)
+        if cells:
+            kind = "hpl" if len(cells) == len(_FIRST) else "hpl_ai"
+            passed = all(self._verdicts) if self._verdicts else None
+            self.rows.setdefault(kind, []).append((*cells, passed))
+        self._row, self._verdicts, self._residual = [], [], ""
+
+    def _row_count(self) -> int:
+        return sum(map(len, self.rows.values()))
+
+    def _whole_run(self) -> bool:
+        """Return whether the text shows that the rows since the last banner are all."""
+        rows, counts = self._row_count() - self._before, self._counts
+        tests = [count for what, count in counts.items() if what.startswith("completed")]
+        finished = counts.get("finished", rows + counts.get("skipped", 0)) - counts.get("skipped", 0)
+        if sum(tests) > rows or finished > rows:
+            return False
+        return bool(tests and sum(tests) == rows) or (self._ended and not self._dots)
+
+
+def _shape(words: Sequence[str]) -> bool:
+    """Return whether these words can be a row or its first half: a code, then numbers."""
+    numbers = words[2:] if words[0] == "HPL_AI" else words[1:]
+    return all(number(word.strip("()") or "0") is not None or not_a_number(word) for word in numbers)
+
+
+def _cells(words: Sequence[str]) -> tuple[Cell, ...]:
+    """Return the cells of a whole row without ``passed``; none where words are missing or are no numbers.
+
+    NVIDIA's releases since 23 print the rate of one GPU behind the total, "( 4.213e+04)": it is no column here.
+    """
+    ai = bool(words) and words[0] == "HPL_AI"
+    printed = words[2:] if ai else words[1:]
+    size = len(_FIRST)
+    if len(printed) < size or not _shape(words) or not all(word.isdecimal() for word in printed[:4]):
+        return ()
+    cells = tuple(number(word) for word in printed)
+    if not ai:
+        return cells[:size]
+    # a third number between them is the count of iterations
+    return (*cells[:size], *((cells[size], cells[-1]) if len(cells) > size + 1 else (None, None)))
+
+
+# A line's first character -> what it can be
+_KINDS: Mapping[str, tuple[Callable[[HplReader, Line, str], bool], ...]] = MappingProxyType(
+    {
+        "H": (HplReader._banner, HplReader._begin, HplReader._reported),
+        "r": (HplReader._banner,),
+        "T": (HplReader._title,),
+        "W": (HplReader._begin,),
+        "|": (HplReader._check,),
+        "P": (HplReader._check,),
+        "F": (HplReader._check, HplReader._count),
+        ".": (HplReader._check,),
+        "E": (HplReader._end,),
+        ">": (HplReader._reported,),
+        **dict.fromkeys("0123456789", (HplReader._count, HplReader._rest, HplReader._check)),
+    }
+)

@@ -1,0 +1,181 @@
+"""NAS Parallel Benchmarks 2 to 3.4, single and multi-zone, MPI, OpenMP and serial, as typed tables.
+
+``parse`` returns one table a result block ("CG Benchmark Completed."), in the order of the text, of one row:
+iterations, time (s), performance (Mop/s of all processes together), passed. ``benchmark`` is the printed name
+("SP-MZ"); ``context`` has class, size, processes and threads, as far as they are printed. ``passed`` is the benchmark's
+own comparison with stored norms, None where it says NOT PERFORMED; it says nothing about the speed.
+
+A block is whole with its line "Verification ="; what other ranks print between its lines is passed over. A block that
+stops before that line gives no table; where another run follows it, its row has no ``passed`` and the table is
+incomplete. A run that announces itself and ends without a block is a failure.
+Source: common/print_results.f and c_print_results.c of NPB 3.3.1, 3.3.1-MZ and 3.4.
+"""
+
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, first_line, is_failure, lines_of, not_a_number, number
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+
+COLUMNS = ("iterations", "time", "performance", "passed")
+UNITS = (None, "s", "Mop/s", None)
+
+# Printed name of a line, in lower case -> what it is; old, C and C++ wordings side by side
+_KEYS = MappingProxyType(
+    {
+        "class": "class",
+        "class_npb": "class",
+        "size": "size",
+        "iterations": "iterations",
+        "time in seconds": "time",
+        "total processes": "processes",
+        "total threads": "threads",
+        "threads": "threads",
+        "mop/s total": "performance",
+        "verification": "passed",
+        "version": "version",
+    }
+)
+_VERDICTS = MappingProxyType({"SUCCESSFUL": True, "UNSUCCESSFUL": False, "NOT PERFORMED": None})
+
+#  LU-MZ Benchmark Completed.    |    IS Benchmark Completed
+_TITLE = re.compile(r"^\s*(?P<name>[A-Z]{2}(?:-[A-Z]{2,6})?) Benchmark Completed\.?\s*$")
+#  NAS Parallel Benchmarks (NPB3.3-MZ-MPI) - LU-MZ MPI+OpenMP Benchmark  |   NAS Parallel Benchmarks 3.3 -- EP Benchmark
+_BANNER = re.compile(r"^\s*NAS Parallel Benchmarks?\b.{0,200}$")
+# ./bin/ft.C.16: what a launcher says of a program that never began
+_PROGRAM = re.compile(r"\b(?:bt|cg|dc|dt|ep|ft|is|lu|mg|sp|ua)(?:-mz)?\.[SWA-F]\.(?:x|[0-9]{1,7})", re.IGNORECASE)
+# " FAILURE:  1 0.4767129350013E+05 …", " Verification failed", " ERROR: number of processes …"
+_OWN_FAILURE = re.compile(r"^\s*(?:FAILURE:|Verification failed|VERIFICATION FAILED|ERROR\b)")
+_OWN = re.compile(
+    r"^\s*(?:Time step\s|Benchmark completed|VERIFICATION SUCCESSFUL|Verification (?:Success|being performed)|Size\s*:"
+    r"|[Aa]ccuracy setting|Comparison of |Iterations?\s*:|Number of |Total number of |Calculated speedup|Zeta |iter "
+    r"|Use the default|No input file|The correct |Error is |L2 Norm |Result verification|iteration\b|Sums =|Counts:"
+    r"|[Ii]nitial(?:ization| )|EP Benchmark Results|CPU Time =|N = 2\^|No\. Gaussian|class = |T = |Step\s+[0-9]"
+    r"|Nonzeros |Eigenvalue |Levels of |Adaptation |Time steps:|CG iter|Heat source|Compile options:|RAND\s*="
+    r"|[A-Z0-9]{1,6}_?(?:FLAGS|LIB|INC)\s*=|(?:MPI)?(?:F77|FC|CC)\s*=|C?F?LINK\s*=|Mop/s/|Operation type|Compile date"
+    r"|Compiled procs|Active proc|Avail threads|Request threads|Please send|NPB Development|Internet: npb|npb@nas"
+    r"|[-+0-9.ED ]+$)"
+)
+
+
+@dataclass(slots=True)
+class _Block:
+    """One result block while it is read: its printed name and what its lines say, each name's first line only."""
+
+    line: int
+    name: str
+    said: dict[str, str] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        """Return its table of one row."""
+        numbers = tuple(number(self.said.get(name, "")) for name in COLUMNS[:-1])
+        row: tuple[Cell, ...] = (*numbers, _VERDICTS.get(self.said.get("passed", "NOT PERFORMED")))
+        context: dict[str, ContextValue] = {}
+        for name in ("class", "size", "processes", "threads"):
+            if name in self.said:
+                value = self.said[name]
+                context[name] = int(value) if value.isdecimal() and len(value) <= 18 else value
+        return Table(
+            tool="npb",
+            version=self.said.get("version"),
+            benchmark=self.name,
+            columns=COLUMNS,
+            units=UNITS,
+            rows=(row,),
+            line=self.line,
+            complete="passed" in self.said,
+            context=MappingProxyType(context),
+        )
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output of the NAS Parallel Benchmarks, of any number of runs.
+
+    Raises ParseError where the text has neither a banner nor a result block, nor an error that names a program of NPB.
+    """
+    reader = _Reader()
+    for line in lines_of(text):
+        reader.read(line)
+    return reader.parsed(text)
+
+
+class _Reader:
+    """The state between lines: the run that announced itself, the block that is open, and what was found so far."""
+
+    def __init__(self) -> None:
+        self.run: Line | None = None  # announced, and without a result block yet
+        self.block: _Block | None = None
+        self.tables: list[Table] = []
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+        self.known = False
+
+    def read(self, line: Line) -> None:
+        """Read one line: a title, a line of the open block, or what is none of them."""
+        text = line.text
+        if not text or text.isspace():
+            return
+        if " Bench" in text and self._title(line):
+            return
+        if self.block and "=" in text and self._said(self.block, line):
+            return
+        if not _OWN.match(text):
+            failed = is_failure(text) or _OWN_FAILURE.match(text)
+            (self.failures if failed else self.remarks).append(Remark(line.number, text.strip()[:2000]))
+
+    def parsed(self, text: str) -> Parsed:
+        """Return what was found, once every line was read."""
+        self._close(followed=False)
+        if not self.known and not (self.failures and _PROGRAM.search(text)):
+            first = first_line(text)
+            raise ParseError(
+                first.number,
+                first.text,
+                'output of NPB: a banner "NAS Parallel Benchmarks …" or a result block "… Benchmark Completed."',
+            )
+        ordered = sorted(self.failures, key=lambda item: item.line)
+        return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
+
+    def _title(self, line: Line) -> bool:
+        title = _TITLE.match(line.text)
+        if title:
+            self.run = None
+            self._close(followed=True)
+            self.block = _Block(line.number, title["name"])
+        elif _BANNER.match(line.text):
+            self._close(followed=True)
+            self.run = line
+        else:
+            return False
+        self.known = True
+        return True
+
+    def _said(self, block: _Block, line: Line) -> bool:
+        """Read a line "name = value" of the block."""
+        name, _, value = line.text[:400].partition("=")
+        key, value = _KEYS.get(name.strip().lower()), value.strip()
+        if key is None or key in block.said:
+            return False
+        if key == "passed":
+            if value not in _VERDICTS:
+                return False
+            if _VERDICTS[value] is False:
+                self.failures.append(Remark(line.number, line.text.strip()))
+        elif not line.ended:
+            return False  # the version or a number may be cut
+        if not_a_number(value):
+            self.failures.append(Remark(line.number, line.text.strip()))
+        block.said[key] = value
+        return True
+
+    def _close(self, followed: bool) -> None:
+        """End the run and the block that are open; ``followed`` says that another run begins here."""
+        if self.run:
+            self.failures.append(Remark(self.run.number, f"no result block follows: {self.run.text.strip()}"))
+        block = self.block
+        if block and ("passed" in block.said or (followed and {"time", "performance"} <= block.said.keys())):
+            self.tables.append(block.table())
+        elif block:
+            self.failures.append(Remark(block.line, f"the result block of {block.name} has no line Verification"))
+        self.run = self.block = None
