@@ -1,0 +1,210 @@
+"""WRF 2 to 4: rsl.out, rsl.error or the console of wrf.exe, as typed tables.
+
+``parse`` returns one table a domain and a kind, in the order of their first lines: time (s), one row a line.
+``context["kind"]`` is "main" (one step of the domain, its nests' steps included) or "writing" (a wrfout or restart
+file); ``context["domain"]`` is WRF's number of the domain, ``ranks`` what "Ntasks in X, ntasks in Y" multiply to.
+Other "Timing for" lines are in no table. Lines that stdout and stderr both brought are two rows, as they are printed.
+
+The first step and each radiation step take 2 to 10 times the others' time: a mean over all rows is no step's time.
+Source: frame/module_timing.F of 4.7.1, ``"Timing for ",A,": ",F10.5," elapsed seconds"`` (up to 3.x with a full
+stop); frame/module_integrate.F and share/mediation_integrate.F for what stands in the A.
+
+A table is complete where "SUCCESS COMPLETE WRF" follows its last row, and no row before is cut or left out.
+"""
+
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, is_failure, lines_of
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+
+# Timing for main (dt= 60.00): time 2001-10-25_00:01:12 on domain   1:    0.41142 elapsed seconds
+# Timing for Writing wrfout_d01_2001-10-25_03:00:00 for domain        1:    2.04553 elapsed seconds
+# F10.5 has always 5 decimals, so that a shorter value is a cut one; stars are printed from 10,000 s on.
+_ROW = re.compile(
+    r"Timing for (?:main(?: \(dt= {0,8}[-0-9.*]{1,12}\))?: {1,8}time {1,8}\S{1,60} {1,8}on"
+    r"|Writing {1,8}(?P<file>\S{1,300}) {1,8}for) {1,8}domain {1,12}(?P<domain>[0-9]{1,8}): {0,20}"
+    r"(?:(?P<time>-?[0-9]{0,12}\.[0-9]{5})(?![0-9])|(?P<none>\*{10}|[-+]?(?:NaN|Inf(?:inity)?))(?= |\Z))",
+    re.IGNORECASE,
+)
+_ROW_BEGUN = re.compile(r"Timing for (?:main(?: \(dt=|: +time )|Writing +(?:\S{0,300}/)?(?:wrfout|wrfrst|restart\b))")
+_SUCCESS = re.compile(r"(?:\A|[ :])wrf: SUCCESS COMPLETE WRF(?![A-Za-z0-9_])")
+_VERSION = re.compile(r"\bWRF(?:-[A-Za-z]{1,20})? V(?P<version>[0-9]\S{0,40}) MODEL\b")
+#  Ntasks in X            8 , ntasks in Y           14
+_TASKS = re.compile(r"Ntasks in X +(?P<x>[0-9]{1,8}) *, *ntasks in Y +(?P<y>[0-9]{1,8})\b")
+# What only WRF's programs print, where no step was timed yet.
+_SIGNS = re.compile(
+    r"^ *(?:taskid: +[0-9]{1,9} hostname: |starting wrf task +[0-9]|(?:d[0-9]{2} \S{1,40} +)?wrf: [a-zA-Z]|WRF V[0-9]"
+    r"|Ntasks in X |-{10,20} FATAL CALLED -{10,20})"
+)
+_RULE = re.compile(r"^ *-{20,80} *$")
+_CRASH = re.compile(r"\bforrtl: (?:severe|error)|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TERM)\b|Fortran runtime error")
+_FATAL_LINES = 8  # of one FATAL block at most, where its closing rule is missing
+
+
+@dataclass(slots=True)
+class _Steps:
+    """One table while it is read."""
+
+    line: int
+    last: int = 0
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    spoiled: bool = False
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one rsl file or console output of WRF.
+
+    A run that ended before its first timed step gives no table. Raises ParseError where the text is none of WRF's.
+    """
+    reader = _Reader()
+    lines = lines_of(text)
+    for line in lines:
+        reader.read(line)
+    return reader.parsed(lines)
+
+
+class _Reader:
+    """The state between lines: the tables so far, a row whose second half has not come, an open FATAL block."""
+
+    def __init__(self) -> None:
+        self.tables: dict[tuple[int, str], _Steps] = {}
+        self.version: str | None = None
+        self.ranks: int | None = None
+        self.sign: int | None = None  # the first line that is WRF's own
+        self.success = 0
+        self.begun: tuple[int, str] | None = None  # a row that a mailer may have wrapped
+        self.fatal = 0  # how many more lines the open FATAL block may have
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def read(self, line: Line) -> None:
+        """Read one line; the tests are ordered by what a debug log has most of: lines that say nothing here."""
+        text = line.text
+        if self.begun and text and not text.isspace():
+            self._wrapped(text)
+        if "Timing for " in text:
+            self._timing(line)
+        elif self.fatal or "FATAL CALLED" in text:
+            self._fatal(line)
+        elif "WRF" in text or "wrf" in text or "asks in" in text or text[:7] == "taskid:":
+            self._named(line)
+        elif text[:1] not in ("", " ") and text[:2] != "d0":
+            self._foreign(line)
+        elif len(text) < 8 and line.dots:
+            self._spoil()
+        if "arning" in text or "WARN" in text or "exceeded cfl" in text:
+            self._remark(line)
+
+    def parsed(self, lines: list[Line]) -> Parsed:
+        """Return what was found, once every line was read."""
+        if self.begun:
+            self._spoil(_kind(self.begun[1]))
+        if not self.tables:
+            first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+            if self.sign is None:
+                raise ParseError(
+                    first.number, first.text, 'output of WRF: "Timing for main: …" or another line of wrf.exe'
+                )
+            self.remarks.append(Remark(self.sign, "WRF timed no step and no file: no line Timing for main or Writing"))
+        tables = tuple(self._table(*item) for item in self.tables.items())
+        remarks = sorted(self.remarks, key=lambda item: item.line)
+        return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(remarks))
+
+    def _timing(self, line: Line) -> None:
+        found = False
+        for row in _ROW.finditer(line.text):
+            self._row(line.number, row)
+            found = True
+        begun = None if found else _ROW_BEGUN.search(line.text)
+        if begun and len(line.text) <= 2000:
+            self.begun = (line.number, line.text[begun.start() :].strip())
+
+    def _row(self, number: int, row: re.Match[str]) -> None:
+        name = (row["file"] or "").rpartition("/")[2]
+        if name and not (name == "restart" or name.startswith(("wrfout", "wrfrst"))):
+            return
+        key = (int(row["domain"]), "writing" if name else "main")
+        steps = self.tables.setdefault(key, _Steps(number))
+        steps.rows.append((float(row["time"]) if row["time"] else None,))
+        steps.last = number
+        if row["none"]:
+            self.failures.append(Remark(number, row[0]))
+
+    def _wrapped(self, text: str) -> None:
+        """Read the second half of a row; a first half alone is a cut row."""
+        assert self.begun is not None
+        number, begun = self.begun
+        self.begun = None
+        row = _ROW.match(f"{begun} {text[:400].lstrip('> ')}")
+        if row and "elapsed" in f"{begun} {text[:400]}":
+            self._row(number, row)
+        else:
+            self._spoil(_kind(begun))
+
+    def _spoil(self, kind: str | None = None) -> None:
+        for (_, one), steps in self.tables.items():
+            steps.spoiled |= kind in (None, one)
+
+    def _fatal(self, line: Line) -> None:
+        """Read a line of a FATAL block: the call, file and line, the message, until a rule; "taskid" may fall in."""
+        if "FATAL CALLED" in line.text:
+            self.fatal = _FATAL_LINES
+        elif _RULE.match(line.text):
+            self.fatal = 0
+            return
+        self.sign = self.sign or line.number
+        self._succeeded(line)  # the fire model ends a whole run this way
+        if line.text.strip() and not line.text.startswith("taskid:"):
+            self.fatal -= 1
+            self.failures.append(Remark(line.number, line.text.strip()[:2000]))
+
+    def _named(self, line: Line) -> None:
+        text = line.text
+        self._succeeded(line)
+        if self.version is None and "MODEL" in text:
+            version = _VERSION.search(text[:2000])
+            self.version = version["version"] if version else None
+        if self.ranks is None and "asks in" in text:
+            tasks = _TASKS.search(text[:2000])
+            self.ranks = int(tasks["x"]) * int(tasks["y"]) if tasks else None
+        if self.sign is None and _SIGNS.match(text[:2000]):
+            self.sign = line.number
+        if text[:1] != " " and text[:2] != "d0":
+            self._foreign(line)
+
+    def _succeeded(self, line: Line) -> None:
+        if "SUCCESS" in line.text and _SUCCESS.search(line.text[:2000]):
+            self.success = line.number
+            self.sign = self.sign or line.number
+
+    def _foreign(self, line: Line) -> None:
+        if is_failure(line.text) or _CRASH.search(line.text[:2000]):
+            self.failures.append(Remark(line.number, line.text.strip()[:2000]))
+        elif line.dots:
+            self._spoil()
+
+    def _remark(self, line: Line) -> None:
+        if not (self.failures and self.failures[-1].line == line.number):
+            self.remarks.append(Remark(line.number, line.text.strip()[:2000]))
+
+    def _table(self, key: tuple[int, str], steps: _Steps) -> Table:
+        context: dict[str, ContextValue] = {"domain": key[0], "kind": key[1]}
+        if self.ranks is not None:
+            context["ranks"] = self.ranks
+        return Table(
+            tool="wrf",
+            version=self.version,
+            benchmark="wrf",
+            columns=("time",),
+            units=("s",),
+            rows=tuple(steps.rows),
+            line=steps.line,
+            complete=self.success > steps.last and not steps.spoiled,
+            context=MappingProxyType(context),
+        )
+
+
+def _kind(begun: str) -> str:
+    return "main" if begun.startswith("Timing for main") else "writing"

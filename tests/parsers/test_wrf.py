@@ -1,0 +1,214 @@
+"""WRF's rsl files and console, one trap a test. Texts are of our own making."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.parsers import ParseError
+from railyard.parsers.wrf import parse
+
+SUCCESS = "wrf: SUCCESS COMPLETE WRF\n"
+
+
+def step(time: str, domain: int = 1, minute: int = 1) -> str:
+    return f"Timing for main: time 2026-01-02_00:{minute:02}:00 on domain {domain:3}:{time:>11} elapsed seconds\n"
+
+
+def written(time: str, file: str = "wrfout_d01_2026-01-02_00:00:00", domain: int = 1) -> str:
+    return f"Timing for Writing {file} for domain {domain:8}:{time:>11} elapsed seconds\n"
+
+
+HEAD = (
+    "taskid: 0 hostname: node-1\n Ntasks in X            4 , ntasks in Y            6\n"
+    "--- NOTE: grid_fdda is 0 for domain      1\nWRF V4.5.1 MODEL\n"
+    "Timing for processing lateral boundary for domain        1:    0.16000 elapsed seconds\n"
+)
+RUN = HEAD + written("1.25000") + step("2.50000") + step("0.50000", minute=2) + SUCCESS
+
+
+def test_a_run_is_one_table_a_domain_and_kind() -> None:
+    parsed = parse(RUN)
+    writing, main = parsed.tables
+    assert (main.tool, main.version, main.benchmark, main.line) == ("wrf", "4.5.1", "wrf", 7)
+    assert (main.columns, main.units, main.rows) == (("time",), ("s",), ((2.5,), (0.5,)))
+    assert main.context == {"domain": 1, "kind": "main", "ranks": 24}
+    assert (writing.context["kind"], writing.rows, writing.line) == ("writing", ((1.25,),), 6)
+    assert main.complete and writing.complete
+    assert (parsed.failures, parsed.remarks) == ((), ())
+
+
+def test_domains_have_tables_of_their_own_in_the_order_of_their_first_rows() -> None:
+    text = step("0.12500", 3) + step("0.25000", 2) + step("0.12600", 3) + step("1.00000") + SUCCESS
+    tables = parse(text).tables
+    assert [(table.context["domain"], table.rows, table.line) for table in tables] == [
+        (3, ((0.125,), (0.126,)), 1),
+        (2, ((0.25,),), 2),
+        (1, ((1.0,),), 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Timing for main (dt= 60.00): time 2026-01-02_00:01:00 on domain   1:    0.50000 elapsed seconds",
+        "Timing for main (dt=******): time 2026-01-02_00:01:00 on domain   1:    0.50000 elapsed seconds",
+        "Timing for main: time 2026-01-02_00:01:00 on domain   1:    0.50000 elapsed seconds.",  # 3.x and older
+        "Timing for main: time 0001-01-01_00:00:03.500 on domain  21:    0.50000 elapsed seconds",
+        "Timing for main: time 2026-01-02_00:01:00 on domain   1:     .50000 elapsed seconds",
+        "Timing for main: time 2026-01-02_00:01:00 on domain   1:    0.50000d01 2026-01-02_00:01:00 in med",
+        "[1,0]<stdout>:Timing for main: time 2026-01-02_00:01:00 on domain   1:    0.50000 elapsed seconds",
+        " 0: Timing for main: time 2026-01-02_00:01:00 on domain   1:    0.50000 elapsed seconds\r",
+    ],
+)
+def test_every_form_of_a_step_is_a_row(line: str) -> None:
+    (table,) = parse(f"{line}\n{SUCCESS}").tables
+    assert (table.rows, table.context["kind"], table.complete) == (((0.5,),), "main", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "rows"),
+    [
+        ("wrfout_d02_2026-01-02_00_00_00", 1),
+        ("/scratch/run/wrfout_d01_2026-01-02_00:00:00", 1),
+        ("restart", 1),
+        ("wrfrst_d01_2026-01-02_00:00:00", 1),
+        ("auxhist2_d01_2026-01-02_00:00:00", 0),
+        ("filter output", 0),
+        ("./wrfxtrm_d01_2026-01-02_00:00:00", 0),
+    ],
+)
+def test_writing_is_of_wrfout_and_restart_files(file: str, rows: int) -> None:
+    tables = parse(written("3.50000", file) + step("0.50000") + SUCCESS).tables
+    assert [table.rows for table in tables if table.context["kind"] == "writing"] == [((3.5,),)] * rows
+
+
+def test_two_steps_on_one_line_are_two_rows() -> None:
+    (table,) = parse(step("0.50000").rstrip("\n") + step("0.75000") + SUCCESS).tables
+    assert table.rows == ((0.5,), (0.75,))
+
+
+def test_a_row_that_a_mailer_wrapped_is_one() -> None:
+    text = (
+        "> Timing for main: time 2026-01-02_00:01:00 on\n> domain   1:    0.50000 elapsed seconds\n"
+        "> Timing for main: time 2026-01-02_00:02:00 on domain   1:    0.75000 elapsed\n> seconds.\n"
+    )
+    (table,) = parse(text + SUCCESS).tables
+    assert (table.rows, table.line, table.complete) == (((0.5,), (0.75,)), 1, True)
+
+
+@pytest.mark.parametrize("printed", ["**********", "NaN", "Infinity"])
+def test_a_time_that_does_not_fit_its_field_is_no_number_and_a_failure(printed: str) -> None:
+    parsed = parse(step("0.50000") + step(printed) + SUCCESS)
+    assert parsed.tables[0].rows == ((0.5,), (None,))
+    assert [(failure.line, failure.text) for failure in parsed.failures] == [
+        (2, f"Timing for main: time 2026-01-02_00:01:00 on domain   1:{printed:>11}")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ending", "complete"),
+    [
+        ("wrf: SUCCESS COMPLETE WRF\n", True),
+        ("wrf: SUCCESS COMPLETE WRF", True),
+        ("d01 2026-01-02_00:00:00 wrf: SUCCESS COMPLETE WRF\n", True),
+        ("d01 2026-01-02_00:00:00  0 h restart only wrf: SUCCESS COMPLETE WRF\n", True),
+        ("rsl.out.0000:d01 2026-01-02_00:00:00 wrf: SUCCESS COMPLETE WRF\n", True),
+        ("wrf: SUCCESS COMPLETE WR", False),
+        ("+ grep 'SUCCESS COMPLETE WRF' rsl.out.0000\n", False),  # the script's echo
+        ("real_em: SUCCESS COMPLETE REAL_EM INIT\n", False),
+        ("...\n" + SUCCESS, False),
+        (SUCCESS + step("0.50000", minute=3), False),  # another run that was cut
+        ("Timing for main: time 2026-01-02_00:02:00 on domain   1:    0.5\n" + SUCCESS, False),  # a row overrun
+        ("Timing for main: time 2026-01-02_00:02:00 on domain   1:    0.5", False),
+        ("", False),
+    ],
+)
+def test_a_table_is_complete_where_the_run_says_success_after_it(ending: str, complete: bool) -> None:
+    table = parse(step("0.50000") + step("0.25000") + ending).tables[0]
+    assert table.rows[:2] == ((0.5,), (0.25,))
+    assert table.complete is complete
+
+
+def test_a_fatal_call_is_a_failure_line_by_line_and_the_taskid_may_stand_behind() -> None:
+    text = step("0.50000") + (
+        "-------------- FATAL CALLED ---------------\nFATAL CALLED FROM FILE:  <stdin>  LINE:      77\n"
+        "taskid: 0 hostname: node-1\n  Ran out of boundaries\n-------------------------------------------\n"
+        "d01 2026-01-02_00:01:00 in med_latbound_in\n"
+    )
+    parsed = parse(text)
+    assert [(failure.line, failure.text) for failure in parsed.failures] == [
+        (2, "-------------- FATAL CALLED ---------------"),
+        (3, "FATAL CALLED FROM FILE:  <stdin>  LINE:      77"),
+        (5, "Ran out of boundaries"),
+    ]
+    assert not parsed.tables[0].complete
+
+
+def test_a_crash_and_a_kill_are_failures_and_a_warning_is_a_remark() -> None:
+    text = step("0.50000") + (
+        "d01 2026-01-02_00:01:00           12  points exceeded cfl=2 in domain d01\n"
+        "forrtl: severe (174): SIGSEGV, segmentation fault occurred\n"
+        "slurmstepd: error: *** JOB 7 ON node-1 CANCELLED AT 2026-01-02T00:00:00 DUE TO TIME LIMIT ***\n"
+    )
+    parsed = parse(text)
+    assert [failure.line for failure in parsed.failures] == [3, 4]
+    assert [(remark.line, remark.text[25:]) for remark in parsed.remarks] == [
+        (2, "         12  points exceeded cfl=2 in domain d01")
+    ]
+    assert not parsed.tables[0].complete
+
+
+def test_a_debug_log_keeps_its_few_rows_among_its_lines() -> None:
+    noise = (
+        "d01 2026-01-02_00:00:20  DEBUG wrf_timetoa():  returning with str = [2026-01-02_00:00:20]\n"
+        "   DEBUG setup_timekeeping():  clock start time = 2026-01-02_00:00:00\n me           52          28\n"
+    )
+    text = HEAD + noise * 1000 + step("29.00000") + noise * 1000 + step("0.50000")
+    parsed = parse(text)
+    (table,) = parsed.tables
+    assert (table.rows, table.complete, table.line) == (((29.0,), (0.5,)), False, 3006)
+    assert (parsed.failures, parsed.remarks) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\n starting wrf task            1  of           56\nreal\t2m58.4s\n", 2),
+        ("taskid: 3 hostname: node-1\n", 1),
+        ("d01 2026-01-02_00:00:00 wrf: SUCCESS COMPLETE WRF\n", 1),
+        ("  wrf: calling init_wrfio\n", 1),
+    ],
+)
+def test_what_wrf_prints_before_a_step_is_its_output_without_a_table(text: str, line: int) -> None:
+    parsed = parse(text)
+    assert (parsed.tables, parsed.failures) == ((), ())
+    assert [(remark.line, remark.text) for remark in parsed.remarks] == [
+        (line, "WRF timed no step and no file: no line Timing for main or Writing")
+    ]
+
+
+def test_another_programs_text_is_an_error() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse("\n# OSU MPI Latency Test v5.8\nTiming for nothing\n")
+    assert str(caught.value) == (
+        "line 2: found '# OSU MPI Latency Test v5.8', "
+        'expected output of WRF: "Timing for main: …" or another line of wrf.exe'
+    )
+
+
+def test_an_output_cut_at_any_byte_gives_no_value_that_the_whole_lacks() -> None:
+    text = RUN + HEAD + step("0.75000", 2)
+    whole = {(table.line, row) for table in parse(text).tables for row in table.rows}
+    for cut in range(1, len(text)):
+        try:
+            part = parse(text[:cut]).tables
+        except ParseError:
+            continue
+        assert {(table.line, row) for table in part for row in table.rows} <= whole, f"cut at {cut}"
+        assert not any(table.complete for table in part) or len(text[:cut]) >= len(RUN) - 1
+
+
+def test_steps_of_the_corpus_are_read_to_the_last(corpus: Path) -> None:
+    (table,) = parse((corpus / "wrf/cmas_wrf451_debug_rsl_error_killed_tail.txt").read_text("utf-8")).tables
+    assert table.rows == ((29.3979,), (0.15304,), (0.15083,), (0.1579,), (0.14631,))
+    assert not table.complete
