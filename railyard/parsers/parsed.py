@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from railyard.parsers.fabric.port import PortState
+
 Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
 
@@ -70,3 +72,4 @@ class Parsed:
     tables: tuple[Table, ...] = ()
     failures: tuple[Remark, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    fabric: tuple[PortState, ...] = ()

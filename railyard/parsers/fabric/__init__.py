@@ -1,0 +1,36 @@
+"""What a fabric's own tools print -> the state of each port: one module a tool, no path, no clock.
+
+``FABRIC_PARSERS`` is made when it is asked for, as ``railyard.parsers.PARSERS`` is.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # parsed.py imports this package's port.py: at run time the way back would be a circle
+    from railyard.parsers.parsed import Parsed
+
+FABRIC_TOOLS = (
+    "iblinkinfo",
+    "ibnetdiscover",
+    "ibportstate",
+    "ibqueryerrors",
+    "ibstat",
+    "ibstatus",
+    "ibv_devinfo",
+    "mlxlink",
+    "perfquery",
+    "rdma_link",
+    "rdma_statistic",
+)
+FABRIC_PARSERS: Mapping[str, Callable[[str], "Parsed"]]
+
+__all__ = ["FABRIC_PARSERS", "FABRIC_TOOLS"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "FABRIC_PARSERS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return MappingProxyType({tool: import_module(f"{__name__}.{tool}").parse for tool in FABRIC_TOOLS})

@@ -1,0 +1,101 @@
+"""iblinkinfo, plain, with -l (one line a link) and with -p (timers of the switch): one PortState a printed port.
+
+Every link is printed from both of its ends. ``node`` is the description in the heading ("vn3 mlx5_1" becomes node vn3,
+device mlx5_1), of a switch all of it. ``guid`` is the port's; a switch has one for all its ports.
+Source: ``print_port`` of infiniband-diags/iblinkinfo.c; headings of 1.4 and 1.5 have no colon after "Switch".
+"""
+
+import re
+from typing import Any
+
+from railyard.parsers.fabric.linkinfo import best_fields, link_fields, peer_of
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.words import KINDS, guid_of, named
+from railyard.parsers.parsed import Parsed
+
+# Switch: 0xec0d9a0300000020 Leaf2:   |   CA: vn3 mlx5_1:   |   Switch 0x0002c902004050f8 Infiniscale-IV ...:
+_NODE = re.compile(
+    r"^\s*(?P<kind>Switch|CA|Router|RT|\?\?)"
+    r"(?:: (?:(?P<guid>0x[0-9a-fA-F]{1,16})(?: |(?=:$)))?| (?P<old>0x[0-9a-fA-F]{1,16}) )"
+    r"(?P<name>.{0,300}?):?\s*$"
+)
+#           5    2[  ]   |   0xb8599f0300001039     10    1[  ]   |   0xec0d9a0300000020 "   Leaf2"      5    1[  ]
+_LEFT = re.compile(
+    r'^\s*(?:(?P<guid>0x[0-9a-fA-F]{1,16})\s+)?(?:"(?P<node>[^\n]*)"\s+)?'
+    r"(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*$"
+)
+
+
+def parse(text: str) -> Parsed:
+    """Return one PortState a printed port, in the order of the text; a port that is down has no width, speed or rate.
+
+    Raises ParseError where no line is a link as iblinkinfo prints it, and none a failure of iblinkinfo.
+    """
+    lines, cut = lines_of(text)
+    notes = Notes()
+    ports: list[PortState] = []
+    node: dict[str, Any] = {}
+    taken = 0
+    for number, line in enumerate(lines, 1):
+        if number == taken:
+            continue
+        if len(line) <= LONGEST:
+            if "==(" in line:
+                if not _is_whole(line) and number < len(lines) and "==(" not in lines[number][:LONGEST]:
+                    port = _port(f"{line} {lines[number][:LONGEST].strip()}", node, number, number + 1 == cut)
+                    taken = number + 1 if port and port.peer else 0
+                if taken != number + 1:
+                    port = _port(line, node, number, number == cut)
+                if port is not None:
+                    ports.append(port)
+                    continue
+            elif number != cut and (found := _NODE.match(line)):
+                node = _node(found["kind"], found["guid"] or found["old"], found["name"])
+                continue
+        notes.foreign(number, line)
+    return finish(
+        "iblinkinfo", ports, bool(ports), notes, lines, 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
+    )
+
+
+def _node(kind: str, guid: str | None, description: str) -> dict[str, Any]:
+    node, device = (description.strip() or None, None) if kind == "Switch" else named(description)
+    fields = {"node": node, "device": device, "kind": KINDS.get(kind.lower())}
+    return fields | ({"guid": guid_of(guid)} if guid else {})
+
+
+def _is_whole(line: str) -> bool:
+    """Return whether the partner stands on this line: a mailer may have wrapped it to the next."""
+    return "==>" in line and line.rstrip().endswith((")", 'available"'))
+
+
+def _port(line: str, node: dict[str, Any], number: int, cut: bool) -> PortState | None:
+    """Return the port of one line; None where it is no such line, or cut before its partner is told."""
+    left, _, rest = line.partition("==(")
+    link, arrow, remote = rest.partition("==>")
+    own = _LEFT.match(left)
+    fields = link_fields(link.rstrip().removesuffix(")")) if arrow else None
+    if own is None or fields is None:
+        return None
+    peer = peer_of(remote, cut)
+    if peer is None and cut and not remote.rstrip().endswith('"" ( )'):
+        return None
+    where = node
+    if own["node"] is not None:
+        # with -l a line says neither kind nor whose the description is: an adapter's ends in its device
+        name, device = named(own["node"])
+        where = {"node": name, "device": device}
+    guid = guid_of(own["guid"]) if own["guid"] else where.get("guid")
+    return PortState(
+        node=where.get("node"),
+        device=where.get("device"),
+        kind=where.get("kind"),
+        port=int(own["port"]),
+        lid=int(own["lid"]),
+        guid=guid,
+        peer=peer[0] if peer else None,
+        line=number,
+        **fields,
+        **(best_fields(peer[1], fields) if peer else {}),
+    )

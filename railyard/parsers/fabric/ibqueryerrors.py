@@ -1,0 +1,122 @@
+"""ibqueryerrors, also with --data, --counters, --details and -r: one PortState a reported port, with its counters.
+
+Only counters above their threshold (0 where no file gives one) are printed: what is absent is not known to be 0. A text
+without any port says that none was above; the "##" lines with how many were checked, the thresholds and the suppressed
+counters are ``remarks``, queries that failed are ``failures``. ``port`` 255 ("ALL") is the device's sum over its ports.
+"[X == 255]" stands for a counter of PortCounters' width, "[X == 255 (255.000)]" for one of 64 bits.
+Source: ``print_results``, ``print_data_cnts``, ``print_summary`` of infiniband-diags/ibqueryerrors.c.
+"""
+
+import re
+from types import MappingProxyType
+from typing import Any
+
+from railyard.parsers.fabric.counters import is_full, standard_name
+from railyard.parsers.fabric.linkinfo import best_fields, link_fields, peer_of
+from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, PortState
+from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.words import guid_of, named
+from railyard.parsers.parsed import Parsed
+
+# Errors for "vn3 mlx5_1"   |   Errors for 0x2c903006e29b0 "MF0;sw:SX6036/U1"   |   Data Counters for 0x... "..."
+_NODE = re.compile(
+    r'^\s*(?P<what>Errors|Data Counters) for (?:(?P<guid>0x[0-9a-fA-F]{1,16}) )?"(?P<name>[^\n]{0,300})"\s*$'
+)
+#   GUID 0xb8599f0300001039 port 1: [SymbolErrorCounter == 4711] [LinkDownedCounter == 3]
+_PORT = re.compile(r"^\s*GUID (?P<guid>0x[0-9a-fA-F]{1,16}) port (?P<port>[0-9]{1,4}|ALL):")
+_COUNTER = re.compile(
+    r"\[(?P<name>[A-Za-z0-9]{1,60}) == (?P<value>[0-9]{1,20})(?P<wide> \([0-9.]{1,12}[KMGTPE]?B?\))?\]"
+)
+#       Link info:      1   1[  ] ==( 4X          10.0 Gbps Active/  LinkUp)==>  0x0002c902      4   17[  ] "name" ( )
+_LINK = re.compile(r"^\s*Link info:\s+(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*==\(")
+# ## Thresholds: [SymbolErrorCounter = 10][VL15Dropped = 100]
+_THRESHOLD = re.compile(r"\[(?P<name>[A-Za-z0-9]{1,60}) = (?P<value>[0-9]{1,20})\]")
+_DATA = frozenset({"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"})
+_LONGEST = 4000  # the tool's own buffer for one port's counters has 2048 characters
+
+
+def parse(text: str) -> Parsed:
+    """Return one PortState a reported port, in the order of the text; none where no counter was above its threshold.
+
+    Raises ParseError where the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
+    """
+    lines, cut = lines_of(text)
+    reader = _Reader()
+    for number, line in enumerate(lines, 1):
+        if len(line) > _LONGEST or not reader.read(number, line, number == cut):
+            reader.notes.foreign(number, line)
+    ports = [reader.port(fields) for fields in reader.ports]
+    return finish("ibqueryerrors", ports, reader.known, reader.notes, lines, '"Errors for ..." or "## Summary: ..."')
+
+
+class _Reader:
+    """The node that is open, and the fields of each port so far: the thresholds stand at the text's end."""
+
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self.known = False
+        self.node: dict[str, Any] = {}
+        self.ports: list[dict[str, Any]] = []
+        self.thresholds: dict[str, int] = {}
+
+    def read(self, number: int, line: str, cut: bool) -> bool:
+        """Take one line; return False for one that is not the tool's."""
+        if line.startswith("## "):
+            self.summary(number, line)
+        elif found := _PORT.match(line):
+            self.known = True
+            self.ports.append(self.node | _counted(line, found) | {"line": number})
+        elif (node := _NODE.match(line)) and not cut:
+            self.known = True
+            name, device = (node["name"], None) if node["guid"] and node["what"] == "Errors" else named(node["name"])
+            self.node = {
+                "node": name,
+                "device": device,
+                "kind": "Switch" if name == node["name"] and node["guid"] else None,
+            }
+        elif self.ports and (link := _LINK.match(line)):
+            self.ports[-1].update(_linked(line, link, cut))
+        else:
+            return not line.strip()
+        return True
+
+    def summary(self, number: int, line: str) -> None:
+        self.known = True
+        if "PMA query failures" in line:
+            self.notes.failed(number, line)
+            return
+        self.notes.remark(number, line)
+        if line.startswith("## Thresholds:"):
+            self.thresholds = {found["name"]: int(found["value"]) for found in _THRESHOLD.finditer(line)}
+
+    def port(self, fields: dict[str, Any]) -> PortState:
+        return PortState(**fields, thresholds=MappingProxyType(self.thresholds) if self.thresholds else NOTHING)
+
+
+def _counted(line: str, found: re.Match[str]) -> dict[str, Any]:
+    counters: dict[str, int] = {}
+    saturated = []
+    for one in _COUNTER.finditer(line, found.end()):
+        name, value = standard_name(one["name"]), int(one["value"])
+        counters[name] = value
+        # data counters show a round figure at either width: 32 bits are full at 4294967295, 64 never in practice
+        bits = 64 if one["wide"] and name not in _DATA else None
+        if is_full(name, value, bits):
+            saturated.append(name)
+    return {
+        "port": ALL_PORTS if found["port"] == "ALL" else int(found["port"]),
+        "guid": guid_of(found["guid"]),
+        "counters": MappingProxyType(counters),
+        "saturated": tuple(saturated),
+    }
+
+
+def _linked(line: str, found: re.Match[str], cut: bool) -> dict[str, Any]:
+    """Return the fields of a "Link info" line (-r), which follows its port's counters."""
+    link, arrow, remote = line[found.end() :].partition("==>")
+    fields = link_fields(link.rstrip().removesuffix(")")) if arrow else None
+    peer = peer_of(remote, cut) if fields else None
+    if fields is None or (cut and peer is None):
+        return {}
+    best = best_fields(peer[1], fields) if peer else {}
+    return {"lid": int(found["lid"]), **fields, **best, "peer": peer[0] if peer else None}

@@ -1,0 +1,89 @@
+"""ibstatus: one port a block "Infiniband device 'mlx5_0' port 1 status:".
+
+``guid`` is the port's, the lower half of the default GID, on InfiniBand only: on Ethernet that GID is an address.
+"10 Gb/sec (4X)" of older kernels is SDR. A port that is not ACTIVE prints a rate too, which means nothing.
+Source: infiniband-diags/scripts/ibstatus, and the files that it prints: ``rate_show``, ``state_show`` of Linux.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.speeds import speed_name, width_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, said, state_of
+from railyard.parsers.parsed import Parsed
+
+# Infiniband device 'mlx5_0' port 1 status:
+_PORT = re.compile(r"^\s*Infiniband device '(?P<device>[^']{1,100})' port (?P<port>[0-9]{1,4}) status:\s*$")
+# 100 Gb/sec (4X EDR)   |   10 Gb/sec (4X)   |   2.5 Gb/sec (1X SDR)
+_RATE = re.compile(
+    r"^(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec(?: \((?P<width>[0-9]{1,2}X)(?: (?P<speed>[A-Za-z0-9]{1,8}))?\))?$"
+)
+# 4: ACTIVE
+_CODED = re.compile(r"^[0-9]{1,3}: ")
+_NO_DEVICES = re.compile(r"^Fatal error: +(?:No devices|device '.{1,100}': sys files not found)")
+
+
+def parse(text: str) -> Parsed:
+    """Return one PortState a port, in the order of the text.
+
+    Raises ParseError where no line announces a port as ibstatus does, and none says that there are no devices.
+    """
+    lines, cut = lines_of(text)
+    notes = Notes()
+    blocks: list[dict[str, Any]] = []
+    known = False
+    fields: dict[str, Any] = {}
+    for number, line in enumerate(lines, 1):
+        key, colon, value = line.partition(":")
+        read = _READ.get(key.strip()) if colon and blocks else None
+        if read:
+            # a cut rate that has its closing bracket, or a cut link layer that is a whole name, is whole
+            if number != cut or value.endswith(")") or (key.strip() == "link_layer" and value.strip() in _WHOLE_LAYERS):
+                fields.update(read(value.strip()))
+            continue
+        found = _PORT.match(line) if len(line) < 200 else None
+        if found:
+            fields = {"device": found["device"], "port": int(found["port"]), "line": number}
+            blocks.append(fields)
+        else:
+            known |= _NO_DEVICES.match(line[:200]) is not None
+            notes.foreign(number, line)
+    ports = [_port(block) for block in blocks]
+    return finish("ibstatus", ports, known or bool(ports), notes, lines, "\"Infiniband device '...' port N status:\"")
+
+
+def _port(fields: dict[str, Any]) -> PortState:
+    gid = fields.pop("gid", "")
+    if fields.get("link_layer") == "InfiniBand":
+        fields["guid"] = _guid_of_gid(gid)
+    return PortState(**fields)
+
+
+def _guid_of_gid(gid: str) -> str | None:
+    parts = gid.split(":")
+    return guid_of(":".join(parts[4:])) if len(parts) == 8 else None
+
+
+def _rate(value: str) -> dict[str, Any]:
+    found = _RATE.match(value)
+    if not found:
+        return {}
+    width = width_of(found["width"] or "")
+    speed = speed_name(found["speed"] or "SDR") if width else None
+    return {"rate": float(found["rate"]), "width": width, "speed": speed}
+
+
+_WHOLE_LAYERS = frozenset({"InfiniBand", "Ethernet"})
+# printed key -> its fields
+_READ: dict[str, Callable[[str], dict[str, Any]]] = {
+    "default gid": lambda value: {"gid": value},
+    "base lid": lambda value: {"lid": integer(value)},
+    "sm lid": lambda value: {"sm_lid": integer(value)},
+    "state": lambda value: {"state": state_of(_CODED.sub("", value))},
+    "phys state": lambda value: {"physical_state": physical_of(_CODED.sub("", value))},
+    "rate": _rate,
+    "link_layer": lambda value: {"link_layer": LINK_LAYERS.get(value.lower()) or said(value)},
+}

@@ -1,0 +1,66 @@
+"""perfquery, plain, -x, -a, -l, and the details of -E, -D and the like: one PortState a "# ... counters:" block.
+
+Counters have their standard names, whatever the version. PortXmitData and PortRcvData count 4-byte units and are raw.
+PortCounters stop at their largest value (``saturated``): 16 bits of SymbolErrorCounter, 8 of LinkDownedCounter, 4 of
+LocalLinkIntegrityErrors, 32 of PortXmitData, which a busy link fills within a second. With -x all have 64 bits.
+``port`` 255 is the sum over all ports. ``lid`` is the queried port's; perfquery prints no name and no state.
+Source: ``dump_perfcounters`` and ``common_func`` of infiniband-diags/perfquery.c, ``_mad_dump_field`` of libibmad.
+"""
+
+import re
+from types import MappingProxyType
+
+from railyard.parsers.fabric.counters import full, standard_name
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.parsed import Parsed
+
+# # Port counters: Lid 1 port 1 (CapMask: 0x1200)   |   # Port extended counters: DR path slid 0; dlid 0; 0,1 port 1
+_BLOCK = re.compile(
+    r"^\s*# (?P<what>[A-Za-z][A-Za-z0-9 -]{2,60}) counters: (?:Lid (?P<lid>[0-9]{1,6})\b)?"
+    r".{0,200}?\bport (?P<port>[0-9]{1,4})"
+    r"(?: \(CapMask: 0x[0-9a-fA-F]+(?: CapMask2: 0x[0-9a-fA-F]+)?\))?\s*$"
+)
+_SELECTORS = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
+_EXTENDED = "Port extended"
+
+
+def parse(text: str) -> Parsed:
+    """Return one PortState a block of counters, in the order of the text.
+
+    Raises ParseError where no line heads a block as perfquery does, and none is a failure of perfquery.
+    """
+    lines, cut = lines_of(text)
+    notes = Notes()
+    ports: list[PortState] = []
+    block: tuple[int, re.Match[str]] | None = None
+    counters: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        name, colon, value = line.partition(":")
+        if colon and block is not None and name.isalnum():
+            value = value.lstrip(".").rstrip()
+            if value.isdecimal() and value.isascii() and len(value) <= 20:
+                if name not in _SELECTORS and number != cut:
+                    counters[standard_name(name)] = int(value)
+                continue
+            if name in _SELECTORS:
+                continue
+        found = _BLOCK.match(line) if line[:2] in ("# ", " #") and len(line) <= 400 and number != cut else None
+        if found:
+            ports += [_port(*block, counters)] if block else []
+            block, counters = (number, found), {}
+        else:
+            notes.foreign(number, line)
+    ports += [_port(*block, counters)] if block else []
+    return finish("perfquery", ports, bool(ports), notes, lines, 'a heading as "# Port counters: Lid 1 port 1"')
+
+
+def _port(number: int, heading: re.Match[str], counters: dict[str, int]) -> PortState:
+    return PortState(
+        port=int(heading["port"]),
+        lid=int(heading["lid"]) if heading["lid"] else None,
+        counters=MappingProxyType(counters),
+        saturated=full(counters.items(), 64 if heading["what"] == _EXTENDED else None),
+        extra=MappingProxyType({"counters": heading["what"]}),
+        line=number,
+    )

@@ -1,0 +1,113 @@
+"""The state of one port as one tool prints it; None for what the tool does not print."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any
+
+from railyard.parsers.fabric.counters import ERROR_BITS
+from railyard.parsers.fabric.speeds import lanes, slower
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+ALL_PORTS = 255
+"""The port number (AllPortSelect) under which a device gives one count for all its ports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a link: ``node`` and ``device`` from its description ("node1 mlx5_0"), ``guid`` 16 digits."""
+
+    node: str | None
+    device: str | None
+    port: int | None
+    lid: int | None = None
+    guid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PortState:
+    """One port, in the words of ibstat whatever the tool.
+
+    ``node`` is the host or switch (None from a tool that asks its own host), ``device`` the adapter ("mlx5_0"),
+    ``kind`` "CA", "Switch" or "Router". ``state`` is Down, Initializing (no subnet manager), Armed, Active, or
+    the printed word; ``physical_state`` is LinkUp, Polling (no cable, or no partner), Disabled ... A
+    port that is not Active may print a rate, a width and a speed all the same: they then mean nothing.
+    ``rate`` is in Gbit/s as the kernel names it (4X EDR: 100), ``lane_gbit_s`` the printed signalled rate of one lane
+    (EDR: 25.78125), ``width`` "4X", ``speed`` a name (SDR to XDR; of Ethernet as printed: "200G").
+    ``best_width`` and ``best_speed`` are what the link could be, by ``best_from``: "both ends" (iblinkinfo), "this end"
+    (ibportstate), "this end and its cable" (mlxlink). Only the first proves a fault: the partner may be slower.
+    ``counters`` are raw, by standard name (counters.py: data in units of 4 bytes); a counter that is absent was not
+    printed, which is not 0. ``saturated`` names those that stand at their largest value: that many errors or more.
+    ``thresholds`` (ibqueryerrors) are the largest values of a counter that are not reported; 0 where none is given.
+    ``extra`` is what one tool alone says. ``line`` is the port's first line, 1-based.
+    """
+
+    node: str | None = None
+    device: str | None = None
+    port: int | None = None
+    kind: str | None = None
+    state: str | None = None
+    physical_state: str | None = None
+    rate: float | None = None
+    width: str | None = None
+    speed: str | None = None
+    lane_gbit_s: float | None = None
+    best_width: str | None = None
+    best_speed: str | None = None
+    best_from: str | None = None
+    lid: int | None = None
+    sm_lid: int | None = None
+    guid: str | None = None
+    node_guid: str | None = None
+    link_layer: str | None = None
+    mtu_bytes: int | None = None
+    max_mtu_bytes: int | None = None
+    firmware: str | None = None
+    netdev: str | None = None
+    peer: Peer | None = None
+    counters: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    saturated: tuple[str, ...] = ()
+    thresholds: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    extra: Mapping[str, str | int | float] = field(default_factory=lambda: NOTHING)
+    line: int = 0
+
+    @property
+    def is_active(self) -> bool | None:
+        """Return whether the port carries traffic; None where the tool prints no state."""
+        return None if self.state is None else self.state == "Active"
+
+    @property
+    def degraded(self) -> bool | None:
+        """Return whether the link has fewer lanes or a lower speed than ``best_width`` and ``best_speed``.
+
+        None where the port is not active, or where the tool does not say what the link could be.
+        """
+        if self.is_active is False or self.best_from is None:
+            return None
+        width, best_width = lanes(self.width), lanes(self.best_width)
+        narrow = None if width is None or best_width is None else width < best_width
+        slow = None if self.speed is None or self.best_speed is None else slower(self.speed, self.best_speed)
+        return (bool(narrow) or bool(slow)) if narrow is not None or slow is not None else None
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """Return the standard error counters that are not 0; ``saturated`` ones are lower bounds."""
+        return {name: value for name, value in self.counters.items() if value and name in ERROR_BITS}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields that the tool printed, and ``degraded`` where known; whole numbers have no point."""
+        given = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        given["degraded"] = self.degraded
+        return {name: value for name, value in given.items() if value is not None and value != {} and value != []}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Peer):
+        pairs = ((one.name, getattr(value, one.name)) for one in fields(value))
+        return {name: said for name, said in pairs if said is not None}
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return list(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,84 @@
+"""``rdma link`` of iproute2, as text (with -d too) and as JSON (-j, -p): one PortState a port.
+
+It prints states, LIDs and the netdev, and neither rate nor width. The physical state that it calls ARMED is
+PortConfigurationTraining. iproute2 up to 5.0 begins a line with "0/1: mlx5_0/1:" in place of "link mlx5_0/1".
+Source: ``link_parse_cb`` of rdma/link.c.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from railyard.parsers.fabric.jsontext import documents
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.words import integer, physical_of, state_of
+from railyard.parsers.parsed import Parsed, ParseError
+
+# link mlx5_0/1 state ACTIVE ...   |   0/1: mlx5_0/1: subnet_prefix fe80:0000:0000:0000 lid 13397 ...
+_PORT = re.compile(
+    r"^(?:link (?P<device>[^\s/]{1,100})/(?P<port>[0-9]{1,5})(?=\s)"
+    r"|[0-9]{1,5}/[0-9]{1,5}: (?P<old>[^\s/]{1,100})/(?P<old_port>[0-9]{1,5}):)(?P<rest>.*)$"
+)
+_CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
+_EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
+
+
+def parse(text: str) -> Parsed:
+    """Return one PortState a port, in the order of the text.
+
+    Raises ParseError where no line and no JSON object is a port with a state, as for ``rdma statistic``.
+    """
+    # JSON first: a line of it is long, and no line of the other form
+    ports = _from_json(text) if '"ifname"' in text else []
+    if ports:
+        return Parsed(fabric=tuple(ports))
+    lines, cut = lines_of(text)
+    notes = Notes()
+    for number, line in enumerate(lines, 1):
+        found = _PORT.match(line) if len(line) <= LONGEST else None
+        said = _pairs(found["rest"], number == cut) if found else {}
+        if found and "state" in said:
+            port = int(found["port"] or found["old_port"])
+            ports.append(_port(found["device"] or found["old"], port, said, number))
+        elif not (ports and _CAPABILITIES.match(line[:LONGEST])):
+            notes.foreign(number, line)
+    return finish("rdma link", ports, bool(ports), notes, lines, _EXPECTED)
+
+
+def _pairs(rest: str, cut: bool) -> dict[str, str]:
+    """Return the words as key and value; of a cut line without the last word."""
+    words = rest.replace("\\", " ").split()
+    words = words[:-1] if cut else words
+    return dict(zip(words[::2], words[1::2], strict=False))
+
+
+def _port(device: str, port: int, said: Mapping[str, Any], line: int) -> PortState:
+    def word(key: str) -> str:
+        value = said.get(key)
+        return value if isinstance(value, str) else ""
+
+    return PortState(
+        device=device,
+        port=port,
+        kind="CA",
+        state=state_of(word("state")),
+        physical_state=physical_of(word("physical_state")),
+        lid=integer(word("lid")),
+        sm_lid=integer(word("sm_lid")),
+        netdev=word("netdev") or None,
+        line=line,
+    )
+
+
+def _from_json(text: str) -> list[PortState]:
+    """Return the ports of ``-j``; none where a text has no JSON, or JSON of another command."""
+    ports = []
+    for line, document in documents(text, f"output of rdma link: {_EXPECTED}"):
+        for one in document if isinstance(document, list) else []:
+            if not isinstance(one, dict) or "state" not in one or not isinstance(one.get("ifname"), str):
+                raise ParseError(line, text.split("\n")[line - 1], f"output of rdma link: {_EXPECTED}")
+            number = integer(str(one.get("port", "")))
+            if number is not None:
+                ports.append(_port(one["ifname"], number, one, line))
+    return ports

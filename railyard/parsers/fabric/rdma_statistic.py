@@ -1,0 +1,118 @@
+"""``rdma statistic`` of iproute2 (show, link), as text and as JSON (-j, -p): one PortState a port, with its counters.
+
+Counters have the driver's names ("rx_write_requests", "out_of_sequence"); they count since the device was made. Lines
+of counters bound to queue pairs ("cntn 4 ... LQPN: <178>") count a part of a port and are ``remarks``.
+Source: ``stat_show_parse_cb``, ``res_get_hwcounters``, ``res_counter_line`` of rdma/stat.c.
+"""
+
+import re
+from types import MappingProxyType
+from typing import Any
+
+from railyard.parsers.fabric.counters import full
+from railyard.parsers.fabric.jsontext import documents
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.words import integer
+from railyard.parsers.parsed import Parsed, ParseError
+
+# link mlx5_0/1 rx_write_requests 0 rx_read_requests 0 ...
+_PORT = re.compile(r"^link (?P<device>[^\s/]{1,100})/(?P<port>[0-9]{1,5})(?=\s|$)")
+_NAME = re.compile(r"\A[A-Za-z][A-Za-z0-9_.\[\]-]{0,60}\Z")
+_NO_COUNTERS = frozenset({"ifindex", "ifname", "port"})
+_DIGITS = 20  # of 2^64 - 1
+_WRAPPED = 60  # a line that a mailer broke is at least so long
+_EXPECTED = 'a port as "link mlx5_0/1 rx_write_requests 0 ...", or the same as JSON'
+
+
+class _Port:
+    """A port that is open: a name waits for its value, which may stand on the next line."""
+
+    def __init__(self, line: int, device: str, port: int) -> None:
+        self.line, self.device, self.port = line, device, port
+        self.counters: dict[str, int] = {}
+        self.waiting: str | None = None
+
+    def take(self, words: list[str], cut: bool) -> bool:
+        """Take words that go on with names and values in turn; return False, and take none, for any others."""
+        words = ([self.waiting] if self.waiting else []) + (words[:-1] if cut else words)
+        names, values = words[::2], words[1::2]
+        together = "".join(values)
+        if not all(map(_NAME.match, names)) or (values and not (together.isdecimal() and together.isascii())):
+            return False
+        if any(len(value) > _DIGITS for value in values):
+            return False
+        self.waiting = names.pop() if len(names) > len(values) else None
+        self.counters.update(zip(names, map(int, values), strict=True))
+        return True
+
+    def state(self) -> PortState:
+        return _port(self.device, self.port, self.counters, self.line)
+
+
+def parse(text: str) -> Parsed:
+    """Return one PortState a port, in the order of the text.
+
+    Raises ParseError where no line and no JSON object is a port with counters, as for ``rdma link``.
+    """
+    # JSON first: a line of it is long, and no line of the other form
+    states = _from_json(text) if '"ifname"' in text else []
+    if states:
+        return Parsed(fabric=tuple(states))
+    lines, cut = lines_of(text)
+    notes = Notes()
+    ports: list[_Port] = []
+    port: _Port | None = None
+    bound = False
+    for number, line in enumerate(lines, 1):
+        found = _PORT.match(line)
+        words = (line[found.end() :] if found else line).replace("\\", " ").split()
+        if found and number == cut and len(words) == 0:
+            notes.foreign(number, line)  # the port's number may go on
+        elif found:
+            port = _Port(number, found["device"], int(found["port"]))
+            bound = "cntn" in words[:2]
+            if bound or not port.take(words, number == cut):
+                port = None
+                notes.foreign(number, line)
+            else:
+                ports.append(port)
+        elif port is None or not _goes_on(port, line, lines[number - 2]) or not port.take(words, number == cut):
+            notes.foreign(number, line)
+    states = [port.state() for port in ports if port.counters]
+    return finish("rdma statistic", states, bool(states) or bound, notes, lines, _EXPECTED)
+
+
+def _goes_on(port: _Port, line: str, before: str) -> bool:
+    """Return whether a line can belong to the port above: indented (-p, -d), or wrapped by a mailer."""
+    return port.waiting is not None or line[:1].isspace() or len(before) >= _WRAPPED
+
+
+def _port(device: str, port: int, counters: dict[str, int], line: int) -> PortState:
+    saturated = full(counters.items(), 64)
+    return PortState(
+        device=device, port=port, kind="CA", counters=MappingProxyType(counters), saturated=saturated, line=line
+    )
+
+
+def _from_json(text: str) -> list[PortState]:
+    """Return the ports of ``-j``; none where a text has no JSON, or JSON of another command."""
+    ports = []
+    for line, document in documents(text, f"output of rdma statistic: {_EXPECTED}"):
+        for one in document if isinstance(document, list) else []:
+            counters = _counters(one) if isinstance(one, dict) else None
+            if counters is None:
+                shown = text.split("\n")[line - 1][:LONGEST]
+                raise ParseError(line, shown, f"output of rdma statistic: {_EXPECTED}")
+            number = integer(str(one["port"]))
+            if counters and number is not None and "cntn" not in one:
+                ports.append(_port(one["ifname"], number, counters, line))
+    return ports
+
+
+def _counters(one: dict[str, Any]) -> dict[str, int] | None:
+    """Return the counters of one object; None for one that is no port with counters only."""
+    if not isinstance(one.get("ifname"), str) or "port" not in one or "state" in one:
+        return None
+    found = {name: integer(value) for name, value in one.items() if name not in _NO_COUNTERS and isinstance(value, str)}
+    return {name: value for name, value in found.items() if value is not None}

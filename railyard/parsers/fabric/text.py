@@ -1,0 +1,75 @@
+"""What every parser of a fabric's tool does with a text: its lines, and what is no line of the tool's own.
+
+Lines are plain strings, not ``railyard.parsers.lines.Line``: a fabric of some thousand ports prints hundred thousands.
+"""
+
+import re
+
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.lines import is_failure
+from railyard.parsers.parsed import Parsed, ParseError, Remark
+
+LONGEST = 2000
+"""No line of a tool with one item a line is longer, in characters; a longer one is foreign and no pattern sees it."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
+# a mail's quotation
+_QUOTED = re.compile(r"^> ?", re.MULTILINE)
+# ibpanic: [1400444] main: stat of IB device 'mlx5_8' failed: No such file or directory
+# perfquery: iberror: failed: can't resolve destination port   |   Fatal error:  No devices   |   -E- Failed to open
+_FAILED = re.compile(
+    r"\bib(?:panic|warn|error): |^Fatal error: |^\s*-E- |^Error: |\b[Ff]ailed\b|^No IB devices found|wasn't found"
+    r"|Permission denied|Operation not permitted|No such (?:file|device)|unsupported|not supported|[Tt]imed out"
+)
+
+
+def lines_of(text: str) -> tuple[list[str], int]:
+    """Return the lines without colours and a mail's marks, and the number of a cut one, else 0.
+
+    A cut line is a last one without its newline: its last word may be the beginning of another. Carriage returns are
+    blanks to every pattern.
+    """
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if text.startswith(">") or "\n>" in text:
+        text = _QUOTED.sub("", text)
+    lines = text.split("\n")
+    if lines[-1]:
+        return lines, len(lines)
+    lines.pop()
+    return lines, 0
+
+
+class Notes:
+    """What is no line of the tool's own: failures that it reports, and noise."""
+
+    def __init__(self) -> None:
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def foreign(self, number: int, line: str) -> None:
+        """Take a line that the tool's patterns do not know: blank ones are nothing."""
+        shown = line[:LONGEST].strip()
+        if not shown:
+            return
+        failed = _FAILED.search(shown) or is_failure(shown)
+        (self.failures if failed else self.remarks).append(Remark(number, shown))
+
+    def failed(self, number: int, line: str) -> None:
+        """Take a line in which the tool itself says what is wrong."""
+        self.failures.append(Remark(number, line[:LONGEST].strip()))
+
+    def remark(self, number: int, line: str) -> None:
+        """Take a line that is worth quoting and no failure."""
+        self.remarks.append(Remark(number, line[:LONGEST].strip()))
+
+
+def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: list[str], expected: str) -> Parsed:
+    """Return the result; a text without the tool's own lines must at least name the tool and say what failed.
+
+    Raises ParseError otherwise, with the first line that is not blank.
+    """
+    if not known and not (notes.failures and re.search(rf"\b{tool}\b", "\n".join(line[:LONGEST] for line in lines))):
+        found = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
+        raise ParseError(found[0], found[1], f"output of {tool}: {expected}")
+    return Parsed(failures=tuple(notes.failures), remarks=tuple(notes.remarks), fabric=tuple(ports))
