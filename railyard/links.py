@@ -26,6 +26,7 @@ __all__ = [
     "LINKS",
     "SLOTS",
     "Headers",
+    "LatencyCeiling",
     "Limit",
     "Link",
     "LinkFloor",
@@ -34,6 +35,7 @@ __all__ = [
     "combine",
     "data_rate_mb_s",
     "day_one_floor",
+    "day_one_latency",
     "limit",
 ]
 
@@ -45,6 +47,12 @@ _DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
 _DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
 _DAY_ONE_SOURCE = "day-one floor: the lowest healthy systems published are FDR at 92 % one way and 79 % both ways"
 _ROCE_JUDGED_UP_TO_GBIT_S = 200.0
+_DAY_ONE_LATENCY_US = 10.0
+_DAY_ONE_LATENCY_UP_TO_BYTES = 8
+_DAY_ONE_LATENCY_SOURCE = (
+    "day-one ceiling: published half round trips of up to 8 B take at most 7 us over RDMA (InfiniBand 4X of 2003) and "
+    "at least 12.7 us over TCP (100 Gigabit Ethernet)"
+)
 
 # One way, per rail, from 1 MiB. Conditions of the project; published PowerEdge C6320 systems reach 12.4 and 6.3.
 _CLASS_FLOORS_MB_S = {"ib-edr": 12000.0, "ib-fdr": 6000.0}
@@ -70,6 +78,15 @@ class LinkFloor:
 
     value_mb_s: float
     from_size_bytes: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCeiling:
+    """A healthy link needs at most this for half a round trip: us, for messages up to ``up_to_bytes``."""
+
+    value_us: float
+    up_to_bytes: int
     source: str
 
 
@@ -169,6 +186,16 @@ def day_one_floor(link: Link, limit: Limit | None, directions: int, streaming: b
     fraction = _DAY_ONE_FRACTION[directions]
     source = f"{_DAY_ONE_SOURCE}; {fraction:.0%} of {limit.value_mb_s:.1f} MB/s"
     return LinkFloor(fraction * limit.value_mb_s, DAY_ONE_FROM_BYTES, source)
+
+
+def day_one_latency(link: Link) -> LatencyCeiling | str:
+    """Return the ceiling of a ping-pong between host buffers without references, or "not judged: …" and why.
+
+    It tells RDMA from TCP on the same link, no more: a latency below it may still be three times what it should be.
+    """
+    if link.family not in _DAY_ONE_FAMILIES | {"roce"}:
+        return f"not judged: no day-one latency has a source for {link.generation}"
+    return LatencyCeiling(_DAY_ONE_LATENCY_US, _DAY_ONE_LATENCY_UP_TO_BYTES, _DAY_ONE_LATENCY_SOURCE)
 
 
 def _payload_share(link: Link, mtu: int | None) -> tuple[float, str]:

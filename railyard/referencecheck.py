@@ -10,7 +10,7 @@ from railyard.referencefile import ANY, HIGHER_IS_BETTER, UNITS, ByRegime, Entry
 from railyard.systems import System
 from railyard.yamlfile import Document, Path_
 
-_AMOUNTS = ("value", "floor", "ceiling", "curve")
+_AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")
 
 
 def check_entries(entries: tuple[Entry, ...], system: System, document: Document) -> None:
@@ -52,19 +52,26 @@ def _check_name(name: str, known: Collection[str], what: str, system: System, pa
 def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
     given = [name for name in _AMOUNTS if getattr(entry, name) is not None]
     if len(given) != 1:
-        found = " and ".join(given) if given else "none of value, floor, ceiling and curve"
-        raise document.error((*path, *given[1:2]), found, "exactly one of value, floor, ceiling and curve")
+        names = "value, floor, ceiling, curve and upper_limit"
+        found = " and ".join(given) if given else f"none of {names}"
+        raise document.error((*path, *given[1:2]), found, f"exactly one of {names}")
     unit = UNITS[entry.metric]
     if entry.unit != unit:
         action = f"convert the numbers to {unit}"
         raise document.error((*path, "unit"), show(entry.unit), f'"{unit}", the unit of {entry.metric}', action)
+    if entry.directions != 1 and entry.metric != "bandwidth":
+        raise document.error((*path, "directions"), "2", f"1: only a bandwidth sums directions, not {entry.metric}")
+    if given[0] == "upper_limit":
+        # A message rate is nowhere the first metric of its benchmark, which needs a reference that a slow run fails.
+        if entry.metric != "message_rate":
+            expected = f"it for message_rate alone: the limit of a {entry.metric} is that of the link"
+            raise document.error((*path, "upper_limit"), "an upper_limit", expected)
+        return
     higher = entry.metric in HIGHER_IS_BETTER
     if given[0] == ("ceiling" if higher else "floor"):
         wrong, right = ("slow", "floor") if higher else ("slow", "ceiling")
         expected = f"a {right}: no {given[0]} of {entry.metric} ever fails a {wrong} run"
         raise document.error((*path, given[0]), f"a {given[0]}", expected)
-    if entry.directions != 1 and entry.metric != "bandwidth":
-        raise document.error((*path, "directions"), "2", f"1: only a bandwidth sums directions, not {entry.metric}")
 
 
 def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
@@ -99,10 +106,12 @@ def _written(document: Document, path: Path_) -> list[object]:
 
 def _check_tolerance(entry: Entry, path: Path_, document: Document) -> None:
     here, tolerance = (*path, "tolerance"), entry.tolerance
-    if entry.floor is not None or entry.ceiling is not None:
+    bare = next((name for name in ("floor", "ceiling", "upper_limit") if getattr(entry, name) is not None), None)
+    if bare is not None:
         if tolerance is not None:
-            what = "floor" if entry.floor is not None else "ceiling"
-            raise document.error(here, f"a tolerance beside a {what}", f"the {what} alone, which is the bound itself")
+            article = "an" if bare == "upper_limit" else "a"
+            found, expected = f"a tolerance beside {article} {bare}", f"the {bare} alone, which is the bound itself"
+            raise document.error(here, found, expected)
         _refuse_switches(entry, path, document)
         return
     if tolerance is None:

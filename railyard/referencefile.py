@@ -29,11 +29,12 @@ UNITS: Mapping[str, str] = {
     "message_rate": "1/s",
     "runtime": "s",
     "performance": "Gflop/s",
+    "op_rate": "Mop/s",
 }
 """The one unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
-HIGHER_IS_BETTER = frozenset({"bandwidth", "message_rate", "performance"})
+HIGHER_IS_BETTER = frozenset({"bandwidth", "message_rate", "performance", "op_rate"})
 
-Metric = Literal["bandwidth", "latency", "message_rate", "runtime", "performance"]
+Metric = Literal["bandwidth", "latency", "message_rate", "runtime", "performance", "op_rate"]
 Kind = Literal["contract", "baseline", "published", "class"]
 Policy = Literal["any", "single", "striping", "round-robin", "nic-per-rank"]
 
@@ -161,6 +162,7 @@ class Entry(Model):
     value: Amount | None = None
     floor: Amount | None = None
     ceiling: Amount | None = None
+    upper_limit: Positive | None = Field(None, description="A message rate that no card of this kind exceeds")
     curve: dict[Size, Positive] | None = Field(None, description="Message size: value", min_length=1)
     sizes: Range = Range.model_validate({})
     tolerance: AnyTolerance | None = None

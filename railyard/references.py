@@ -12,7 +12,16 @@ from railyard.referencefile import UNITS, ByRegime, Entry, ReferenceFile, Share,
 from railyard.systems import System
 from railyard.yamlfile import Document, load, validate
 
-__all__ = ["Band", "Bound", "References", "check_covered", "load_references", "references_of", "tolerance_at"]
+__all__ = [
+    "Band",
+    "Bound",
+    "References",
+    "check_covered",
+    "floor_band",
+    "load_references",
+    "references_of",
+    "tolerance_at",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,15 @@ class References:
         replaced = any(entry.kind == "class" and entry.reason for entry in found)
         if metric == "bandwidth" and not replaced:
             bands += [
-                scalar_band(
-                    *(f"class:{link.name}", "class", metric, UNITS[metric], floor.source),
-                    *(Bound(floor.value_mb_s, None, None), floor.from_size_bytes, None),
-                )
-                for floor in links.class_floors(link, directions, streaming)
+                floor_band(f"class:{link.name}", floor) for floor in links.class_floors(link, directions, streaming)
             ]
         return tuple(bands)
+
+
+def floor_band(entry_id: str, floor: links.LinkFloor) -> Band:
+    """Return the band that a floor of a link's class sets for a bandwidth."""
+    head = (entry_id, "class", "bandwidth", UNITS["bandwidth"], floor.source)
+    return scalar_band(*head, Bound(floor.value_mb_s, None, None), floor.from_size_bytes, None)
 
 
 def load_references(path: Path, system: System) -> References:
@@ -114,8 +125,10 @@ def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
         bound = Bound(_resolve(entry, entry.floor, link, limit_mb_s), None, None)
     elif entry.ceiling is not None:
         bound = Bound(None, _resolve(entry, entry.ceiling, link, limit_mb_s), None)
+    elif entry.upper_limit is not None:
+        bound = Bound(None, entry.upper_limit, None)
     else:
-        raise RailyardError(f"entries.{entry.id}: found none of value, floor, ceiling and curve, expected one")
+        raise RailyardError(f"entries.{entry.id}: found no bound at all, expected one")
     return scalar_band(*head, bound, first, last)
 
 

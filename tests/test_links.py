@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard import links
-from railyard.links import LINKS, SLOTS, Limit, LinkFloor, class_floors, combine, day_one_floor, limit
+from railyard.links import (
+    LINKS,
+    SLOTS,
+    LatencyCeiling,
+    Limit,
+    LinkFloor,
+    class_floors,
+    combine,
+    day_one_floor,
+    day_one_latency,
+    limit,
+)
 from railyard.linktable import Link
 
 MIB = 1 << 20
@@ -250,3 +261,19 @@ def test_the_table_equals_the_survey_of_limits() -> None:
             thing = LINKS[name] if row["section"] == "link" else SLOTS[name]
             assert thing.lanes == int(row["lanes"]), name
             assert thing.signalling_gbit_s_per_lane == pytest.approx(float(row["lane_signalling_Gb/s"]), rel=1e-3), name
+
+
+@pytest.mark.parametrize("name", ["ib-sdr", "ib-edr", "opa-100", "slingshot-11", "roce-400"])
+def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(name: str) -> None:
+    found = day_one_latency(LINKS[name])
+    assert isinstance(found, LatencyCeiling)
+    # InfiniBand 4X of 2003 at 7 us holds it, TCP over 100 Gigabit Ethernet at 12.7 us does not.
+    assert (7.0 < found.value_us < 12.66, found.up_to_bytes) == (True, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    [("eth-100", "Ethernet 100G"), ("efa-100", "EFA (one card of c5n, p3dn, p4d, p5)"), ("aries", "Cray Aries (XC)")],
+)
+def test_other_links_have_none_and_say_so(name: str, generation: str) -> None:
+    assert day_one_latency(LINKS[name]) == f"not judged: no day-one latency has a source for {generation}"

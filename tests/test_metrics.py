@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,11 @@ from railyard.curve import Curve
 from railyard.errors import RailyardError
 from railyard.metrics import BENCHMARKS, Figure, Moved, curves, find, key_figures, metric, moved_at_most, moved_by
 from railyard.parsers import PARSERS, Cell, Table
+from railyard.referencefile import HIGHER_IS_BETTER, UNITS
 
+NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
+#: Tools whose tables have no message sizes.
+FIGURE_TOOLS = {"qperf", "iperf3", "hpl", "npb", "wrf", "milc"}
 RECORDINGS = Path(__file__).parent / "recordings"
 
 
@@ -30,15 +35,17 @@ PINGPONG = {"size": "B", "repetitions": None, "time": "us", "bandwidth": "MB/s"}
 
 
 def test_every_key_names_its_tool_and_every_metric_its_unit() -> None:
-    units = {"bandwidth": "MB/s", "latency": "us", "message_rate": "1/s"}
     for key, benchmark in BENCHMARKS.items():
         assert key == benchmark.key
-        assert benchmark.tool in PARSERS
         assert benchmark.metrics
+        # a message rate may have an upper limit alone, which no slow run fails: it must not stand for a benchmark
+        assert benchmark.metrics[0].name != "message_rate"
         for each in benchmark.metrics:
-            assert each.unit == units[each.name]
-            assert each.better == ("lower" if each.name == "latency" else "higher")
+            assert each.unit == UNITS[each.name]
+            assert each.better == ("higher" if each.name in HIGHER_IS_BETTER else "lower")
             assert each.directions in (1, 2)
+            assert (each.shape == "figure") == (benchmark.tool in FIGURE_TOOLS)
+    assert {benchmark.tool for benchmark in BENCHMARKS.values()} == {"imb", "netpipe", "osu", "perftest", *FIGURE_TOOLS}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +61,13 @@ def test_every_key_names_its_tool_and_every_metric_its_unit() -> None:
         ("netpipe/bidirectional", 2, "pingpong"),
         ("osu/osu_bw", 1, "stream"),
         ("osu/osu_bibw", 2, "stream"),
+        ("perftest/ib_write_bw", 1, "stream"),
+        ("perftest/ib_write_bw/bidirectional", 2, "stream"),
+        ("perftest/raw_ethernet_bw", 1, "stream"),
+        ("perftest/ib_read_bw/bidirectional", 2, "stream"),
+        ("qperf/rc_bw", 1, "figure"),
+        ("qperf/rc_bi_bw", 2, "figure"),
+        ("iperf3/iperf3", 1, "figure"),
     ],
 )
 def test_directions_and_shape_of_the_bandwidths(key: str, directions: int, shape: str) -> None:
@@ -245,3 +259,105 @@ def test_a_table_without_repetitions_or_of_a_collective_has_no_bytes() -> None:
 def test_pairs_counted(key: str, context: dict[str, int], pairs: int) -> None:
     tool, _, name = key.partition("/")
     assert metrics.pairs_of(table(name, {"size": "B"}, tool=tool, **context), key) == pairs
+
+
+WRITE_BW = {"size": "B", "iterations": None, "bandwidth_peak": "MB/s", "bandwidth": "MB/s", "message_rate": "1/s"}
+
+
+def test_perftest_gives_its_average_and_its_rate_and_both_directions_are_a_benchmark_of_their_own() -> None:
+    row: tuple[Cell, ...] = (65536, 5000, 0.0, 12000.0, 183105.0)
+    one = table("ib_write_bw", WRITE_BW, row, tool="perftest")
+    both = table("ib_write_bw", WRITE_BW, row, tool="perftest", bidirectional=True)
+    assert metrics.key_of(one) == "perftest/ib_write_bw"
+    assert metrics.key_of(both) == "perftest/ib_write_bw/bidirectional"
+    assert curves(one, "perftest/ib_write_bw") == (
+        Curve("bandwidth", "MB/s", (65536,), (12000.0,)),
+        Curve("message_rate", "1/s", (65536,), (183105.0,)),
+    )
+    with pytest.raises(ValueError) as caught:
+        curves(both, "perftest/ib_write_bw")
+    assert str(caught.value) == "perftest/ib_write_bw: the table is of perftest/ib_write_bw/bidirectional"
+
+
+def test_perftest_latency_is_the_typical_one_or_the_average_by_duration() -> None:
+    typical = table(
+        "ib_write_lat", {"size": "B", "time_min": "us", "time_typical": "us"}, (2, 0.9, 1.1), tool="perftest"
+    )
+    lasting = table("ib_write_lat", {"size": "B", "time_avg": "us"}, (2, 1.3), tool="perftest")
+    assert curves(typical, "perftest/ib_write_lat")[0].values == (1.1,)
+    assert curves(lasting, "perftest/ib_write_lat")[0].values == (1.3,)
+
+
+@pytest.mark.parametrize(
+    ("found", "key"),
+    [
+        (table("Multi-PingPong", PINGPONG), "imb/PingPong"),
+        (table("netpipe", {"size": "B"}, tool="netpipe", mode="stream"), "netpipe/stream"),
+        (table("netpipe", {"size": "B"}, tool="netpipe"), "netpipe/pingpong"),
+        (table("wrf", {"time": "s"}, tool="wrf", kind="main", domain=1), "wrf/wrf"),
+        (table("wrf", {"time": "s"}, tool="wrf", kind="writing", domain=1), None),
+        (table("wrf", {"time": "s"}, tool="wrf", kind="main", domain=2), None),
+        (table("milc", {"time": "s"}, tool="milc", kind="run"), "milc/milc"),
+        (table("milc", {"time": "s"}, tool="milc", kind="cg"), None),
+        (table("CG", {"time": "s"}, **NPB), "npb/CG/B"),
+        (table("CG", {"time": "s"}, tool="npb"), None),
+        (table("Window", {"time_avg": "us"}), None),
+        (table("osu_init", {"avg": "us"}, tool="osu"), None),
+    ],
+)
+def test_the_key_that_a_table_says_it_is_of(found: Table, key: str | None) -> None:
+    assert metrics.key_of(found) == key
+
+
+HPL = {"N": None, "time": "s", "performance": "Gflop/s", "passed": None}
+
+
+@pytest.mark.parametrize(
+    ("found", "key", "figure"),
+    [
+        (
+            table("hpl", HPL, (100, 2.0, 50.0, True), (200, 9.0, 70.0, True), (300, 30.0, 60.0, True), tool="hpl"),
+            "hpl/hpl",
+            Figure("performance", 70.0, "Gflop/s", None),
+        ),
+        (
+            table("CG", {"time": "s", "performance": "Mop/s", "passed": None}, (1.0, 900.0, True), **NPB),
+            "npb/CG/B",
+            Figure("op_rate", 900.0, "Mop/s", None),
+        ),
+        (  # the first step reads the input
+            table("wrf", {"time": "s"}, (9.0,), (1.0,), (3.0,), tool="wrf", kind="main"),
+            "wrf/wrf",
+            Figure("runtime", 2.0, "s", None),
+        ),
+        (table("milc", {"time": "s"}, (4.0,), (6.0,), tool="milc"), "milc/milc", Figure("runtime", 5.0, "s", None)),
+        (
+            table("ud_bw", {"send_bw": "MB/s", "recv_bw": "MB/s"}, (676.0, 660.0), tool="qperf"),
+            "qperf/ud_bw",
+            Figure("bandwidth", 660.0, "MB/s", None),
+        ),
+        (
+            table("tcp_lat", {"latency": "us"}, (51.2,), tool="qperf"),
+            "qperf/tcp_lat",
+            Figure("latency", 51.2, "us", None),
+        ),
+        (
+            table("iperf3", {"bandwidth": "MB/s"}, (2362.5,), tool="iperf3"),
+            "iperf3/iperf3",
+            Figure("bandwidth", 2362.5, "MB/s", None),
+        ),
+    ],
+)
+def test_a_table_without_sizes_gives_one_figure(found: Table, key: str, figure: Figure) -> None:
+    made = curves(found, key)
+    assert [curve.sizes for curve in made] == [(0,)]
+    assert key_figures(made, key) == (figure,)
+
+
+def test_a_figure_that_no_row_gives_is_refused() -> None:
+    with pytest.raises(ValueError) as caught:
+        curves(table("wrf", {"time": "s"}, (9.0,), tool="wrf", kind="main"), "wrf/wrf")
+    assert str(caught.value) == "wrf/wrf: 1 rows, too few for a runtime"
+    with pytest.raises(ValueError) as caught:
+        curves(table("hpl", HPL, (100, 2.0, None, False), tool="hpl"), "hpl/hpl")
+    assert str(caught.value) == "hpl/hpl: performance in row 1 is None, not a number"

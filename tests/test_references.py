@@ -310,13 +310,19 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "value: 12300",
             "value: 12300\n    floor: 12000",
             "references/site.yaml:39: entries[2].floor: found value and floor, "
-            "expected exactly one of value, floor, ceiling and curve",
+            "expected exactly one of value, floor, ceiling, curve and upper_limit",
         ),
         (
             "    value: 12300\n",
             "",
-            "references/site.yaml:29: entries[2]: found none of value, floor, ceiling and curve, "
-            "expected exactly one of value, floor, ceiling and curve",
+            "references/site.yaml:29: entries[2]: found none of value, floor, ceiling, curve and upper_limit, "
+            "expected exactly one of value, floor, ceiling, curve and upper_limit",
+        ),
+        (
+            "    value: 12300\n    tolerance: {low: 0.02}\n",
+            "    upper_limit: 12300\n",
+            "references/site.yaml:38: entries[2].upper_limit: found an upper_limit, "
+            "expected it for message_rate alone: the limit of a bandwidth is that of the link",
         ),
         (
             "    value: 12300\n    tolerance: {low: 0.02}\n",
@@ -563,3 +569,19 @@ def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
     largest = max(size, MIB)
     assert bounds == [Bound(None, close(2 * 4 * largest / rate_mb_s, within=200), None)]
     assert [band.bound_at(64 * KIB) for band in bands] == [None, None]
+
+
+def test_an_upper_limit_bounds_a_message_rate_from_above_alone(tmp_path: Path) -> None:
+    entry = (
+        "  - {id: nominal, fabric: edr, rails: 1, benchmark: osu/osu_mbw_mr, metric: message_rate, unit: 1/s,\n"
+        "     kind: published, upper_limit: 150000000, source: {document: a data sheet, date: 2016-02-02}}\n"
+    )
+    found = references(tmp_path, TABLE + entry)
+    (band,) = bands(found, "osu/osu_mbw_mr", "message_rate", limit=None)
+    assert (band.entry_id, band.bound_at(1)) == ("nominal", Bound(None, 150e6, None))
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, TABLE + entry.replace("upper_limit: 150000000", "upper_limit: 1, tolerance: {high: 0.1}"))
+    assert str(caught.value).split(": ", 1)[1] == (
+        "entries[3].tolerance: found a tolerance beside an upper_limit, expected the upper_limit alone, which is the "
+        "bound itself"
+    )

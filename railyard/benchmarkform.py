@@ -1,0 +1,63 @@
+"""What a benchmark's entry says: its metrics, its traffic, and whether its values sum several pairs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal["pingpong", "stream", "collective", "latency", "figure"]
+Better = Literal["higher", "lower"]
+Rows = Literal["sizes", "best", "mean", "mean-after-first"]
+
+BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One printed quantity: the first of ``columns`` that a table has, in ``unit``.
+
+    ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold: a ping-pong, one
+    message at a time, never takes a stream's; a ``figure`` has no message sizes and takes none. ``optional``: some
+    releases do not print it.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    unit: str
+    shape: Shape
+    better: Better
+    directions: int = 1
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """How many messages one printed repetition moves between a pair, first to second rank and back.
+
+    ``window``: messages in flight, sent for each of those, where the benchmark has a window (its default); else None.
+    ``trials``: how often the printed count of repetitions is made.
+    """
+
+    forward: int
+    backward: int
+    window: int | None = None
+    trials: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark: its metrics, its traffic (None where bytes have no closed form), and whether it sums pairs.
+
+    ``rows``: what the rows of a table are: message sizes, or repetitions of one figure, of which the best, the mean or
+    the mean without the first row stands for the run. ``pingpong``: half a round trip between two ranks is its latency.
+    """
+
+    key: str
+    metrics: tuple[Metric, ...]
+    traffic: Traffic | None = None
+    sums_pairs: bool = False
+    rows: Rows = "sizes"
+    pingpong: bool = False
+
+    @property
+    def tool(self) -> str:
+        """Return the key's first part."""
+        return self.key.partition("/")[0]

@@ -1,0 +1,105 @@
+"""`railyard judge`: the verdict of a stored output, against a system's references or against a link alone."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.errors import RailyardError
+
+if TYPE_CHECKING:
+    from railyard.parsers.parsed import Parsed
+    from railyard.site import Site
+
+
+@click.command(name="judge")
+@click.argument("file")
+@click.option("--system", help="The system whose references hold, as its file is named.")
+@click.option("--fabric", help="The system's fabric that the run used.")
+@click.option("--stack", help="The MPI stack that the run used, where references differ by it.")
+@click.option("--rails", type=int, default=1, show_default=True, help="How many rails the run used.")
+@click.option("--policy", help="How messages were spread over several rails.")
+@click.option("--link", help="In place of a system: a link of railyard.links, such as ib-edr.")
+@click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
+@click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
+@click.option("--benchmark", help="Judge the tables of this benchmark alone, such as osu/osu_bw.")
+@click.option(
+    "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
+)
+@click.option("--median", "passes", is_flag=True, help="Tables alike are passes of one run: judge their median.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    file: str,
+    system: str | None,
+    fabric: str | None,
+    stack: str | None,
+    rails: int,
+    policy: str | None,
+    link: str | None,
+    slot: str | None,
+    mtu: int | None,
+    benchmark: str | None,
+    node_pairs: int,
+    passes: bool,
+    as_json: bool,
+) -> int:
+    """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
+
+    What needs the live run, such as the path proof, is not judged here and not counted as passed. Exit code: 0 pass,
+    1 fail or nothing to judge by, 2 wrong input.
+    """
+    from railyard import judgingtext
+    from railyard.judging import judge
+    from railyard.judgingtarget import of_link, of_system
+    from railyard.textfile import shown_name
+
+    _refuse_mixed(
+        system, {"--fabric": fabric, "--stack": stack, "--policy": policy}, link, {"--slot": slot, "--mtu": mtu}
+    )
+    if node_pairs < 1:
+        raise RailyardError(f"--node-pairs: found {node_pairs}, expected at least 1")
+    target = (
+        of_system(_site(str(system)), fabric, stack, rails, policy) if link is None else of_link(link, slot, rails, mtu)
+    )
+    judgements = judge(read(file), target, benchmark=benchmark, node_pairs=node_pairs, passes=passes)
+    name = shown_name(file)
+    if as_json:
+        click.echo(json.dumps(judgingtext.as_json(name, target, judgements), indent=1))
+    else:
+        click.echo(judgingtext.text(name, target, judgements))
+    return 0 if all(judgement.passed for judgement in judgements) else 1
+
+
+def read(file: str) -> "Parsed":
+    """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool."""
+    from railyard.parsers.detect import parse
+    from railyard.parsers.parsed import ParseError
+    from railyard.textfile import read_output, shown_name
+
+    try:
+        return parse(read_output(file, sys.stdin.buffer))
+    except ParseError as error:
+        raise RailyardError(f"{shown_name(file)}: {error}") from error
+
+
+def _refuse_mixed(
+    system: str | None, of_system: dict[str, object], link: str | None, of_link: dict[str, object]
+) -> None:
+    """Raise RailyardError where neither a system nor a link is named, or options of one stand beside the other."""
+    if (system is None) == (link is None):
+        found = "both" if system is not None else "neither"
+        raise RailyardError(f"--system, --link: found {found}, expected one of them: what is the output held against?")
+    kind, wrong = ("--link", of_system) if link is not None else ("--system", of_link)
+    given = next((option for option, value in wrong.items() if value is not None), None)
+    if given is not None:
+        raise RailyardError(f"{given}: found it beside {kind}, expected it beside the other alone; leave it out")
+
+
+def _site(name: str) -> "Site":
+    from railyard.home import find_home
+    from railyard.site import site_at
+    from railyard.systems import find_system
+
+    home = find_home()
+    return site_at(home, find_system(home / "systems", name).system)

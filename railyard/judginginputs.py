@@ -1,0 +1,180 @@
+"""What the rules are given for one stored output: its tables by benchmark, each metric with what it is held to."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from railyard import metrics
+from railyard.bands import Band
+from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
+from railyard.causeshapes import Seen
+from railyard.curve import Curve, median
+from railyard.judgingtarget import Target
+from railyard.links import SLOTS
+from railyard.parsers.parsed import Parsed, Table
+from railyard.pathproof import not_judged
+from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, Quantity
+from railyard.rules.metrics import points
+from railyard.wording import message_size
+
+_NODES = ("the run's nodes",)
+_QUANTITIES: dict[str, Quantity] = {BANDWIDTH: "bandwidth", MESSAGE_RATE: "rate", "runtime": "time"}
+#: Columns in which a benchmark says whether what it computed or moved was right.
+_OWN_CHECKS = ("validation", "passed")
+
+
+def key_of_table(table: Table, benchmark: str | None) -> str | None:
+    known = metrics.key_of(table)
+    if known is None and table.benchmark is None and benchmark is not None:
+        return benchmark if benchmark.partition("/")[0] == table.tool else None
+    return known
+
+
+def groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tuple[str | None, list[Table]]]:
+    """Return tables by what is judged together: each alone, or those that are alike in all but their values."""
+    groups: list[tuple[str | None, list[Table]]] = []
+    for key, table in keyed:
+        same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table))
+        found = next(same, None)
+        if found is None:
+            groups.append((key, [table]))
+        else:
+            found.append(table)
+    return groups
+
+
+def curves_of(tables: list[Table], benchmark: Benchmark, node_pairs: int) -> tuple[tuple[Curve, ...], str | None]:
+    try:
+        each = [metrics.curves(table, benchmark.key) for table in tables]
+        made = tuple(median(same) for same in zip(*each, strict=True))
+    except ValueError as error:
+        return (), str(error)
+    if benchmark.sums_pairs and node_pairs > 1:
+        made = tuple(
+            replace(curve, values=tuple(value / node_pairs for value in curve.values))
+            if curve.metric in (BANDWIDTH, MESSAGE_RATE)
+            else curve
+            for curve in made
+        )
+    return made, None
+
+
+def inputs_of_metrics(
+    table: Table, benchmark: Benchmark, curves: tuple[Curve, ...], problem: str | None, target: Target
+) -> tuple[tuple[MetricInput, ...], str | None]:
+    """Return the metrics with what they are held to, and the sentence why, where that is nothing at all."""
+    made: list[MetricInput] = []
+    remarks: list[str] = []
+    for metric in benchmark.metrics:
+        curve = next((curve for curve in curves if curve.metric == metric.name), None)
+        if curve is None and metric.optional and curves:
+            continue
+        limit = target.fabric.limit(target.rails, metric.directions) if metric.name == BANDWIDTH else None
+        if target.references is not None:
+            found: tuple[Band, ...] | str = target.bands(benchmark.key, metric, limit)
+        else:
+            found = _in_reach(target.floors(benchmark, metric, limit, _from_device(table)), metric, curve)
+        bands = () if isinstance(found, str) else found
+        if isinstance(found, str):
+            remarks.append(found)
+        judged_first = target.references is not None and metric is benchmark.metrics[0]
+        made.append(
+            MetricInput(
+                declared=Declared(
+                    *(metric.name, metric.unit, _quantity(metric, benchmark)),
+                    limited=metric.name == BANDWIDTH,
+                    reported_only=None if bands or judged_first else "nothing holds for it",
+                ),
+                measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
+                problem=problem,
+                limit=limit,
+                bands=bands,
+                floor_remark=found if isinstance(found, str) else None,
+            )
+        )
+    held = target.references is not None or any(metric.bands for metric in made)
+    return tuple(made), None if held else "; ".join(dict.fromkeys(remarks))
+
+
+def inputs_of(parsed: Parsed, key: str, tables: list[Table], target: Target, judged: tuple[MetricInput, ...]) -> Inputs:
+    checks = [
+        value for table in tables for name in _OWN_CHECKS if name in table.columns for value in table.column(name)
+    ]
+    job = Job(
+        exit_code=0,  # not known: _rules says that it was not judged
+        nodes_expected=_NODES,
+        nodes_seen=_NODES,
+        tables=len(tables),
+        tables_expected=len(tables),
+        incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
+        failures=tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures),
+        validates=bool(checks),
+        validation=all(value is True for value in checks) if checks else None,
+    )
+    return Inputs(
+        system=target.system or "the link",
+        fabric=target.fabric_name,
+        stack=target.stack,
+        rails=target.rail_names,
+        nodes=_NODES,
+        job=job,
+        metrics=judged,
+        path=not_judged("there was no live run"),
+        today=date.min,
+    )
+
+
+def seen_in(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> Seen:
+    fabric = target.fabric
+    rail = fabric.rails[0]
+    slot = rail.slot or fabric.slot
+    targets = {
+        size: bound.target
+        for band in metric.bands
+        for size, _ in points(metric)
+        if (bound := band.bound_at(size)) is not None and bound.target is not None
+    }
+    return Seen(
+        metric=metrics.metric(benchmark.key, metric.declared.name),
+        points=points(metric),
+        link=fabric.link,
+        slot=SLOTS[slot] if slot else None,
+        rails=target.rails,
+        rails_per_card=rail.rails_per_card,
+        mtu=fabric.mtu,
+        max_payload=fabric.max_payload,
+        limit_mb_s=None if metric.limit is None else metric.limit.value_mb_s,
+        targets=targets,
+        pairs=metrics.pairs_of(table, benchmark.key),
+        from_device=_from_device(table),
+    )
+
+
+def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | None) -> tuple[Band, ...] | str:
+    """Return the floors, or that no measured size is one at which they hold: perftest sends 64 KiB by default."""
+    if isinstance(floors, str) or curve is None:
+        return floors
+    if any(band.bound_at(size) is not None for band in floors for size in curve.sizes):
+        return floors
+    where = floors[0]
+    edge = f"from {message_size(where.size_from)}" if where.size_from else f"up to {message_size(where.size_to or 0)}"
+    return f"not judged: no size {edge} was measured, where the link's floor holds for {metric.name}"
+
+
+def _alike(one: Table, other: Table) -> bool:
+    return (one.columns, dict(one.context)) == (other.columns, dict(other.context))
+
+
+def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
+    # At 0 B only a benchmark between two ranks is known to send a message; a collective or a put may return at once.
+    if metric.name == LATENCY:
+        return "latency" if benchmark.pingpong or benchmark.traffic is not None else "time"
+    return _QUANTITIES.get(metric.name, "work")
+
+
+def _from_device(table: Table) -> bool:
+    # of OSU alone: what perftest calls its device is the network card
+    if table.tool != "osu":
+        return False
+    buffers = [str(table.context.get(name)) for name in ("send_buffer", "receive_buffer") if name in table.context]
+    return "DEVICE" in buffers if buffers else "device" in table.context

@@ -1,0 +1,167 @@
+"""Genuine outputs, judged: of runs on the right and on the wrong fabric the one passes, the other fails by name."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.cli import main
+from railyard.commands.judge import read
+from railyard.errors import RailyardError
+from railyard.judging import Judgement, judge
+from railyard.judgingtarget import of_link, of_system
+from railyard.site import site_at
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GOOD = [
+    "mpich41_bw_cxi_hook_v62",
+    "mpich_bibw_H_inter_v75_validation",
+    "mpich_bw_DD_inter_v75_plain",
+    "mpich_bw_D_inter_v75_validation",
+    "mpich_bw_HH_inter_v75_plain",
+    "mpich_bw_H_inter_v75_validation",
+    "mpich_latency_H_inter_v75_validation",
+    "ompi_bibw_D_inter_v75_validation",
+    "ompi_bibw_H_inter_v75_validation",
+    "ompi_bw_D_inter_v75_validation",
+    "ompi_bw_H_inter_v75_validation",
+    "ompi_latency_H_inter_v75_validation",
+    "ss11_v75_bw",
+]
+BAD = [
+    "mpich41_bw_no_cxi_hook_v62",
+    "mpich_bw_D_inter_nocxi_v75_validation",
+    "mpich_bw_H_inter_nocxi_v75_validation",
+    "ompi_bw_H_inter_nocxi_v75_validation",
+    "ompi_latency_H_inter_nocxi_v75_validation",
+]
+#: Collectives: a link has no floor for them, so neither the good nor the bad one gets a verdict, and that is said.
+WITHOUT = [
+    "mpich_alltoall_D_multi_nocxi_v75_validation",
+    "mpich_alltoall_D_multi_v75_validation",
+    "ompi_alltoall_D_multi_nocxi_v75_validation",
+    "ompi_alltoall_H_multi_nocxi_v75_validation",
+    "ompi_alltoall_H_multi_v75_validation",
+]
+
+
+def judged(file: Path, link: str, **options: int | str) -> tuple[Judgement, ...]:
+    node_pairs = options.pop("node_pairs", 1)
+    assert isinstance(node_pairs, int)
+    return judge(read(str(file)), of_link(link, **options), node_pairs=node_pairs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_run_over_slingshot_passes(corpus: Path, name: str) -> None:
+    (found,) = judged(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
+    assert (found.state, found.causes) == ("pass", ())
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_same_run_without_it_fails_and_looks_like_tcp(corpus: Path, name: str) -> None:
+    (found,) = judged(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
+    assert found.state == "fail"
+    assert found.sentence.startswith("rule 5 (reference): ")
+    assert [cause.cause for cause in found.causes] == ["tcp"]
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_a_collective_gets_no_verdict_from_a_link_and_that_is_said(corpus: Path, name: str) -> None:
+    (found,) = judged(corpus / "osu" / f"cscs_alps_{name}.txt", "slingshot-11")
+    assert found.state == "not-judged"
+    assert found.sentence == "not judged: no floor of a link holds for latency of osu/osu_alltoall"
+    assert not found.passed
+
+
+@pytest.mark.parametrize(
+    ("file", "link", "sentence", "cause"),
+    [
+        (
+            "osu/mail2012_v20_no_rdma_fallback_tcp.txt",
+            "ib-qdr",
+            "rule 1 (complete): the output is cut: osu/osu_latency (line 13) lacks rows; look at where ",
+            "looks like TCP in place of RDMA: 45.86 us for a message of a few bytes",
+        ),
+        (
+            "netpipe/mail2011_npmpi_btl_verbose_tcp_fallback_killed.txt",
+            "ib-ddr",
+            "rule 1 (complete): the output itself reports ",
+            "looks like TCP in place of RDMA: 52.74 us for a message of a few bytes",
+        ),
+    ],
+)
+def test_a_fall_back_to_tcp_is_named(corpus: Path, file: str, link: str, sentence: str, cause: str) -> None:
+    (found,) = judged(corpus / file, link)
+    assert found.state == "fail"
+    assert found.sentence.startswith(sentence)
+    assert [one.sentence for one in found.causes] == [cause]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "npb/npbmz331_sp_mx_ifort_641_impi_fallback_tcp.txt",
+        "npb/npbmz331_lu_mx_gfortran_431_no_pml.txt",
+        "ibdiag/ibportstate_fdr_query.txt",
+    ],
+)
+def test_the_other_outputs_of_a_wrong_fabric_get_no_pass_and_a_sentence(
+    corpus: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["judge", str(corpus / file), "--link", "myri-10g"])
+    said = capsys.readouterr()
+    assert code in (1, 2)
+    assert "Traceback" not in said.err
+    assert said.err.startswith("railyard: ") if code == 2 else said.out.splitlines()[-1].split(":")[0] != "pass"
+
+
+@pytest.mark.parametrize(
+    ("file", "fabric", "state", "cause"),
+    [
+        ("osu/alaska_edr_ompi4_bw.txt", "edr", "pass", []),
+        ("osu/csd3_ib100_ompi3_bw.txt", "edr", "pass", []),
+        ("osu/cofc_edr_gpuv100002_bibw.txt", "edr", "pass", []),
+        ("osu/alaska_edr_ompi4_bw.txt", "fdr", "fail", ["one-node"]),
+        ("osu/alaska_edr_impi_bw.txt", "edr", "fail", []),
+        ("osu/alaska_edr_ompi4_latency.txt", "edr", "fail", []),
+        ("osu/alaska_edr_ompi4_alltoall.txt", "edr", "fail", []),
+    ],
+)
+def test_other_systems_outputs_against_the_published_one(
+    corpus: Path, file: str, fabric: str, state: str, cause: list[str]
+) -> None:
+    (found,) = judge(read(str(corpus / file)), of_system(site_at(ROOT, "dell-c6320"), fabric))
+    assert (found.state, [one.cause for one in found.causes]) == (state, cause)
+
+
+def test_a_collapse_at_the_largest_sizes_is_named(corpus: Path) -> None:
+    (found,) = judged(corpus / "osu" / "study_azure_aks_hdr_bw_collapse.txt", "ib-hdr")
+    assert [one.sentence for one in found.causes] == [
+        "looks like a drop above a cache's size: 23265 MB/s at 1 MiB falls to 6873 MB/s (29.5 %) at 4 MiB "
+        "(last-level cache, the card's own, or registered memory)"
+    ]
+
+
+def test_the_pairs_of_nodes_of_a_multi_pair_run_must_be_said(corpus: Path) -> None:
+    file = corpus / "osu" / "hpe_ss10_mbw_mr_620pairs.txt"
+    (alone,) = judged(file, "slingshot-10")
+    assert [one.cause for one in alone.causes] == ["one-node"]
+    assert alone.sentence.startswith("rule 3 (possible): impossible: bandwidth 22663 MB/s at ")
+    (shared,) = judged(file, "slingshot-10", node_pairs=32)
+    assert "impossible" not in shared.sentence
+
+
+def test_no_output_gives_a_traceback(corpus: Path) -> None:
+    targets = (of_system(site_at(ROOT, "dell-c6320"), "edr"), of_link("ib-edr", "pcie3-x16"))
+    files = sorted(path for path in corpus.glob("*/*.txt") if path.stat().st_size < 2**17)
+    assert len(files) > 150
+    judgements = 0
+    for file in files:
+        try:
+            parsed = read(str(file))
+            found = [one for target in targets for one in judge(parsed, target)]
+        except RailyardError:
+            continue
+        judgements += len(found)
+        assert found and all(one.sentence for one in found), file.name
+    assert judgements > 400
