@@ -1,0 +1,158 @@
+"""iperf3 3.0 to 3.21, console (``-V``, ``-P``, ``-R``, ``--bidir``, UDP), ``--json`` and ``--json-stream``, as tables.
+
+``parse`` returns one table a run, in the order of the text. Its rows are the run's sums, or, of one stream, that
+stream's closing lines; the intervals before them are no rows. ``context["role"]`` says what each row is, in order
+("sender, receiver"), ``interval`` is the first row's length in seconds, ``streams`` the number of streams a direction.
+Bandwidth is MB/s (10^6 B/s): iperf3's bits are decimal, its bytes ("MBytes/sec" of ``-f M``) binary (units.c).
+A sender's bandwidth over UDP is what was sent, not what arrived: ``lost`` of ``datagrams`` did not.
+
+A table is complete with "iperf Done." or a receiver's row for each direction, and no error of iperf3's before its end.
+A run without closing lines, or of several streams without their sum, gives no table but a failure.
+"""
+
+import re
+
+from railyard.parsers import iperf3json
+from railyard.parsers.iperf3run import Row, Run
+from railyard.parsers.lines import Line, is_failure, lines_of
+from railyard.parsers.parsed import Parsed, ParseError, Remark
+
+_BIT_RATES = {prefix: 1e-6 / 8 * 1e3**step for step, prefix in enumerate(("", "K", "M", "G", "T"))}
+_BYTE_RATES = {prefix: 1e-6 * 2.0 ** (10 * step) for step, prefix in enumerate(("", "K", "M", "G", "T"))}
+
+# [SUM][TX-C]   0.00-10.00  sec  22.0 GBytes  18.9 Gbits/sec   69             sender
+_CLOSING = re.compile(
+    r"^.{0,80}?\[ {0,3}(?P<id>SUM|[0-9]{1,4})\](?:\[(?P<way>[TR]X-[CS])\])? {1,6}"
+    r"(?P<start>[0-9]{1,9}\.[0-9]{1,2}) ?-(?P<end>[0-9]{1,9}\.[0-9]{1,2}) {1,6}sec {1,6}"
+    r"[0-9.]{1,12} [KMGT]?Bytes {1,6}(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,4})?) (?P<prefix>[KMGTkmgt]?)"
+    r"(?P<kind>bits|Bytes)/sec(?P<rest>(?:\s.{0,80})?)$"
+)
+#   0.023 ms  0/159 (0%)
+_DATAGRAMS = re.compile(r"\bms {1,6}(?:(?P<lost>-?[0-9]{1,18})|Unknown)/(?P<sent>[0-9]{1,18})\b")
+# Connecting to host 10.0.0.2, port 5201   |   Accepted connection from 10.0.0.1, port 40972
+_BEGINS = re.compile(r"^.{0,80}?(?P<side>Connecting to host|Accepted connection from) \S{1,200}, port [0-9]{1,5}\s*$")
+# Starting Test: protocol: TCP, 2 streams, 131072 byte blocks, omitting 0 seconds, 10 second test
+_STARTING = re.compile(r"^.{0,80}?Starting Test: protocol: (?P<name>[A-Z]{3,4}), (?P<streams>[0-9]{1,4}) streams?,.*$")
+# iperf 3.7+ (cJSON 1.5.2)
+_VERSION = re.compile(r"^\s{0,8}iperf (?P<version>3\.\S{1,20})(?: \(.{0,40}\))?\s{0,8}$")
+_SIGN = re.compile(r"\biperf3: |\biperf 3\.|\biperf3 ")
+_OWN = ("Server listening on", "-----", "Reverse mode", "Time:", "Test Complete.", "CPU Utilization", "Server output:")
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output of iperf3, printed or in JSON.
+
+    Raises ParseError where the text has neither a run of iperf3 nor an error under its name.
+    """
+    reader = _Reader(*iperf3json.read(text))
+    if not (reader.runs or reader.failures):
+        for line in lines_of(text):
+            reader.read(line)
+    return reader.parsed(text)
+
+
+class _Reader:
+    """The runs, the last of which is open, and what else was found so far."""
+
+    def __init__(self, runs: list[Run], failures: list[Remark]) -> None:
+        self.runs = runs
+        self.version: str | None = None
+        self.failures = failures
+        self.remarks: list[Remark] = []
+
+    def read(self, line: Line) -> None:
+        """Read one line: intervals pass, a heading and a closing line count, all else is told apart."""
+        text = line.text
+        if "/sec" in text:
+            if len(text) <= 400:
+                self._closing(line)
+        elif "[ ID]" in text:
+            self._heading(text)
+        elif text and not text.isspace() and not self._said(line, text):
+            self._foreign(line, text.strip())
+
+    def parsed(self, text: str) -> Parsed:
+        """Return what was found, once everything was read."""
+        tables = []
+        for run in self.runs:
+            table = run.table()
+            if table:
+                tables.append(table)
+            else:
+                what = "the sum of its streams" if run.rows else "closing lines"
+                self.failures.append(Remark(run.line, f"a run without {what}"))
+        if not self.runs and not (self.failures and _SIGN.search(text)):
+            first = next((line for line in lines_of(text) if line.text.strip()), Line(0, "", True))
+            raise ParseError(
+                first.number, first.text, 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
+            )
+        return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
+
+    def _run(self, line: Line) -> Run:
+        if not self.runs:
+            self.runs.append(Run(line.number, self.version))
+        return self.runs[-1]
+
+    def _heading(self, text: str) -> None:
+        for run in self.runs[-1:]:
+            run.headings += 1
+            run.both = "[Role]" in text
+            run.retransmits = "Retr" in text
+            if "atagrams" in text:
+                run.context["protocol"] = "UDP"
+
+    def _closing(self, line: Line) -> None:
+        named = line.text.rstrip().endswith(("sender", "receiver"))
+        # up to 3.1 UDP closes with one line that names no side: it counts the sender's bytes and what did not arrive
+        old = line.ended and bool(self.runs) and self.runs[-1].headings > 1 and " ms " in line.text
+        found = _CLOSING.match(line.text) if named or old else None
+        if not found:
+            return
+        run, words = self._run(line), found["rest"].split()
+        datagrams = _DATAGRAMS.search(found["rest"])
+        if datagrams:
+            run.context |= {"protocol": "UDP", "datagrams": int(datagrams["sent"])}
+            run.context |= {"lost": int(datagrams["lost"])} if datagrams["lost"] else {}
+        again = len(words) == 2 and words[0].isdecimal() and run.context.get("protocol") != "UDP"
+        rates = _BIT_RATES if found["kind"] == "bits" else _BYTE_RATES
+        run.rows.append(
+            Row(
+                role=words[-1] if named else "sender",
+                stream=found["id"],
+                way=found["way"],
+                bandwidth_mb_s=float(found["rate"]) * rates[found["prefix"].upper()],
+                retransmits=int(words[0]) if again else None,
+                seconds=round(float(found["end"]) - float(found["start"]), 2),
+            )
+        )
+
+    def _said(self, line: Line, text: str) -> bool:
+        """Read what a run says of itself; return whether the line is one of iperf3's."""
+        begins = _BEGINS.match(text) if ", port " in text else None
+        if begins:
+            self.runs.append(Run(line.number, self.version))
+            self.runs[-1].context["side"] = "client" if begins["side"].startswith("Connecting") else "server"
+        elif " connected to " in text and " local " in text and "[" in text:
+            if self._run(line).rows:  # the beginning of the next run is lost
+                self.runs.append(Run(line.number, self.version))
+            self.runs[-1].connected += 1
+        elif text.strip() == "iperf Done.":
+            for run in self.runs[-1:]:
+                run.done = True
+        elif "Starting Test: " in text and (starting := _STARTING.match(text)):
+            self._run(line).context |= {"protocol": starting["name"], "streams": int(starting["streams"])}
+        elif version := _VERSION.match(text):
+            self.version = version["version"]
+        else:
+            return (
+                "- - - - -" in text
+                or text.strip().startswith(_OWN)
+                or text.rstrip().endswith(("datagrams", "available)"))
+            )
+        return True
+
+    def _foreign(self, line: Line, text: str) -> None:
+        failed = "iperf3: error" in text or "iperf3: interrupt" in text or is_failure(text)
+        (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+        for run in self.runs[-1:] if failed or line.dots else ():
+            run.spoiled |= not run.done

@@ -1,0 +1,228 @@
+"""perftest 1.2 to 26.07 (ib_write_bw … ib_atomic_lat, raw_ethernet_*), its console and ``--out_json``, as typed tables.
+
+``parse`` returns one table a ``#bytes`` heading, in the order of the text, columns as printed: sizes B, times us,
+bandwidths MB/s (10^6 B/s, converted from the 2^20 B/s or 10^9 bit/s that the heading names), message rates 1/s. What
+is bidirectional is the sum of both directions. A peak of 0.00 stays 0: a server and ``-D`` measure none.
+
+Client and server may share one file: a heading waits until the table before it has a row; a row goes to the table
+that was begun last unless its size repeats there and fits another; a rule after rows ends one table.
+
+A table is complete when such a rule ends it; never with a cut row, an ellipsis, or an error between heading and rule.
+A heading without any row, a title without heading, and a server without client are failures.
+"""
+
+import re
+from dataclasses import replace
+
+from railyard.parsers import perftestformats as formats
+from railyard.parsers import perftestjson
+from railyard.parsers.lines import Line, is_failure, lines_of, number, whole
+from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.perftestformats import Heading
+from railyard.parsers.perftestrun import Run, Title
+
+_SIDES = 4  # tables that may be open at once: two programs, and two that were killed before
+_RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output of perftest, printed or written by ``--out_json``.
+
+    Raises ParseError where the text has neither title nor heading nor results of perftest, nor an error of its own.
+    """
+    written = perftestjson.read(text)
+    reader = _Reader(lines_of(text))
+    for index, line in enumerate(reader.lines):
+        if line.number > reader.skip and line.number not in written.lines:
+            reader.read(index, line)
+    return reader.parsed(text, written)
+
+
+class _Reader:
+    """The state between lines: titles without heading, tables that are open, and what was found so far."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self.lines = lines
+        self.titles: list[Title] = []  # that no heading has taken
+        self.headed: list[Run] = []  # that have taken no title yet
+        self.title: Title | None = None  # of the run that was named last
+        self.runs: list[Run] = []
+        self.open: list[Run] = []
+        self.current: Run | None = None
+        self.beginning = False  # a run has begun and its heading has not come: no rule ends a table
+        self.again: str | None = None
+        self.unit: str | None = None  # of the times that -H and -U list
+        self.waiting: int | None = None
+        self.skip = 0
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def read(self, index: int, line: Line) -> None:
+        """Read one line by its first letter; what no kind knows is a failure or a remark."""
+        text = line.text.strip()
+        if not text:
+            return
+        if "0" <= text[0] <= "9":
+            taken = self._row(line, text) or (self.unit is not None and ", " in text[:24])
+        elif text[0] == "-":
+            taken = self._rule(index, text)
+        elif text[0] == "#":
+            taken = self._heading(index, line, text)
+        else:
+            taken = self._title(line, text)
+        if not (taken or self._own(line, text) or self._setting(text)):
+            self._foreign(line, text)
+
+    def parsed(self, text: str, written: perftestjson.Written) -> Parsed:
+        """Return what was found, once every line was read."""
+        self._name()
+        if self.waiting is not None:
+            self.failures.append(Remark(self.waiting, "waited for a client and none came"))
+        tables = [*written.tables]
+        for run in self.runs:
+            if run.rows:
+                tables.append(run.table())
+            else:
+                name = run.table().benchmark or "no title"
+                self.failures.append(Remark(run.line, f"a heading without any row: {name}"))
+        failures = sorted([*self.failures, *written.failures], key=lambda item: item.line)
+        if not (tables or self.runs or written.lines or (failures and formats.SIGN.search(text))):
+            first = next((line for line in self.lines if line.text.strip()), Line(0, "", True))
+            raise ParseError(
+                first.number, first.text, 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
+            )
+        return Parsed(tuple(sorted(tables, key=lambda table: table.line)), tuple(failures), tuple(self.remarks))
+
+    def _title(self, line: Line, text: str) -> bool:
+        title = formats.title_of(text) if text[-4:].lower() == "test" else None
+        if not title:
+            return False
+        if self.headed:
+            self._name()
+        # a heading still without row is of a run that ended there; one with rows may be of the other side
+        self.open = [run for run in self.open if run.rows][-_SIDES:]
+        self.current = self.open[-1] if self.open else None
+        self.titles.append(Title(line.number, title[0], dict(title[1])))
+        self.waiting, self.again, self.unit, self.beginning = None, None, None, True
+        return True
+
+    def _name(self) -> None:
+        """Give the headings their titles; with fewer headings than titles, the first programs never came to one."""
+        fresh = [run for run in self.headed if run.again is None]
+        spare = max(0, len(self.titles) - len(fresh))
+        for title in self.titles[:spare]:
+            self.failures.append(Remark(title.line, f"a title without any heading: {title.benchmark}"))
+        for run, own in zip(fresh, self.titles[spare:], strict=False):
+            run.title = own
+        for run in self.headed:
+            run.title = self.title if run.again is not None else run.title
+            self.title = run.title
+        self.titles, self.headed = [], []
+
+    def _setting(self, text: str) -> bool:
+        found = formats.settings(text) if self.titles and not self.headed else None
+        # two programs' settings may alternate: what the last title has already, belongs to the one before
+        for title in reversed(self.titles if found else []):
+            if found and found.keys().isdisjoint(title.context):
+                title.context |= found
+                break
+        return found is not None
+
+    def _heading(self, index: int, line: Line, text: str) -> bool:
+        if text in ("#, usec", "#, cycles"):
+            self.unit = text[3:]
+        if not text.startswith(("#bytes", "#flows")):
+            return False
+        heads, before = self._joined(index, text), self.current
+        if not heads:
+            return False
+        if self.unit == "cycles":
+            heads = tuple(replace(head, unit="cycles") if head.unit == "us" else head for head in heads)
+        again = "" if self.unit and self.runs else self.again
+        self.unit, self.beginning = None, False
+        if again == "" and before and not before.rows:
+            before.heads = heads
+            return True
+        run = Run(line.number, heads, again)
+        for runs in (self.runs, self.open, self.headed):
+            runs.append(run)
+        del self.open[:-_SIDES]
+        if before is None or before.rows:
+            self.current = run
+        return True
+
+    def _joined(self, index: int, text: str) -> tuple[Heading, ...]:
+        """Return the columns of a heading, with those of the lines that a mailer wrapped it over."""
+        heads = formats.columns(text)
+        for following in self.lines[index + 1 : index + 3]:
+            if "#" in following.text:
+                break
+            text = f"{text} {following.text.strip()[:200]}"
+            if joined := formats.columns(text):
+                heads, self.skip = joined, following.number
+        return heads
+
+    def _row(self, line: Line, text: str) -> bool:
+        run, words = self.current, text.split() if len(text) <= 1000 else []
+        if run is None or len(words) < len(run.heads):
+            return run is not None and bool(words) and self._half(run, line, words)
+        if run.rows and not run.follows(words):
+            run = next((other for other in self.open if other.follows(words)), run)
+        run.spoiled |= bool(run.part)
+        return self._add(run, line, words)
+
+    def _half(self, run: Run, line: Line, words: list[str]) -> bool:
+        """Read a line of numbers that are fewer than a row: a part of a wrapped row, else a cut one."""
+        if any(number(word) is None for word in words):
+            return False
+        joined = [*run.part, *words]
+        if run.part and len(joined) == len(run.heads):
+            # a line that was cut is no line that was wrapped: where a figure must stand, its point shows it
+            fits = all("." in word for head, word in zip(run.heads, joined, strict=True) if head.decimals)
+            return fits and self._add(run, line, joined)
+        begins = words[0].isdecimal() and (words[1].isdecimal() if len(words) > 1 else not line.ended)
+        if begins or (run.part and len(joined) < len(run.heads)):
+            run.spoiled |= begins and bool(run.part)
+            run.part[:] = words if begins else joined
+        return begins or bool(run.part)
+
+    def _add(self, run: Run, line: Line, words: list[str]) -> bool:
+        cells = formats.cells(run.heads, words)
+        if cells is None:
+            return False
+        run.part.clear()
+        if not (line.ended or whole(line, run.heads[-1].decimals)):
+            run.spoiled = True
+            return True
+        run.rows.append(cells)
+        if None in cells:
+            self.failures.append(Remark(line.number, line.text.strip()))
+        return True
+
+    def _rule(self, index: int, text: str) -> bool:
+        if not _RULE.match(text):
+            return False
+        following = next((line.text for line in self.lines[index + 1 : index + 4] if line.text.strip()), "")
+        if self.beginning or formats.title_of(following[:200]):
+            return True  # it opens what follows, and ends nothing
+        filled = [run for run in self.open if run.rows]
+        if filled:
+            run = self.current if self.current in filled else filled[0]
+            run.closed = True
+            self.open = [other for other in self.open if other is not run]
+            self.current = self.open[0] if self.open else None
+        return True
+
+    def _own(self, line: Line, text: str) -> bool:
+        if text.startswith("* Waiting for client to connect"):
+            self.waiting = line.number
+        if text.startswith(("Local results:", "Remote results:")):
+            self.again = text.partition(" ")[0].lower()
+        self.beginning |= text.startswith(formats.BEGINNINGS)
+        return text.startswith(formats.OWN)
+
+    def _foreign(self, line: Line, text: str) -> None:
+        failed = is_failure(text) or formats.is_own_failure(text)
+        (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+        for run in self.open if failed or line.dots else ():
+            run.spoiled = True

@@ -1,0 +1,193 @@
+"""qperf 0.4.0 to 0.4.11, as typed tables: one a test, of one row, its columns named and ordered as printed.
+
+Times are us, bandwidths MB/s (10^6 B/s), rates 1/s, sizes B, costs s/GB, processor shares %, counts without unit.
+qperf divides by 1000 from unit to unit, so its KB, MB and GB are decimal; KiB to TiB are binary. Source: ``view_band``,
+``view_rate``, ``view_size``, ``view_time``, ``view_cost`` in qperf.c of 0.4.11. Words (hosts, systems) of the block
+``conf:`` are the context of every table after it; the version is the ``loc_qperf`` that it names.
+
+qperf prints a test's figures at once at its end, so a table that is there is complete unless its last line is cut, an
+error stands before its end, or one side's bandwidth is missing. A test without any figure is a failure.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, is_failure, lines_of, number
+from railyard.parsers.parsed import ContextValue, Parsed, ParseError, Remark, Table
+
+
+def _steps(words: tuple[str, ...], base: float, factor: float) -> dict[str, float]:
+    return {word: factor * base**step for step, word in enumerate(words)}
+
+
+_TIMES = _steps(("ns", "us", "ms", "sec"), 1e3, 1e-3)
+# End of the printed name -> unit of the column, and what the printed units make of it. The first that fits counts.
+_KINDS: tuple[tuple[str, str | None, Mapping[str, float]], ...] = (
+    (
+        "bw",
+        "MB/s",
+        _steps(("bytes/sec", "KB/sec", "MB/sec", "GB/sec", "TB/sec"), 1e3, 1e-6)
+        | _steps(("bits/sec", "Kb/sec", "Mb/sec", "Gb/sec", "Tb/sec"), 1e3, 1e-6 / 8),  # --use_bits_per_sec
+    ),
+    ("cost", "s/GB", _steps(("ns/GB", "us/GB", "ms/GB", "sec/GB"), 1e3, 1e-9)),
+    ("rate", "1/s", _steps(("/sec", "K/sec", "M/sec", "G/sec", "T/sec"), 1e3, 1.0)),
+    ("latency", "us", _TIMES),
+    ("", "us", _TIMES),
+    ("", "%", {"% cpus": 1.0}),
+    (
+        "",
+        "B",
+        _steps(("bytes", "KB", "MB", "GB", "TB"), 1e3, 1.0) | _steps(("KiB", "MiB", "GiB", "TiB"), 2**10, 2.0**10),
+    ),
+    ("", None, _steps(("", "thousand", "million", "billion", "trillion"), 1e3, 1.0)),
+)
+# A line that is cut could end in the unit of another kind, or in none; of these names the kind is known
+_CERTAIN = tuple(ending for ending, _, _ in _KINDS if ending)
+
+# rc_rdma_write_bw:   (all tests of 0.4.11; ibv_devinfo prints "rc_odp_caps:")
+_TEST = re.compile(
+    r"\A(?P<name>(?:rds|sctp|sdp|tcp|udp|uc|ud|xrc|rc)_(?:bw|lat)|(?:rc|uc|ud|xrc)_bi_bw|rc_rdma_read_(?:bw|lat)"
+    r"|(?:rc|uc)_rdma_write_(?:bw|lat|poll_lat)|(?:ver_)?rc_(?:compare_swap|fetch_add)(?:_mr)?|conf|quit):\Z"
+)
+_MAIN = frozenset({"latency", "bw", "send_bw", "recv_bw"})
+# What -v… prints besides: resources, and the parameters of either side (qperf.c, show_rest and ParName)
+_BESIDES = re.compile(
+    r"\A(?:msg_rate|(?:send|recv)_cost|(?:(?:send|recv|loc|rem|l|r|s)_){0,3}(?:cpus_(?:used|user|intr|kernel|iowait)"
+    r"|real_time|cpu_time|errors|bytes|msgs|max_cqes?|no_(?:bytes|msgs|errs|cpus|ticks)|timer_[a-z]{4,8}|access_recv"
+    r"|affinity|alt_port|cq_poll|flip|id|ip_port|mtu_size|msg_size|poll_mode|port|rd_atomic|service_level|sock_buf_size"
+    r"|src_path_bits|static_rate|time|timeout|traffic_class|use_cm))\Z"
+)
+#     msg_size   =  64 KiB (65,536)
+_FIGURE = re.compile(
+    r"\A(?P<name>[a-z][a-z0-9_]{0,40})\s{1,60}=\s{1,60}(?P<value>-?[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?)"
+    r"(?: (?P<unit>[A-Za-z/% ]{0,12}?))?(?: \([0-9,]{1,30}\))?\Z"
+)
+#     loc_node   =  vm1
+_WORD = re.compile(r"\A(?P<name>[a-z][a-z0-9_]{0,40})\s{1,60}=\s{1,60}(?P<value>\S.{0,200})\Z")
+# qperf's own errors (support.c, rdma.c, socket.c), from either side
+_FAILURE = re.compile(
+    r"\A(?:server: |client: |internal error: )?(?:failed to |unable to |could not |cannot |\S{1,80}: failed to connect"
+    r"|\S{1,80}: bad |synchronize |remote |bad message|CQ error|.{1,80}(?:failed|timed out|not responding)\b"
+    r"|invalid port|out of space)"
+)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One test while it is read."""
+
+    line: int
+    name: str
+    context: dict[str, ContextValue]
+    figures: dict[str, tuple[float, str | None]] = field(default_factory=dict)
+    spoiled: bool = False
+
+    def takes(self, name: str) -> bool:
+        """Return whether a figure can be this test's: its main ones first, of its kind, and none twice."""
+        kind = "latency" if self.name.endswith("_lat") else "bw" if self.name.endswith("_bw") else "msg_rate"
+        both = {"bw", "send_bw"} <= {name, *self.figures} or {"bw", "recv_bw"} <= {name, *self.figures}
+        main = name.endswith(kind) and (name in _MAIN or name == "msg_rate")
+        return name not in self.figures and not both and (main or (bool(self.figures) and bool(_BESIDES.match(name))))
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output of qperf.
+
+    Raises ParseError where the text has neither a test of qperf with its colon nor a server's errors under its name.
+    """
+    reader = _Reader()
+    lines = lines_of(text)
+    for line in lines:
+        reader.read(line)
+    return reader.parsed(lines, text)
+
+
+class _Reader:
+    """The test that is open, what ``conf`` said, and what was found so far."""
+
+    def __init__(self) -> None:
+        self.run: _Run | None = None
+        self.runs: list[_Run] = []
+        self.said: dict[str, ContextValue] = {}
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def read(self, line: Line) -> None:
+        """Read one line: a test's name, a figure or a word of it, or what qperf did not print as its result."""
+        text = line.text.strip()
+        if not text or (text[-1] == ":" and self._test(line, text)):
+            return
+        if not (self.run and "  =  " in text and len(text) <= 300 and self._figure(self.run, line, text)):
+            failed = bool(_FAILURE.match(text[:200])) or is_failure(text)
+            (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+            if self.run and (failed or line.dots):
+                self.run.spoiled = True
+
+    def parsed(self, lines: list[Line], text: str) -> Parsed:
+        """Return what was found, once every line was read."""
+        if not self.runs and not (self.failures and re.search(r"\bqperf\b", text)):
+            first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+            raise ParseError(first.number, first.text, 'output of qperf: a test\'s name with its colon ("rc_bw:")')
+        tables = []
+        for run in self.runs:
+            if ("send_bw" in run.figures) != ("recv_bw" in run.figures):
+                self.failures.append(Remark(run.line, f"only one side's bandwidth: {run.name}"))
+            elif run.figures:
+                tables.append(_table(run))
+            else:
+                notes = self.remarks if run.name in ("conf", "quit") else self.failures  # these two measure nothing
+                notes.append(Remark(run.line, f"a test without any figure: {run.name}"))
+        ordered = sorted(self.failures, key=lambda item: item.line)
+        return Parsed(tuple(tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
+
+    def _test(self, line: Line, text: str) -> bool:
+        test = _TEST.match(text) if len(text) <= 120 else None
+        if test:
+            self.run = _Run(line.number, test["name"], self.said if test["name"] == "conf" else dict(self.said))
+            self.runs.append(self.run)
+        return bool(test)
+
+    def _figure(self, run: _Run, line: Line, text: str) -> bool:
+        figure = _FIGURE.match(text) if run.name != "conf" else None
+        if figure and not run.takes(figure["name"]):
+            self.run = None  # the name of the test that follows is lost
+            return False
+        if figure:
+            found = _converted(figure["name"], figure["value"], (figure["unit"] or "").strip())
+            if found and (line.ended or figure["name"].endswith(_CERTAIN)):
+                run.figures[figure["name"]] = found
+                return True
+        word = _WORD.match(text)
+        if word and line.ended and not figure:
+            run.context[word["name"]] = word["value"]
+            return True
+        run.spoiled |= not line.ended
+        return False
+
+
+def _converted(name: str, text: str, printed: str) -> tuple[float, str | None] | None:
+    """Return a figure and its unit by the kind that its name ends in; None where the printed unit is none of it."""
+    value = number(text.replace(",", ""))
+    for ending, unit, factors in _KINDS:
+        if name.endswith(ending) and printed in factors:
+            return None if value is None else (value * factors[printed], unit)
+        if ending and name.endswith(ending):
+            return None
+    return None
+
+
+def _table(run: _Run) -> Table:
+    version = run.context.get("loc_qperf")
+    return Table(
+        tool="qperf",
+        version=str(version) if version else None,
+        benchmark=run.name,
+        columns=tuple(run.figures),
+        units=tuple(unit for _, unit in run.figures.values()),
+        rows=(tuple(value for value, _ in run.figures.values()),),
+        line=run.line,
+        complete=not run.spoiled,
+        context=MappingProxyType(run.context),
+    )
