@@ -10,7 +10,7 @@ from typing import Any
 
 from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
-TOOLS = ("imb", "netpipe", "osu")
+TOOLS = ("gpcnet", "hpcc", "hpl", "imb", "iperf3", "milc", "netpipe", "npb", "osu", "perftest", "qperf", "wrf")
 PARSERS: Mapping[str, Callable[[str], Parsed]]
 
 __all__ = ["PARSERS", "TOOLS", "Cell", "ParseError", "Parsed", "Remark", "Table"]

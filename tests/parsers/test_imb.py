@@ -222,6 +222,63 @@ def test_a_printed_nan_is_a_failure_and_no_value() -> None:
     assert parsed.failures == (Remark(7, "8  10  nan  2.00"),)
 
 
+def test_imb_mt_prints_sizes_with_a_letter_and_rates_without_decimals() -> None:
+    banner = "#    Intel(R) MPI Benchmarks 2021.11, MT part    \n"
+    text = (
+        f"{banner}{RULE}# Benchmarking UnibandMT\n# #processes = 2 (threads: 4)\n# window_size = 64\n{RULE}"
+        "        #bytes  #repetitions    Mbytes/sec       Msg/sec \n"
+        "            0l            20          0.00         62108 \n"
+        "            4l            20          2.50        626000 \n"
+        "      4194304l            20      12000.00          2861 \n"
+    )
+    (table,) = parse(text).tables
+    assert table.columns == ("size", "repetitions", "bandwidth", "message_rate")
+    assert table.rows == ((0, 20, 0.0, 62108), (4, 20, 2.5, 626000), (4194304, 20, 12000.0, 2861))
+    assert (table.context, table.complete) == ({"ranks": 2, "threads": 4, "window": 64}, True)
+
+
+def test_a_failed_check_of_imb_mt_is_a_failure() -> None:
+    parsed = parse(run("  8  10  4.00  2.00\nCHECK FAILURES: rank 0: 3\n"))
+    assert parsed.failures == (Remark(8, "CHECK FAILURES: rank 0: 3"),)
+    assert not parsed.tables[0].complete
+
+
+def test_a_test_without_successful_execution_is_a_failure() -> None:
+    parsed = parse(f"{BANNER}{RULE}# Benchmarking PingPongMT\n# NO SUCCESSFUL EXECUTIONS\n{RULE}")
+    assert parsed.failures == (
+        Remark(3, "a heading without any row: PingPongMT"),
+        Remark(4, "# NO SUCCESSFUL EXECUTIONS"),
+    )
+
+
+def test_the_largest_io_portion_is_announced_too() -> None:
+    banner = "#    Intel(R) MPI Benchmarks 2021.11, MPI-IO partn#----------\n"
+    sizes = "# Maximum message length in bytes:   4194304\n# Maximum io portion in bytes:   16777216\n"
+    heading = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n"
+    row = "      4194304           10       400.00       400.00       400.00     10485.76\n"
+    head = banner + sizes + title("S_Write_indv")
+    assert not parse(head + heading + row).tables[0].complete
+    (table,) = parse(head + heading + row + row.replace(" 4194304", "16777216")).tables
+    assert (table.version, table.benchmark, table.complete) == ("2021.11", "S_Write_indv", True)
+
+
+@pytest.mark.parametrize("groups", ["", "  0"])
+def test_rows_taken_at_once_are_those_taken_one_by_one(groups: str) -> None:
+    heading = "  Group" * bool(groups) + "  #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec] Mbytes/sec\n"
+    rows = [f"{groups}  {size}  10  {size / 2:.2f}  {size / 2:.2f}  {size / 2:.2f}  2.10\n" for size in range(200)]
+    # the note keeps the same rows from standing together
+    together, apart = parse(run("".join(rows), heading)), parse(run("noted\n".join(rows), heading))
+    assert together.tables[0].rows == apart.tables[0].rows
+    assert len(together.tables[0].rows) == 200
+    assert together.tables[0].complete and apart.tables[0].complete
+
+
+@pytest.mark.parametrize("line", [" " * 2**20 + "x", "# " + " " * 2**20 + "x", "1" + " " * 2**20 + "x"])
+def test_a_line_of_a_megabyte_of_blanks_is_read_past(line: str) -> None:
+    (table,) = parse(run(f"  8  10  4.00  2.00\n{line}\n  16  10  4.00  4.00\n")).tables
+    assert (table.column("size"), table.complete) == ((8, 16), True)
+
+
 @pytest.mark.parametrize(
     ("text", "failures"),
     [

@@ -123,11 +123,86 @@ def test_the_data_file_of_each_release_is_read(text: str, rows: list[tuple[float
     assert [pytest.approx(row) for row in rows] == list(table.rows)
 
 
+def test_a_data_file_of_netpipe_2_with_getrusage_has_nine_columns() -> None:
+    row = "{0:.7f} 0.0762939 {1} {2} 0.0000000 0.0000100 0.0000200 0.0000000 0.0000000\n"
+    (table,) = parse(row.format(0.0001, 8, 1) + row.format(0.0002, 16, 2)).tables
+    assert table.rows == (pytest.approx((1, 0.0762939 * MBIT, 100.0)), pytest.approx((2, 0.0762939 * MBIT, 200.0)))
+
+
+def test_a_long_data_file_is_read_whole_and_one_false_row_spoils_it() -> None:
+    rows = [f"{size:8d} {size * 8 / 2**20 / 1e-5:.6f}   0.00001000\n" for size in range(1, 201)]
+    (table,) = parse("".join(rows)).tables
+    assert len(table.rows) == 200 and table.complete
+    assert table.rows[150] == pytest.approx((151, 15.1, 10.0), rel=1e-6)
+    rows[150] = "     151 9.000000   0.00001000\n"
+    with pytest.raises(ParseError):
+        parse("".join(rows))
+
+
 def test_a_cut_data_file_is_incomplete() -> None:
     text = "       1 1.000000   0.00000763\n       2 2.000000   0.00000763\n"
     assert parse(text[:-1]).tables[0].complete
     (table,) = parse(text[:-3]).tables
     assert (len(table.rows), table.complete) == (1, False)
+
+
+def test_rows_taken_at_once_are_those_taken_one_by_one() -> None:
+    rows = [
+        f"{index:3d}: {index + 1:7d} bytes  {100:5d} times --> {(index + 1) * 0.95:8.2f} Mbps in {8:10.2f} usec\n"
+        for index in range(200)
+    ]
+    # the remark keeps the same rows from standing together
+    together, apart = parse(START + "".join(rows)), parse(START + "noted\n".join(rows))
+    assert together.tables[0].rows == apart.tables[0].rows
+    assert len(together.tables[0].rows) == 200
+    assert together.tables[0].complete and apart.tables[0].complete
+    del rows[100]
+    (table,) = parse(START + "".join(rows)).tables
+    assert (len(table.rows), table.complete) == (199, False)
+
+
+@pytest.mark.parametrize(
+    ("tail", "bandwidth"),
+    [
+        ("2.00 Mbps in 0.0000080 sec, avg utime=0.0000010 avg stime=0.0000020", 2 * MBIT),  # 2.4 with getrusage
+        ("1.00 MBps in 0.000008000 sec", 8 * MBIT),  # MPICH's netmpi -B
+        ("2.00 Gbps in 8.00 usec", 2000 * MBIT),
+    ],
+)
+def test_units_and_endings_of_other_forms_are_read(tail: str, bandwidth: float) -> None:
+    (table,) = parse(f"  0:         2 bytes   10 times -->  {tail}\n").tables
+    assert table.rows[0] == pytest.approx((2, 10, bandwidth, 8.0))
+
+
+def test_netpipe_4_counts_in_powers_of_ten_and_its_rows_say_so() -> None:
+    row = "{0:3d}: {1:7d} bytes  10 times --> {2:8.2f} Mbps in     800.00 usec\n"
+    rows = [row.format(n, 100000 * (n + 1), 1000.0 * (n + 1)) for n in range(6)]
+    assert parse(START + "".join(rows)).tables[0].rows[0][2] == 125.0
+    # four rows may agree by chance
+    assert parse(START + "".join(rows[:4])).tables[0].rows[0][2] == 1000 * MBIT
+
+
+def test_an_integrity_check_counts_failures_and_has_no_values() -> None:
+    start = "Start testing with 7 trials for each message size\n"
+    rows = "  1:       1  B     24999 times --> 0 failures\n  2:       2  B     24999 times --> 12 failures\n"
+    parsed = parse(start + rows)
+    assert parsed.tables == ()
+    assert [(failure.line, failure.text) for failure in parsed.failures] == [
+        (1, "the main loop gave no row"),
+        (3, "12 failures"),
+    ]
+
+
+def test_colours_of_netpipe_5_go_and_failed_rows_are_failures() -> None:
+    green, off = "\x1b[32m", "\x1b[0m"
+    text = (
+        "Start testing with 7 trials for each message size\n"
+        f"  1: {green}      1  B{off}     24999 times -->  "
+        f"{green}6.000 Mbps{off}  in  {green}1.333 usecs{off}   2 failures\n"
+    )
+    parsed = parse(text)
+    assert parsed.tables[0].rows == ((1, 24999, 0.75, 1.333),)
+    assert parsed.failures[0].text == "6.000 Mbps  in  1.333 usecs   2 failures"
 
 
 def test_a_run_without_rows_says_so() -> None:

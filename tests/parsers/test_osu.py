@@ -196,6 +196,203 @@ def test_a_heading_alone_is_a_failure_with_its_line() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("title", "benchmark", "version"),
+    [
+        ("# OSU MPI Latency Test Test v8.0", "osu_latency", "8.0"),
+        ("# OSU MPI-CUDA Bandwidth Test Persistent v8.0", "osu_bw_persistent", "8.0"),
+        ("# OSU MPI Partitioned Latency Test v7.5", "osu_partitioned_latency", "7.5"),
+        ("# OSU MPI-SYCL Bandwidth Congestion In Test v8.0", "osu_bw_fan_in", "8.0"),
+        ("# OSU MPI-CUDA MANAGED Latency Test v7.4", "osu_latency", "7.4"),
+        ("# OSU MPI Non-blocking Neighborhood All-to-Allw Latency Test v8.0", "osu_ineighbor_alltoallw", "8.0"),
+        ("# OSU MPI Reduce_scatter_block Latency Test v7.4", "osu_reduce_scatter_block", "7.4"),
+        ("# OSU MPI_Get Multi Latency Test v7.4", "osu_get_multi_lat", "7.4"),
+        ("# OSU NCCL-CUDA Allreduce Latency Test v7.5", "osu_xccl_allreduce", "7.5"),
+        ("# OSU NCCL-CUDA Allreduce Latency Test v7.2", "osu_nccl_allreduce", "7.2"),
+        ("# OSU RCCL-ROCM Bi-Directional Bandwidth Test v7.3", "osu_xccl_bibw", "7.3"),
+        ("# OSU OpenSHMEM Put Message Rate Test v5.8", "osu_oshm_put_mr", "5.8"),
+        ("# OSU OpenSHMEM FCollect Latency Test v5.8", "osu_oshm_fcollect", "5.8"),
+        ("# OSU UPC MEMPUT Test v5.8", "osu_upc_memput", "5.8"),
+        ("# OSU UPC GatherAll Latency Test v5.8", "osu_upc_all_gather_all", "5.8"),
+        ("# OSU UPC++ Async Copy (Put) Test v5.8", "osu_upcxx_async_copy_put", "5.8"),
+        ("# OSU UPC++ AllGather Latency Test v5.8", "osu_upcxx_allgather", "5.8"),
+        ("# OSU Bi-Bandwidth Test", "osu_bibw", None),
+        ("# OMB-Py MPI Bandwidth Test", "osu_bw", None),
+        ("# OMB Python MPI Allreduce Test", "osu_allreduce", None),
+    ],
+)
+def test_titles_of_every_release_and_language_name_the_executable(
+    title: str, benchmark: str, version: str | None
+) -> None:
+    (table,) = parse(f"{title}\n# Size          Bandwidth (MB/s)\n1                       4.84\n").tables
+    assert (table.benchmark, table.version) == (benchmark, version)
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "columns", "units", "cells"),
+    [
+        (
+            "# Size       Avg Latency(us)    P50 Tail Lat(us)   P9 Tail Lat(us)       Transmit Size",
+            "8                       1.50                1.40              1.30                   16",
+            ("size", "avg", "p50_tail_lat", "p9_tail_lat", "transmit_size"),
+            ("B", "us", "us", "us", "B"),
+            (8, 1.5, 1.4, 1.3, 16),
+        ),
+        (
+            "# Size                  MB/s        Messages/s   P99 Tail BW(MB/s)",
+            "8                       1.50         187500.00                1.40",
+            ("size", "bandwidth", "message_rate", "p99_tail_bw"),
+            ("B", "MB/s", "1/s", "MB/s"),
+            (8, 1.5, 187500.0, 1.4),
+        ),
+        (
+            "# Size\t\tLat Avg[us]\t\tLat Min[us]\t\tLat Max[us]",
+            "8\t\t1.50\t\t\t1.40\t\t\t1.60",
+            ("size", "avg", "min", "max"),
+            ("B", "us", "us", "us"),
+            (8, 1.5, 1.4, 1.6),
+        ),
+        (
+            "# Size [B]\t\tBandwidth [MB/s]\tBandwidth [Gb/s]",
+            "8\t\t\t1.50\t\t\t0.01",
+            ("size", "bandwidth", "bandwidth_gbit"),
+            ("B", "MB/s", "Gbit/s"),
+            (8, 1.5, 0.01),
+        ),
+        (
+            "# Size (B)          Latency (us)",
+            "8                       1.50",
+            ("size", "avg"),
+            ("B", "us"),
+            (8, 1.5),
+        ),
+    ],
+)
+def test_headings_of_every_release_and_language_say_how_rows_are_read(
+    heading: str, row: str, columns: tuple[str, ...], units: tuple[str | None, ...], cells: tuple[float, ...]
+) -> None:
+    (table,) = parse(f"# OSU Allreduce Test\n{heading}\n{row}\n").tables
+    assert (table.benchmark, table.columns, table.units, table.rows) == ("osu_allreduce", columns, units, (cells,))
+
+
+def test_a_barrier_of_java_has_no_size() -> None:
+    heading = "# Avg. Latency [us]\t\tMin. Latency [us]\t\tMax. Latency [us]\n"
+    (table,) = parse(f"# OSU Barrier Test\n{heading}  5.10\t\t\t\t4.90\t\t\t\t5.30\n").tables
+    assert (table.columns, table.rows) == (("avg", "min", "max"), ((5.1, 4.9, 5.3),))
+
+
+def test_a_window_that_varies_is_a_column_each_and_rates_are_a_second_table() -> None:
+    windows = "#                 1           2           4\n"
+    parsed = parse(
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 2 ] [ window size: varied ]\n\n"
+        f"# Uni-directional Bandwidth (MB/sec)\n# Datatype: MPI_CHAR.\n{windows}1      1.00  2.00  3.00\n"
+        f"2      2.00  4.00  6.00\n\n# Message Rate Profile\n{windows}"
+        "1      1000000.00  2000000.00  3000000.00\n2      1000000.00  2000000.00  3000000.00\n"
+    )
+    bandwidth, rate = parsed.tables
+    assert bandwidth.columns == rate.columns == ("size", "window_1", "window_2", "window_4")
+    assert (bandwidth.units, rate.units) == (("B", "MB/s", "MB/s", "MB/s"), ("B", "1/s", "1/s", "1/s"))
+    assert (bandwidth.rows[1], rate.rows[1]) == ((2, 2.0, 4.0, 6.0), (2, 1000000.0, 2000000.0, 3000000.0))
+    assert bandwidth.context == rate.context == {"pairs": 2, "datatype": "MPI_CHAR"}
+    assert (bandwidth.line, rate.line, bandwidth.complete, rate.complete) == (1, 11, True, True)
+
+
+def test_every_operation_of_openshmems_atomics_is_a_table() -> None:
+    parsed = parse(
+        "# OSU OpenSHMEM Atomic Operation Rate Test v5.8\n# Operation       Million ops/s  Latency (us)\n"
+        "shmem_int_fadd                       0.43                2.34\n"
+        "shmem_longlong_cswap                 0.40                2.50\n"
+    )
+    first, second = parsed.tables
+    assert first.columns == ("operation_rate", "latency") and first.units == ("1/s", "us")
+    assert (first.rows, second.rows) == (((430000, 2.34),), ((400000, 2.5),))
+    assert (first.context, second.context) == (
+        {"operation": "shmem_int_fadd"},
+        {"operation": "shmem_longlong_cswap"},
+    )
+    assert parsed.failures == ()
+
+
+def test_one_sided_validation_is_written_out_and_may_be_skipped() -> None:
+    text = (
+        "# OSU MPI_Accumulate latency Test v7.4\n# Window creation: MPI_Win_create\n"
+        "# Synchronization: MPI_Win_lock/unlock\n# Datatype: MPI_INT.\n"
+        "# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on HOST (H)\n"
+        "# Size          Latency (us)          Validation\n"
+        "4                       3.10              passed\n8                       3.11             skipped\n"
+        "16                      3.12              failed\n"
+        "FAILED: MPI_SUM on MPI_INT had 3 of 10 tests fail data validation.\n"
+    )
+    parsed = parse(text)
+    (table,) = parsed.tables
+    assert table.rows == ((4, 3.1, True), (8, 3.11, None), (16, 3.12, False))
+    assert table.context == {
+        "window_creation": "MPI_Win_create",
+        "synchronization": "MPI_Win_lock/unlock",
+        "datatype": "MPI_INT",
+        "send_buffer": "DEVICE",
+        "receive_buffer": "HOST",
+    }
+    assert [failure.line for failure in parsed.failures] == [9, 10]
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_threads_and_processes_are_said_above_the_banner_or_below_it(above: bool) -> None:
+    crowd = "# Number of Sender threads: 1 \n# Number of Receiver threads: 2\n"
+    title, rest = "\n# OSU MPI Multi-threaded Latency Test v7.4\n", "# Size  Avg Latency(us)\n1  2.00\n"
+    (table,) = parse(BW + ROWS + (crowd + title if above else title + crowd) + rest).tables[1:]
+    assert (table.benchmark, table.context) == ("osu_latency_mt", {"sender_threads": 1, "receiver_threads": 2})
+
+
+def test_collectives_of_other_libraries_have_an_average() -> None:
+    for title in (
+        "NCCL-CUDA Broadcast Latency",
+        "OpenSHMEM Collect Latency",
+        "UPC Exchange Latency",
+        "UPC++ Reduce Latency",
+    ):
+        (table,) = parse(f"#Using NCCL\n# OSU {title} Test v7.5\n# Size       Avg Latency(us)\n8   8955.18\n").tables
+        assert table.columns == ("size", "avg"), title
+
+
+def test_an_init_of_an_older_release_has_no_banner() -> None:
+    (table,) = parse("nprocs: 2, min: 13, max: 15, avg: 14\n").tables
+    assert (table.benchmark, table.version, table.rows) == ("osu_init", None, ((14000, 13000, 15000),))
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "This test requires exactly two processes",
+        "CUDA support not enabled.  Please recompile benchmark with CUDA support.",
+        "Error: OSU NCCL benchmarks expect the accelerator to be cuda.",
+        "Please run this benchmark on more than 1 node",
+    ],
+)
+def test_a_refusal_is_an_output_without_tables(refusal: str) -> None:
+    parsed = parse(f"{refusal}\n")
+    assert (parsed.tables, parsed.failures, parsed.remarks) == ((), (Remark(1, refusal),), ())
+
+
+def test_rows_taken_at_once_are_those_taken_one_by_one() -> None:
+    # the note keeps the same rows from standing together
+    sizes = [*range(1, 200), 150, 7, *range(300, 310)]
+    rows = [f"{size}    {size / 8:.2f}    Pass\n" for size in sizes]
+    head = "# OSU MPI Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n"
+    together, apart = parse(head + "".join(rows)), parse(head + "noted\n".join(rows))
+    assert together.tables[0].rows == apart.tables[0].rows
+    assert len(together.tables[0].rows) == 209
+    assert [remark.text for remark in together.remarks] == ["150    18.75    Pass", "7    0.88    Pass"]
+    assert [remark.line for remark in together.remarks] == [202, 203]
+    assert together.tables[0].complete == apart.tables[0].complete
+
+
+@pytest.mark.parametrize("line", [" " * 2**20 + "x", "# " + " " * 2**20 + "x", "1" + " " * 2**20 + "x"])
+def test_a_line_of_a_megabyte_of_blanks_is_read_past(line: str) -> None:
+    (table,) = parse(f"{BW}{ROWS}{line}\n4  6.00\n").tables
+    assert (len(table.rows), table.complete) == (3, True)
+
+
 @pytest.mark.parametrize("text", ["", "1 2\n", "hello\n", "Segmentation fault\n"])
 def test_a_text_that_is_no_output_of_osu_is_an_error(text: str) -> None:
     with pytest.raises(ParseError) as caught:

@@ -1,18 +1,23 @@
-"""What holds for every parser and any text: hypothesis, and the structure of every pattern."""
+"""What holds for every parser and any text: hypothesis, every sample cut anywhere, the structure of every pattern."""
 
+import csv
 import importlib
-import math
+import pkgutil
 import re
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
+import sys
+from collections.abc import Mapping
+from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railyard.parsers import PARSERS, Cell, Parsed, ParseError
+import railyard.parsers
+from railyard.parsers import PARSERS, ParseError, detect
+from railyard.parsers.fabric import FABRIC_PARSERS
+from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
+from tests.parsers.samples import MADE, samples
 
 try:
     from re import _constants as codes  # type: ignore[attr-defined]
@@ -21,18 +26,11 @@ except ImportError:  # Python 3.10
     import sre_constants as codes
     import sre_parse as pattern_parser
 
-RECORDINGS = Path(__file__).parents[1] / "recordings"
-OSU = (
-    "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 2 ] [ window size: 8 ]\n# Datatype: MPI_CHAR.\n"
-    "# Size                  MB/s        Messages/s\n65536                 107.92           1646.66\n"
-    "131072                 98.65            752.66\n262144                 97.26            371.03\n"
-    "# OSU MPI Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n1   22.25    Pass\n16   22.34    Pass\n"
-)
-TEXTS = [("osu", OSU)] + [
-    (path.name[: re.search(r"\d", path.name).start()], path.read_text(encoding="utf-8"))  # type: ignore[union-attr]
-    for path in sorted(RECORDINGS.glob("*.out"))
-]
-CONSOLE = [(tool, text) for tool, text in TEXTS if "#" in text or "times -->" in text]
+EVERY = {**PARSERS, **FABRIC_PARSERS, "any": detect.parse}
+SAMPLES = [pytest.param(tool, text, id=name) for tool, name, text in samples()]
+MADE_SAMPLES = [pytest.param(tool, text, id=name) for tool, name, text in samples() if (MADE / name).is_file()]
+# A data file has no place for a foreign line, and JSON none for any.
+CONSOLE = [each for each in SAMPLES if not str(each.id).endswith(".np.out") and "json" not in str(each.id)]
 NOISE = (
     "",
     "[node2:2290964] 3 more processes have sent help message help-mpi-btl-openib.txt / no device params found",
@@ -42,93 +40,104 @@ NOISE = (
     "real 5.93",
     "x" * 5000,
 )
+LINES = [
+    *("# OSU MPI Bandwidth Test v5.8", "# Size Bandwidth (MB/s)", "1 2.00", "2 3.00", "4", "...", "#"),
+    *("# Benchmarking PingPong", "#bytes #repetitions t[usec] Mbytes/sec", "8 10 4.00 2.00", "8 10"),
+    *("Now starting the main loop", "0: 1 bytes 10 times --> 1.00 Mbps in 8.00 usec", "\x0c", "\r"),
+    *("9" * 400 + " 1.00", "1 " + "9" * 400 + ".00", "8 10 1e999 2.00", "٣ 1.00", "nan nan", "-1 2.00"),
+    *("# OSU MPI Init Test v7", "nprocs: 2, min: . ms, max: 1.2.3 ms, avg: 4 ms", "0:1 bytes 1 times -->"),
+    *("       1 5.944874   0.00000128", "0.1 0.1 8 1 0.0", "Segmentation fault", "IMB-MPI1", "1 1 1 1 1"),
+    *(
+        "Send BW Test",
+        "-" * 87,
+        "#bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]",
+        "2 10 1.0 nan 0",
+    ),
+    *("T/V N NB P Q Time Gflops", "WR11C2R4 8 8 1 1 0.00 1.0e+999", "WR11C2R4 8 8 1 1 . 1e0", "End of Tests."),
+    *("CG Benchmark Completed", " Iterations = 15", " Time in seconds = *******", " Mop/s total = NaN", " Class = A"),
+    *("Timing for main: time 2026-11-21_00:00:00 on domain 1: 9.9.9 elapsed seconds", "SUCCESS COMPLETE WRF"),
+    *("Time = 1.0e+400 seconds", "Time = nan seconds", "total_iters = 5", "CONGRAD5: time = . iters = 1 mflops = x"),
+    *("| RR Two-sided Lat (8 B) | nan | 1e999 | usec |", "Isolated Network Tests", "rc_lat:", " latency = . us"),
+    *("[ ID] Interval Transfer Bandwidth", "[ 5] 0.00-1.00 sec 1 GBytes 9e999 Gbits/sec sender", '{"start": {}}'),
+    *("CA 'mlx5_0'", "\tPort 1:", "\t\tRate: 1e999", "# Port counters: Lid 1 port 1", "SymbolErrorCounter:.....9e9"),
+    *(
+        "Begin of HPL section.",
+        "Begin of Summary section.",
+        "HPL_Tflops=nan",
+        "PingPong=1e999",
+        "End of Summary section.",
+    ),
+]
 
 
-def values(parsed: Parsed) -> dict[tuple[int, int], tuple[Cell, ...]]:
-    """Return every row by its table's line and its place there."""
-    return {(table.line, place): row for table in parsed.tables for place, row in enumerate(table.rows)}
-
-
-def judged(parsed: Parsed) -> list[Any]:
-    return [(table.benchmark, table.version, table.columns, table.rows, table.complete) for table in parsed.tables]
-
-
-@pytest.mark.parametrize("tool", PARSERS)
+@pytest.mark.parametrize("tool", EVERY)
 @settings(max_examples=150, deadline=None)
-@given(
-    text=st.one_of(
-        st.text(),
-        st.lists(
-            st.sampled_from(
-                [
-                    *("# OSU MPI Bandwidth Test v5.8", "# Size Bandwidth (MB/s)", "1 2.00", "2 3.00", "4", "...", "#"),
-                    *("# Benchmarking PingPong", "#bytes #repetitions t[usec] Mbytes/sec", "8 10 4.00 2.00", "8 10"),
-                    *("Now starting the main loop", "0: 1 bytes 10 times --> 1.00 Mbps in 8.00 usec", "\x0c", "\r"),
-                    *("9" * 400 + " 1.00", "1 " + "9" * 400 + ".00", "8 10 1e999 2.00", "٣ 1.00", "nan nan", "-1 2.00"),
-                    *(
-                        "# OSU MPI Init Test v7",
-                        "nprocs: 2, min: . ms, max: 1.2.3 ms, avg: 4 ms",
-                        "0:1 bytes 1 times -->",
-                    ),
-                    *(
-                        "       1 5.944874   0.00000128",
-                        "0.1 0.1 8 1 0.0",
-                        "Segmentation fault",
-                        "IMB-MPI1",
-                        "1 1 1 1 1",
-                    ),
-                ]
-            )
-        ).map("\n".join),
-    )
-)
+@given(text=st.one_of(st.text(), st.lists(st.sampled_from(LINES)).map("\n".join)))
 def test_any_text_gives_tables_or_a_parse_error(tool: str, text: str) -> None:
     try:
-        parsed = PARSERS[tool](text)
+        parsed = EVERY[tool](text)
     except ParseError:
         return
-    assert parsed.tables or parsed.failures or parsed.remarks
-    assert all(table.rows for table in parsed.tables)
-    for row in values(parsed).values():
-        assert all(cell is None or math.isfinite(cell) for cell in row)
+    assert ill_formed(parsed, text) is None
 
 
-@pytest.mark.parametrize(("tool", "text"), TEXTS)
+def test_every_tool_has_a_made_sample_and_every_sample_a_line_in_the_index() -> None:
+    assert {each.values[0] for each in MADE_SAMPLES} == {*PARSERS, *FABRIC_PARSERS}
+    with (MADE / "INDEX.tsv").open(encoding="utf-8", newline="") as handle:
+        listed = [row[0] for row in csv.reader(handle, delimiter="\t")][1:]
+    assert listed == sorted(path.name for path in MADE.glob("*.txt"))
+
+
+@pytest.mark.parametrize(("tool", "text"), SAMPLES)
+def test_every_sample_is_its_tools_and_no_others(tool: str, text: str) -> None:
+    found = {**detect.recognised(text, PARSERS), **detect.recognised(text, FABRIC_PARSERS)}
+    assert list(found) == [tool]
+    assert judged(detect.parse(text)) == judged(found[tool])
+
+
+@pytest.mark.parametrize(("tool", "text"), SAMPLES)
 def test_an_output_cut_at_any_byte_gives_no_value_that_the_whole_lacks(tool: str, text: str) -> None:
-    whole = values(PARSERS[tool](text))
-    assert whole
-    # every place of the text's end, and every 7th before it: rows are alike
-    for cut in sorted({*range(max(1, len(text) - 250), len(text)), *range(1, len(text), 7)}):
+    whole = EVERY[tool](text)
+    assert values(whole) or whole.failures or whole.remarks
+    # every place of the text's end, and every 7th before it: rows are alike; of long ones 500 in all
+    step = max(7, len(text) // 500)
+    for cut in sorted({*range(max(1, len(text) - 250), len(text)), *range(1, len(text), step)}):
         try:
-            part = values(PARSERS[tool](text[:cut]))
+            part = EVERY[tool](text[:cut])
         except ParseError:
             continue
-        assert part.items() <= whole.items(), f"cut at {cut}"
+        assert invented(part, whole) is None, f"cut at {cut}"
+        assert wrongly_complete(part, whole, text[:cut]) is None, f"cut at {cut}"
 
 
 @pytest.mark.parametrize(("tool", "text"), CONSOLE)
-@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize("noise", NOISE, ids=lambda noise: noise[:20])
 def test_noise_between_lines_changes_no_value(tool: str, text: str, noise: str) -> None:
     lines = text.split("\n")
-    whole = judged(PARSERS[tool](text))
-    for place in range(0, len(lines), 3):
+    whole = judged(EVERY[tool](text))
+    for place in range(0, len(lines), max(3, len(lines) // 40)):
         noisy = "\n".join([*lines[:place], noise, *lines[place:]])
-        assert judged(PARSERS[tool](noisy)) == whole, f"before line {place + 1}"
+        assert judged(EVERY[tool](noisy)) == whole, f"before line {place + 1}"
 
 
 def patterns() -> list[Any]:
-    """Return every compiled pattern of the parsers, found in the modules' names and the tuples they hold."""
-    modules: list[ModuleType] = [
-        importlib.import_module(f"railyard.parsers.{name}") for name in ("lines", "imb", "netpipe", "osu", "osutitles")
-    ]
-    found = []
-    for module in modules:
+    """Return every compiled pattern below railyard.parsers, found in the modules' names and what these hold."""
+    names = [found.name for found in pkgutil.walk_packages(railyard.parsers.__path__, "railyard.parsers.")]
+    found: dict[str, re.Pattern[str]] = {}
+    for module in map(importlib.import_module, names):
         for name, value in vars(module).items():
-            for one in value if isinstance(value, tuple) else (value,):
-                one = one[0] if isinstance(one, tuple) and one else one
-                if isinstance(one, re.Pattern):
-                    found.append(pytest.param(one, id=f"{module.__name__.rpartition('.')[2]}.{name}"))
-    return found
+            for place, one in enumerate(_held(value)):
+                found.setdefault(f"{module.__name__.removeprefix('railyard.parsers.')}.{name}.{place}", one)
+    return [pytest.param(one, id=name) for name, one in found.items()]
+
+
+def _held(value: Any) -> list[re.Pattern[str]]:
+    """Return the patterns in a value: itself, or those inside tuples, lists and mappings."""
+    if isinstance(value, re.Pattern):
+        return [value]
+    if isinstance(value, Mapping):
+        value = (*value.keys(), *value.values())
+    return [one for each in value for one in _held(each)] if isinstance(value, tuple | list) else []
 
 
 def repeats(tree: Any, inside: bool, seen: list[str]) -> None:
@@ -153,14 +162,33 @@ def test_no_pattern_has_an_unbounded_repeat_inside_another(pattern: re.Pattern[s
     assert seen == []
 
 
-@pytest.mark.parametrize("tool", PARSERS)
+@pytest.mark.parametrize(("tool", "text"), MADE_SAMPLES)
 @pytest.mark.parametrize("line", [" " * 2**20, "1 " * 2**19, "# " * 2**19, "9" * 2**20, "a" * 2**20, "# OSU " * 2**17])
-def test_a_line_of_a_megabyte_is_read_to_its_end(tool: str, line: str) -> None:
-    texts: dict[str, Callable[[str], str]] = {
-        "imb": lambda inside: (
-            f"# Benchmarking PingPong\n#bytes #repetitions t[usec] Mbytes/sec\n{inside}\n8 9 4.00 2.00\n"
-        ),
-        "netpipe": lambda inside: f"{inside}\n0: 1 bytes 10 times --> 1.00 Mbps in 8.00 usec\n",
-        "osu": lambda inside: f"# OSU MPI Bandwidth Test v5.8\n# Size Bandwidth (MB/s)\n{inside}\n8 2.00\n",
-    }
-    assert len(PARSERS[tool](texts[tool](line)).tables[0].rows) == 1
+def test_a_line_of_a_megabyte_changes_nothing_and_is_read_to_its_end(tool: str, text: str, line: str) -> None:
+    # a pattern that is quadratic in a line's length would take days here
+    lines = text.split("\n")
+    middle = len(lines) // 2
+    long = "\n".join([*lines[:middle], line, *lines[middle:]])
+    assert judged(EVERY[tool](long)) == judged(EVERY[tool](text))
+
+
+def calls(tool: str, text: str) -> int:
+    """Return how many calls, of Python and of C, it takes to read a text."""
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        EVERY[tool](text)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(("tool", "text"), MADE_SAMPLES)
+def test_twice_the_text_takes_twice_the_calls(tool: str, text: str) -> None:
+    assert calls(tool, text * 40) < 2.2 * calls(tool, text * 20)

@@ -1,0 +1,127 @@
+"""What must hold of anything that a parser reads: each function returns a sentence where it does not, else None.
+
+The tests ask it of the samples, benchmarks/fuzz.py of a million texts made from them.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from railyard.parsedjson import to_json
+from railyard.parsers.parsed import Parsed, Table
+
+#: Signs by which alone a table of the tool is complete (PARSED.md): one of them stands after its heading. Of the other
+#: tools the text cannot tell an output that ends early from one that was asked for less.
+CLOSING = {
+    "hpl": re.compile(r"^End of Tests\.|tests completed and passed\b", re.MULTILINE),
+    "perftest": re.compile(r"^\s*-{20,}\s*$|^\s*\}", re.MULTILINE),
+    "wrf": re.compile(r"SUCCESS COMPLETE WRF"),
+}
+_HEADING = {"perftest": re.compile(r"#bytes.*\n")}
+
+
+def values(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
+    """Return every cell by its table's line, row and column, and every value of a port by the port's line."""
+    rows = {
+        (table.tool, table.line, place, column): (unit, cell)
+        for table in parsed.tables
+        for place, row in enumerate(table.rows)
+        for column, unit, cell in zip(table.columns, table.units, row, strict=True)
+    }
+    ports = {
+        (port.line, port.device, port.port, *key): value
+        for port in parsed.fabric
+        for key, value in _flat(port.as_json())
+    }
+    return {**rows, **ports}
+
+
+def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
+    for key, value in form.items():
+        if isinstance(value, dict):
+            yield from (((key, *inner), one) for inner, one in _flat(value))
+        else:
+            yield (key,), json.dumps(value)
+
+
+def judged(parsed: Parsed) -> list[Any]:
+    """Return all that a verdict rests on, without the lines: noise between rows must not change it."""
+    tables = [
+        (table.tool, table.benchmark, table.version, table.columns, table.units, table.rows, table.complete)
+        for table in parsed.tables
+    ]
+    return [tables, [{**port.as_json(), "line": 0} for port in parsed.fabric]]
+
+
+def ill_formed(parsed: Parsed, text: str) -> str | None:
+    """Say what of a result has no proper form: a table without rows, a NaN, a line outside the text, an empty note."""
+    last = text.count("\n") + 1
+    for table in parsed.tables:
+        wrong = _ill_formed_table(table, last)
+        if wrong:
+            return f"{table.tool} table of line {table.line}: {wrong}"
+    for note in (*parsed.failures, *parsed.remarks):
+        if not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
+            return f"a note of line {note.line} of {last}: {note.text[:60]!r}"
+    if not all(0 < port.line <= last for port in parsed.fabric):
+        return "a port of a line that the text lacks"
+    if not (parsed.tables or parsed.fabric or parsed.failures or parsed.remarks):
+        return "neither a table nor a port nor a note, and no ParseError"
+    json.dumps(to_json(parsed), allow_nan=False)
+    return None
+
+
+def _ill_formed_table(table: Table, last: int) -> str | None:
+    if not table.rows:
+        return "no row"
+    if not 1 <= table.line <= last:
+        return f"the text has {last} lines"
+    if len(set(table.columns)) != len(table.columns):
+        return f"a column twice: {table.columns}"
+    for row in table.rows:
+        if not all(cell is None or math.isfinite(cell) for cell in row):
+            return f"not finite: {row}"
+    return None
+
+
+def invented(part: Parsed, whole: Parsed) -> str | None:
+    """Say which value the reading of a cut text has and that of the whole lacks."""
+    known = values(whole)
+    for key, value in values(part).items():
+        # what a tool calls degraded, saturated or its extra follows from values that a cut may leave out
+        if known.get(key, "nothing") != value and "degraded" not in key:
+            return f"{key}: {value}, in the whole {known.get(key, 'nothing')}"
+    return None
+
+
+def wrongly_complete(part: Parsed, whole: Parsed, text: str) -> str | None:
+    """Say which table of a cut text is called complete where the text shows that rows are missing.
+
+    That is: its closing sign has not come (``CLOSING``), or the text ends inside a row that the whole has.
+    """
+    rows = {(table.tool, table.line): table for table in whole.tables}
+    for table in part.tables:
+        if not table.complete:
+            continue
+        below = text.split("\n", table.line - 1)[-1] if table.line > 1 else text
+        sign = CLOSING.get(table.tool)
+        heading = _HEADING.get(table.tool)
+        if heading:
+            below = below[heading.search(below).end() :] if heading.search(below) else ""  # type: ignore[union-attr]
+        if sign and not sign.search(below):
+            return f"{table.tool} table of line {table.line} is complete without its closing sign"
+        before = rows.get((table.tool, table.line))
+        if table is part.tables[-1] and before and _ends_inside_a_row(text, table, before):
+            return f"{table.tool} table of line {table.line} is complete with a cut row: {text[-60:]!r}"
+    return None
+
+
+def _ends_inside_a_row(text: str, table: Table, whole: Table) -> bool:
+    """Return whether the text's last line is the beginning of the whole's next row, in a table of message sizes."""
+    last = text.rpartition("\n")[2]
+    missing = len(whole.rows) - len(table.rows)
+    if missing <= 0 or len(last.split()) < 2 or table.columns[0] != "size":
+        return False
+    return last.split()[0] == str(whole.rows[len(table.rows)][0])

@@ -1,0 +1,23 @@
+"""The small texts that tests and the fuzzer begin from: those made by hand, and the recordings of our own runs."""
+
+from pathlib import Path
+
+from railyard.parsers import TOOLS
+from railyard.parsers.fabric import FABRIC_TOOLS
+
+HERE = Path(__file__).parent
+MADE = HERE / "made"
+#: The folders of recordings; a file's name begins with its tool's.
+RECORDED = (HERE.parent / "recordings", HERE / "fabric" / "recordings")
+
+
+def tool_of(name: str) -> str:
+    """Return the tool with whose name a file's name begins: "ibstat" of ibstat-two.txt, not "ib"; "" for none."""
+    return max((tool for tool in (*TOOLS, *FABRIC_TOOLS) if name.startswith(tool)), key=len, default="")
+
+
+def samples() -> list[tuple[str, str, str]]:
+    """Return (tool, file's name, text) of every sample, made ones first, each in the order of their names."""
+    files = [path for folder in (MADE, *RECORDED) for path in sorted(folder.glob("*.*")) if path.suffix != ".tsv"]
+    texts = ((path.name, path.read_text(encoding="utf-8")) for path in files)
+    return [(tool_of(name), name, text) for name, text in texts]

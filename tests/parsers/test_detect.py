@@ -1,0 +1,142 @@
+"""Whose output a text is, and what is said of a text that is nobody's or two tools'. Texts are of our own making."""
+
+import pytest
+
+from railyard.parsers import PARSERS, ParseError
+from railyard.parsers.detect import parse, recognised
+from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.parsed import Remark
+from tests.parsers.samples import MADE
+
+OSU = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1                       1.50\n"
+QPERF = "rc_lat:\n    latency  =  1.25 us\n"
+TOOLS = ", ".join([*PARSERS, *FABRIC_PARSERS])
+
+
+def made(name: str) -> str:
+    return (MADE / name).read_text(encoding="utf-8")
+
+
+def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
+    text = made("hpcc-hpl-and-network.txt")
+    assert list(recognised(text, PARSERS)) == ["hpcc"]
+    assert [table.tool for table in parse(text).tables] == ["hpl", "hpcc", "hpcc", "hpcc"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            OSU + QPERF,
+            "line 4: found 'rc_lat:', expected the output of one tool: osu begins in line 1, qperf begins in line 4; "
+            "give each a file of its own",
+        ),
+        (
+            made("imb-exchange-4-ranks.txt") + OSU,
+            "line 31: found '# OSU MPI Bandwidth Test v5.8', expected the output of one tool: imb begins in line 13, "
+            "osu begins in line 31; give each a file of its own",
+        ),
+        # a heading whose rows never came is its tool's own failure, and would be lost
+        (
+            QPERF + OSU.rpartition("1  ")[0],
+            "line 3: found '# OSU MPI Bandwidth Test v5.8', expected the output of one tool: qperf begins in line 1, "
+            "osu begins in line 3; give each a file of its own",
+        ),
+    ],
+)
+def test_two_tools_in_one_text_are_refused_with_both_and_their_lines(text: str, sentence: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("\n\nTo whom it may concern\n", "line 3: found 'To whom it may concern'"),
+        ("# Notes\n## Runs\nibstat and perfquery failed on node7, the job was aborted\n", "line 1: found '# Notes'"),
+        ("1 2 3\n", "line 1: found '1 2 3'"),
+        ("", "found ''"),
+        ("x" * 100, f"line 1: found '{'x' * 77}...'"),
+    ],
+)
+def test_a_text_that_no_tool_printed_is_refused_with_all_tools(text: str, found: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert str(caught.value) == f"{found}, expected the output of one of {TOOLS}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mpirun was unable to launch the specified application as it could not access",
+        "mpirun.openmpi was unable to find the specified executable file, and therefore",
+        "mpirun noticed that process rank 1 with PID 77 on node n1 exited on signal 9 (Killed).",
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "[proxy:0:0@n1] HYD_pmcd_pmip_control_cmd_cb (pm/pmiserv/pmip_cb.c:480): assert failed",
+        "srun: error: n1: task 0: Out Of Memory",
+        "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-11-21T10:00:00 DUE TO TIME LIMIT ***",
+        "./bin/app.x: error while loading shared libraries: libmpi.so.40: cannot open shared object file",
+        "job.sh: line 12: app.x: command not found",
+        "job.sh: line 12:  4711 Segmentation fault      (core dumped) ./app.x",
+        "[n1:4711] *** Process received signal ***",
+        "Fatal error in MPI_Init: Other MPI error, error stack:",
+        "Abort(1090575) on node 0 (rank 0 in comm 0): Fatal error in PMPI_Init",
+        "16 total processes failed to start",
+        "=>> PBS: job killed: walltime 3612 exceeded limit 3600",
+    ],
+)
+def test_a_launcher_alone_is_a_failure_without_a_table(line: str) -> None:
+    parsed = parse(f"modules loaded\n\n{line}\n")
+    assert (parsed.tables, parsed.fabric) == ((), ())
+    assert parsed.failures == (Remark(3, line),)
+    assert parsed.remarks == (Remark(1, "modules loaded"),)
+
+
+def test_a_launchers_failure_beside_a_table_is_that_outputs() -> None:
+    parsed = parse(f"{OSU}mpirun noticed that process rank 1 exited on signal 9 (Killed).\nsee IMB-MPI1\n")
+    assert [(table.tool, table.complete) for table in parsed.tables] == [("osu", False)]
+    assert [failure.line for failure in parsed.failures] == [4]
+
+
+def test_ports_stand_beside_a_benchmarks_tables_and_are_no_remarks_of_it() -> None:
+    state = made("ibstat-two-adapters.txt")
+    parsed = parse(f"job 77\n{state}{OSU}")
+    assert [(table.tool, table.line) for table in parsed.tables] == [("osu", 36)]
+    assert [(port.device, port.line) for port in parsed.fabric] == [
+        (port.device, port.line + 1) for port in parse(state).fabric
+    ]
+    assert parsed.failures == ()
+    assert parsed.remarks == (Remark(1, "job 77"),)
+
+
+def test_several_fabric_tools_in_one_text_are_read_together_in_its_order() -> None:
+    names = ("perfquery-one-port.txt", "ibstat-two-adapters.txt", "rdma_link-two-links.txt")
+    parsed = parse("".join(map(made, names)) + "perfquery: iberror: failed: can't resolve destination port\nbye\n")
+    assert [len(parse(made(name)).fabric) for name in names] == [1, 2, 2]
+    assert len(parsed.fabric) == 5
+    assert [port.line for port in parsed.fabric] == sorted(port.line for port in parsed.fabric)
+    assert [failure.text for failure in parsed.failures] == [
+        "perfquery: iberror: failed: can't resolve destination port"
+    ]
+    assert [remark.text for remark in parsed.remarks] == ["bye"]
+
+
+def test_a_fabric_tool_that_finds_no_device_or_no_error_is_read() -> None:
+    missing = parse("ibpanic: [77] main: stat of IB device 'mlx5_8' failed: No such file or directory\nibstat: done\n")
+    assert [failure.line for failure in missing.failures] == [1]
+    clean = parse("\n## Summary: 12 nodes checked, 0 bad nodes found\n##          168 ports checked\n## Thresholds:\n")
+    assert (clean.fabric, clean.failures) == ((), ())
+
+
+def test_a_fabric_tools_own_line_is_no_failure_of_another() -> None:
+    state = made("mlxlink-one-port.txt").replace("No Loopback", "not supported")
+    parsed = parse(state + made("perfquery-one-port.txt"))
+    assert len(parsed.fabric) == 2
+    assert parsed.failures == ()
+
+
+def test_a_benchmark_decides_what_is_a_failure_beside_ports() -> None:
+    parsed = parse(f"{made('ibstat-two-adapters.txt')}huge pages are not supported\n{OSU}")
+    assert parsed.failures == ()
+    assert [remark.text for remark in parsed.remarks] == ["huge pages are not supported"]
