@@ -29,6 +29,10 @@ _COUNTER = re.compile(
 )
 #       Link info:      1   1[  ] ==( 4X          10.0 Gbps Active/  LinkUp)==>  0x0002c902      4   17[  ] "name" ( )
 _LINK = re.compile(r"^\s*Link info:\s+(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*==\(")
+# ## Summary: 5 nodes checked, 1 bad nodes found   |   ##          12 ports checked, …; a bare "## " heads Markdown too
+_SUMMARY = re.compile(
+    r"## +(?:Summary:|Thresholds:|Suppressed:|Data Counters|[0-9]+ (?:nodes|ports)|.{0,40}query fail)"
+)
 # ## Thresholds: [SymbolErrorCounter = 10][VL15Dropped = 100]
 _THRESHOLD = re.compile(r"\[(?P<name>[A-Za-z0-9]{1,60}) = (?P<value>[0-9]{1,20})\]")
 _DATA = frozenset({"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"})
@@ -61,7 +65,7 @@ class _Reader:
 
     def read(self, number: int, line: str, cut: bool) -> bool:
         """Take one line; return False for one that is not the tool's."""
-        if line.startswith("## "):
+        if line.startswith("##") and _SUMMARY.match(line):
             self.summary(number, line)
         elif found := _PORT.match(line):
             self.known = True

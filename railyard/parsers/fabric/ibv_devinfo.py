@@ -68,7 +68,9 @@ def _field(device: dict[str, Any], port: dict[str, Any] | None, key: str, value:
 
 
 def _port(device: dict[str, Any], port: dict[str, Any]) -> PortState:
-    counters = {name: port.pop(key) for key, name in _BAD_KEYS.items() if port.get(key) is not None}
+    # Popped even where the value was no number (None): what is left are the fields of PortState.
+    printed = {name: port.pop(key, None) for key, name in _BAD_KEYS.items()}
+    counters = {name: count for name, count in printed.items() if count is not None}
     rate = rate_gbit_s(port.get("width"), port.get("speed"))
     return PortState(**device, **port, rate=rate, counters=counters)
 

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from railyard.parsers import Parsed, Remark
+import pytest
+
+from railyard.parsers import Parsed, ParseError, Remark
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import Peer, PortState
 
@@ -66,6 +68,12 @@ def test_ibv_devinfo_tells_fdr10_from_qdr_by_its_code() -> None:
         *("Down", None, "Ethernet"),
         (None, None, None, None),
     )
+
+
+def test_ibv_devinfo_with_a_broken_counter_keeps_the_port() -> None:
+    text = "hca_id:\tmlx5_0\n\t\tport:\t1\n\t\t\tstate:\t\tPORT_ACTIVE (4)\n\t\t\tqkey_viol_cntr:\t\t9x0\n"
+    (port,) = FABRIC_PARSERS["ibv_devinfo"](text).fabric
+    assert (port.device, port.port, port.state, dict(port.counters)) == ("mlx5_0", 1, "Active", {})
 
 
 def test_iblinkinfo_says_what_a_link_could_be() -> None:
@@ -165,6 +173,11 @@ def test_ibqueryerrors_without_errors_is_read() -> None:
     assert parsed.remarks[2].text == "##          168 ports checked, 0 ports have errors beyond threshold"
     (port,) = read("ibqueryerrors-counters").fabric
     assert port.counters == {"PortXmitData": 2048, "PortRcvData": 0, "PortXmitPkts": 3}
+
+
+def test_a_heading_of_markdown_is_no_output_of_ibqueryerrors() -> None:
+    with pytest.raises(ParseError, match="output of ibqueryerrors"):
+        FABRIC_PARSERS["ibqueryerrors"]("## Unreleased\n\n- a line of a change log\n")
 
 
 def test_perfquery_knows_how_wide_its_counters_are() -> None:
