@@ -1,64 +1,123 @@
-"""How fast the parsers read: MB/s of each at 1 and 10 MB, and how the time grows.
+"""How fast the parsers read: MB/s of CPU time of each at 1 and 10 MB, and how the time grows.
 
-    .venv/bin/python benchmarks/parsers.py [--repeats 3]
+    .venv/bin/python benchmarks/parsers.py [--repeats 3] [--tools osu,imb] [--large]
 
-The text is an output of the tool, its tables repeated until the size is reached. Growth is the time at 10 MB over ten
-times that at 1 MB: 1 for a parser that is linear, 10 for one that is quadratic.
+The text is an output of the tool, its tables (osu, imb, netpipe) or all of it (every other tool, from the samples that
+the tests are made of) repeated until the size is reached. Growth is the time at the largest size over that at 1 MB, by
+size: 1 for a parser that is linear, 10 a step for one that is quadratic. ``--large`` adds 100 MB, which takes some 2 GB
+of memory. The second table is one line of 1 and of 4 MB among rows, of the kind that takes each parser longest.
 """
 
 import argparse
 import re
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sidebyside import CLONE, RECORDED, in_turns, spread
 
-from railyard.parsers import PARSERS
+from railyard.parsers import PARSERS, ParseError
 
+MADE = CLONE / "tests" / "parsers" / "made"
 NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"
 #: Written as OSU 7.5 prints it: no recording of OSU is in the clone.
 OSU = "\n# OSU MPI Bandwidth Test v7.5\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)
 )
+MEGABYTE = 10**6
+_SHORT, _TOO_LONG = 30_000, 0.5  # characters and seconds: a megabyte of such a line would take minutes
+#: Lines that a pattern may read many times over, each a character or a word to be repeated.
+LINES = (" ", "1 ", "# ", "9", "a", "-", "1.0 ", "a b ", "0: ", "= ", "[1,0]<stdout>: ", "\t")
 
 
-def texts(size_bytes: int) -> Mapping[str, str]:
-    """Return an output of at least this size for each parser."""
-    imb = RECORDED.read_text(encoding="utf-8")
-    table = imb[imb.index("#-------", imb.index("# PingPong\n")) : imb.index("# All processes")]
-    lines = NETPIPE.read_text(encoding="utf-8").splitlines(keepends=True)
-    rows = [line for line in lines if re.match(r" *\d+:", line)]
-    before, after = lines[: lines.index(rows[0])], lines[lines.index(rows[-1]) + 1 :]
-    numbered = (re.sub(r"^ *\d+", f"{n:3d}", rows[n % len(rows)]) for n in range(size_bytes // len(rows[0])))
-    return {
-        "imb": imb.replace(table, table * (size_bytes // len(table) + 1)),
-        "netpipe": "".join([*before, *numbered, *after]),
-        "osu": OSU * (size_bytes // len(OSU) + 1),
-    }
+def text_of(tool: str, size: int) -> str | None:
+    """Return an output of at least this size, in characters; None for a tool of which there is no sample."""
+    if tool == "osu":
+        return OSU * (size // len(OSU) + 1)
+    if tool == "imb":
+        imb = RECORDED.read_text(encoding="utf-8")
+        table = imb[imb.index("#-------", imb.index("# PingPong\n")) : imb.index("# All processes")]
+        return imb.replace(table, table * (size // len(table) + 1))
+    if tool == "netpipe":
+        lines = NETPIPE.read_text(encoding="utf-8").splitlines(keepends=True)
+        rows = [line for line in lines if "times -->" in line]
+        before, after = lines[: lines.index(rows[0])], lines[lines.index(rows[-1]) + 1 :]
+        count = size // len(rows[0]) + 1
+        return "".join([*before, *(re.sub(r"^ *\d+", f"{n:3d}", rows[n % len(rows)]) for n in range(count)), *after])
+    samples = [path.read_text(encoding="utf-8") for path in sorted(MADE.glob(f"{tool}-*.txt"))]
+    longest = max(samples, key=len, default="")
+    return longest * (size // len(longest) + 1) if longest else None
 
 
 def main() -> None:
-    """Print a line a parser."""
+    """Print a line a parser, of each table."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--repeats", type=int, default=3)
+    reader.add_argument("--tools", default=",".join(PARSERS), help="names, divided by commas")
+    reader.add_argument("--large", action="store_true", help="100 MB too")
     asked = reader.parse_args()
-    small, large = texts(1_000_000), texts(10_000_000)
-    print("parser   MB/s at 1 MB            MB/s at 10 MB           growth")
-    for tool in PARSERS:
-        one, ten = in_turns(asked.repeats, lambda t=tool: _rate(t, small[t]), lambda t=tool: _rate(t, large[t]))  # type: ignore[misc]
-        growth = statistics.median(one) / statistics.median(ten)
-        print(f"{tool:<8} {spread(one, 1):<23} {spread(ten, 1):<23} {growth:.2f}")
+    tools = [tool for tool in asked.tools.split(",") if tool]
+    unknown = sorted(set(tools) - set(PARSERS))
+    if unknown:
+        reader.error(f"--tools: {', '.join(unknown)}: no such parser, only {', '.join(PARSERS)}")
+    sizes = [MEGABYTE, 10 * MEGABYTE, *([100 * MEGABYTE] if asked.large else [])]
+    print("parser   " + "".join(f"MB/s at {f'{size // MEGABYTE} MB':<16}" for size in sizes) + "growth")
+    for tool in tools:
+        print(f"{tool:<8} {_speeds(tool, sizes, asked.repeats)}")
+    print("\nparser   s for a line of 1 MB    4 MB     growth  of")
+    for tool in tools:
+        print(f"{tool:<8} {_longest_line(tool)}")
 
 
-def _rate(tool: str, text: str) -> float:
-    """Return 10^6 characters a second of CPU; ends where nothing was read."""
+def _speeds(tool: str, sizes: Sequence[int], repeats: int) -> str:
+    texts = {size: text_of(tool, size) for size in sizes}
+    measured = {size: text for size, text in texts.items() if text is not None}
+    if not measured:
+        return "no sample"
+    rates = _rates(tool, measured, repeats)
+    growth = statistics.median(rates[sizes[0]]) / statistics.median(rates[sizes[-1]])
+    return "".join(f"{spread(rates[size], 1):<24}" for size in sizes) + f"{growth:.2f}"
+
+
+def _rates(tool: str, texts: Mapping[int, str], repeats: int) -> dict[int, list[float]]:
+    taken = in_turns(repeats, *(lambda text=text: len(text) / 1e6 / _seconds(tool, text) for text in texts.values()))
+    return dict(zip(texts, taken, strict=True))
+
+
+def _seconds(tool: str, text: str) -> float:
+    """Return the seconds of CPU that one text takes; ends where nothing was read."""
     start = time.process_time()
     parsed = PARSERS[tool](text)
     taken = time.process_time() - start
     if not any(table.rows for table in parsed.tables):
         raise SystemExit(f"{tool}: the parser read no row of {len(text)} characters")
-    return len(text) / 1e6 / taken
+    return taken
+
+
+def _longest_line(tool: str) -> str:
+    """Return the seconds of the line that takes longest, at 1 and at 4 MB, and how they grow."""
+    text = text_of(tool, 1)
+    if text is None:
+        return "no sample"
+    half = text.index("\n", len(text) // 2) + 1
+    for unit in LINES:
+        short = _line(tool, text[:half], unit, text[half:], _SHORT)
+        if short > _TOO_LONG:
+            return f"not linear: {short:.1f} s for a line of {_SHORT // 1000} kB of {unit!r}"
+    taken = {unit: _line(tool, text[:half], unit, text[half:], MEGABYTE) for unit in LINES}
+    unit = max(taken, key=lambda unit: taken[unit])
+    longer = _line(tool, text[:half], unit, text[half:], 4 * MEGABYTE)
+    return f"{taken[unit]:<24.3f}{longer:<8.3f} {longer / taken[unit] / 4:<7.2f} {unit!r}"
+
+
+def _line(tool: str, before: str, unit: str, after: str, size: int) -> float:
+    text = f"{before}{unit * (size // len(unit))}x\n{after}"
+    start = time.process_time()
+    try:
+        PARSERS[tool](text)
+    except ParseError:
+        pass  # a text of one line, as JSON is, does not survive another line; its refusal is timed as well
+    return time.process_time() - start
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""NetPIPE 2.4 to 5, what it prints and the ``np.out`` that it writes, as typed tables.
+"""NetPIPE 2.4 to 5, what it prints and the ``np.out`` that it writes (``netpipefile``), as typed tables.
 
 ``parse`` returns one table a run (a run begins at "Now starting the main loop", in 5 at "Start testing with …"), in
 the order of the text: size (B), repetitions, bandwidth (MB/s, 10^6 B/s), time (us, one way). The repetitions are those
@@ -6,54 +6,67 @@ of one trial; NetPIPE makes several and prints the best (5: the mean).
 
 ``context["mode"]`` is "pingpong", "stream" or "bidirectional", by the sentence that the option prints. In a stream
 time is that of one message; bidirectional bandwidth is the sum of both directions, and np.out (not the console) then
-gives twice the size. "Mbps" is 2^20 bit/s up to NetPIPE 4 and 10^6 in 5. Source: netpipe.c of 3.7 and 5.1,
-``bps = bits / (t * 1024 * 1024)``; checked on the rows of 6 outputs of 3.6 and 3.7.
+gives twice the size. "Mbps" is 2^20 bit/s in NetPIPE 2 and 3 and 10^6 in 5. Source: netpipe.c of 2.4, 3.7 and 5.1,
+``bps = bits / (t * 1024 * 1024)``; checked on the rows of 6 outputs of 3.6 and 3.7. NetPIPE 4 prints the form of 3 in
+10^6 (its README): the rows decide, and where they cannot, it is 2^20.
 
 A table is complete unless a row is cut, the printed index does not start at its beginning (0; in 5: 1) or jumps, or
 an error stands between the rows or after them.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, Line, decimals, is_failure, lines_of, number
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Line, Run, Scanner, first_line, is_failure, run_pattern
+from railyard.parsers.netpipefile import data_file
+from railyard.parsers.parsed import ContextValue, Parsed, ParseError, Remark, Table
 
 _COLUMNS = ("size", "repetitions", "bandwidth", "time")
 _UNITS = ("B", None, "MB/s", "us")
-_FILE_COLUMNS = ("size", "bandwidth", "time")
-_FILE_UNITS = ("B", "MB/s", "us")
+_LONGEST = 600  # no line of NetPIPE's own is longer; longer ones are never matched
 
 # Printed unit -> factor: rates to MB/s, times to us, sizes to B. NetPIPE 5 alone has sizes in B, KB, MB (10^3, 10^6).
-_BIT_RATES = {"bps": 1e-6 / 8, "Kbps": 1e-3 / 8, "Mbps": 1 / 8, "Gbps": 1e3 / 8, "Tbps": 1e6 / 8}
+_BIT_RATES = {"bps": 1e-6 / 8, "Kbps": 1e-3 / 8, "Mbps": 1 / 8, "Gbps": 1e3 / 8, "Tbps": 1e6 / 8, "MBps": 1.0}
 _TIMES = {"nsec": 1e-3, "usec": 1.0, "msec": 1e3, "sec": 1e6}
 _SIZES = {"bytes": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
+# Every pattern is matched against a line without the blanks around it.
 #  43:    1021 bytes   6095 times -->   |   1:       1  B     24999 times -->
 _HEAD = re.compile(
-    r"^\s*(?P<index>[0-9]{1,6}):\s+(?P<size>[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*(?P<unit>bytes|[KMGT]?B)\s+"
+    r"^(?P<index>[0-9]{1,6}):\s{1,20}(?P<size>[0-9]{1,15}(?:\.[0-9]{1,9})?)\s{0,9}(?P<unit>bytes|[KMGT]?B)\s{1,20}"
     r"(?P<times>[0-9]{1,12}) times -->(?P<rest>.*)$"
 )
 #    1063.33 Mbps in       5.53 usec    |    5.94 Mbps  in   1.28 usecs    |   21774.40 Mbps in 0.000005739 sec
+# 2.4 goes on with ", avg utime=…"; 5 with "   3 failures"; MPICH's netmpi prints MBps, 2^20 B/s, with -B
 _TAIL = re.compile(
-    r"^\s*(?P<rate>[0-9]{1,15}\.[0-9]{1,9})\s+(?P<unit>[KMGT]?bps)\s+in\s+"
-    r"(?P<time>[0-9]{1,15}\.[0-9]{1,12})\s+(?P<clock>[num]?sec)s?(?:\s.*)?$"
+    r"^(?P<rate>[0-9]{1,15}\.[0-9]{1,9})\s{1,9}(?P<unit>[KMGT]?bps|MBps)\s{1,9}in\s{1,20}"
+    r"(?P<time>[0-9]{1,15}\.[0-9]{1,12})\s{1,9}(?P<clock>[num]?sec)s?"
+    r"(?:,.*|\s{1,20}(?P<failures>[0-9]{1,12}) failures.*|\s.*)?$"
 )
-_TITLE = re.compile(r"^\s*(?:Now starting the main loop|Start testing with (?P<trials>[0-9]{1,6}) trials .*)\s*$")
+# As many rows as stand together, all of the form that 3 prints: 11 words each.
+_ROWS = run_pattern(
+    *("[0-9]{1,6}:", WHOLE, "bytes", "[0-9]{1,12}", "times", "-->", DECIMAL, "Mbps", "in", DECIMAL, "usec")
+)
+_TITLE = re.compile(r"^(?:Now starting the main loop|Start testing with (?P<trials>[0-9]{1,6}) trials .*)$")
 # NetPIPE 5 says when it is through; what follows no longer touches the table
-_END = re.compile(r"^\s*Completed with\s+max bandwidth\s.*$")
+_END = re.compile(r"^Completed with\s{1,40}max bandwidth\s.*$")
+# -i: "Integrity check passed" (3), "0 failures" (5): a row without values
+_INTEGRITY = re.compile(r"^(?:Integrity check passed|(?P<failures>[0-9]{1,12}) failures)$")
 _MODES = (
-    (re.compile(r"^\s*Streaming (?:in one direction only\.|data in one direction)\s*$"), "stream"),
-    (re.compile(r"^\s*Passing data in both directions simultaneously\.\s*$"), "bidirectional"),
-    (re.compile(r"^\s*Bidirectional mode using [0-9]{1,9} pairs of processes\.\s*$"), "bidirectional"),
+    (re.compile(r"^Streaming (?:in one direction only\.|data in one direction)$"), "stream"),
+    (re.compile(r"^Passing data in both directions simultaneously\.$"), "bidirectional"),
+    (re.compile(r"^Bidirectional mode using [0-9]{1,9} pairs of processes\.$"), "bidirectional"),
 )
 _OWN = re.compile(
-    r"^\s*(?:[0-9]{1,9}: \S+|Using .{1,60}|Sending output to .*|Saving output to .*|Send and receive buffers are .*"
+    r"^(?:[0-9]{1,9}: \S+|Using .{1,60}|Sending output to .*|Saving output to .*|Send and receive buffers are .*"
     r"|\(A bug in Linux doubles .*|Output is for the combined bandwidth\.|The output shows the combined .*"
-    r"|Preposting .*|Performance measured without .*|Streaming does not provide .*|measurement of the latency .*"
-    r"|messages may get bundled .*|Sockets are reset .*|degradation from .*|Clock resolution ~ .*|Proc [0-9]+ is on .*"
-    r"|of the latency since .*|NOTE: Be leary .*)$"
+    r"|Preposting .*|Performance measured without .*|Streaming does not .*|measurement of the latency .*"
+    r"|messages may get bundled .*|Sockets are reset .*|degradation from .*|Clock (?:resolution|accuracy) ~ .*"
+    r"|Proc [0-9]+ is on .*|of the latency since .*|NOTE: Be leary .*|Doing (?:an|a message) integrity check .*"
+    r"|Pass data from a different memory buffer .*|The data will always come from .*|Test using cache effects\..*"
+    r"|Only testing factors of 2 .*|Offsetting (?:send|recv) buffer by .*|Measuring the CPU workload .*)$"
 )
 
 
@@ -64,11 +77,11 @@ class _Run:
     line: int
     titled: bool
     context: dict[str, ContextValue] = field(default_factory=dict)
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    rows: list[tuple[int, int, float, float]] = field(default_factory=list)  # rates in Mbps as printed
     following: int | None = None  # the index that the next row must have
     head: re.Match[str] | None = None  # a row whose values have not come yet
     spoiled: bool = False
-    ended: bool = False
+    decimal: bool = False  # its units are powers of ten for certain: NetPIPE 5
 
 
 def parse(text: str) -> Parsed:
@@ -76,14 +89,16 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a row nor a title of NetPIPE.
     """
-    lines = lines_of(text)
-    written = _data_file(lines)
+    written = data_file(text)
     if written:
         return Parsed((written,))
-    reader = _Reader()
-    for line in lines:
+    scanner, reader = Scanner(text), _Reader()
+    for line in scanner:
         reader.read(line)
-    return reader.parsed(lines, text)
+        while reader.run and (rows := scanner.run(_ROWS)):
+            for other in reader.take(reader.run, rows):
+                reader.read(other)
+    return reader.parsed(text)
 
 
 class _Reader:
@@ -98,18 +113,38 @@ class _Reader:
 
     def read(self, line: Line) -> None:
         """Read one line: the first kind that knows it takes it; what no kind knows is a failure or a remark."""
-        kinds = (self._title, self._announced, self._head, self._tail, self._end, self._own)
-        if line.text.strip() and not any(kind(line) for kind in kinds):
-            self._foreign(line.number, line.text)
+        text = line.text.strip()
+        if not text:
+            return
+        if len(text) > _LONGEST:
+            kinds: tuple[Callable[[Line, str], bool], ...] = ()
+        elif text[0].isdigit():
+            kinds = (self._head, self._tail, self._own)
+        else:
+            kinds = (self._title, self._announced, self._end, self._own)
+        if not any(kind(line, text) for kind in kinds):
+            self._foreign(line.number, text)
 
-    def parsed(self, lines: list[Line], text: str) -> Parsed:
+    def take(self, run: _Run, rows: Run) -> Iterable[Line]:
+        """Add rows that stand together; return those whose index is not the next, to be read as lines."""
+        words = rows.text.split()
+        following = 0 if run.following is None else run.following
+        after = following + len(words) // 11
+        if run.head or run.decimal or words[0::11] != [f"{index}:" for index in range(following, after)]:
+            return rows.lines()
+        sizes, times = map(int, words[1::11]), map(int, words[3::11])
+        run.rows.extend(zip(sizes, times, map(float, words[6::11]), map(float, words[9::11]), strict=True))
+        run.following = after
+        return ()
+
+    def parsed(self, text: str) -> Parsed:
         """Return what was found, once every line was read."""
         self._close()
         for run in self.runs:
             if not run.rows:
                 self.failures.append(Remark(run.line, "the main loop gave no row"))
         if not self.runs and not (self.failures and re.search(r"\bNP[a-z0-9]{2,12}\b", text)):
-            first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+            first = first_line(text)
             raise ParseError(first.number, first.text, 'output of NetPIPE: "Now starting the main loop" or its rows')
         if self.mode and len(self.runs) == 1:
             # printed through a buffer of its own, the sentence may come last (3.7.2 under mpirun, no -o)
@@ -117,8 +152,8 @@ class _Reader:
         tables = tuple(_table(run) for run in self.runs if run.rows)
         return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
-    def _title(self, line: Line) -> bool:
-        title = _TITLE.match(line.text)
+    def _title(self, line: Line, text: str) -> bool:
+        title = _TITLE.match(text)
         if title:
             self._close()
             self._open(line.number, titled=True)
@@ -130,9 +165,9 @@ class _Reader:
         self.run = _Run(number, titled, {"mode": self.mode or "pingpong"})
         self.mode = None
 
-    def _announced(self, line: Line) -> bool:
+    def _announced(self, line: Line, text: str) -> bool:
         for pattern, mode in _MODES:
-            if pattern.match(line.text):
+            if pattern.match(text):
                 if self.run and len(self.run.rows) < 2:
                     self.run.context["mode"] = mode
                 else:
@@ -140,54 +175,60 @@ class _Reader:
                 return True
         return False
 
-    def _head(self, line: Line) -> bool:
-        head = _HEAD.match(line.text)
+    def _head(self, line: Line, text: str) -> bool:
+        head = _HEAD.match(text)
         if not head:
             return False
         if self.run is None:
             self._open(line.number, titled=False)
         assert self.run is not None
         run, index = self.run, int(head["index"])
-        first = 0 if head["unit"] == "bytes" else 1
+        run.decimal = head["unit"] != "bytes"
+        first = 1 if run.decimal else 0
         run.spoiled |= run.head is not None or index != (first if run.following is None else run.following)
         run.following, run.head = index + 1, head
         rest = head["rest"].strip()
-        if rest and not self._values(rest):
+        if rest and not self._values(line.number, rest):
             self._rest(line.number, rest)
         return True
 
     def _rest(self, number: int, rest: str) -> None:
         """Read what stands in the place of a row's values: another rank's line, an error, an integrity check."""
-        if self.run and rest == "Integrity check passed":
+        checked = _INTEGRITY.match(rest)
+        if checked and self.run:
             self.run.head = None
-        if not _OWN.match(rest):
+            if int(checked["failures"] or 0):
+                self.failures.append(Remark(number, rest))
+            elif checked["failures"]:
+                return
+        if not _OWN.match(rest) and not (checked and checked["failures"]):
             self._foreign(number, rest)
 
-    def _tail(self, line: Line) -> bool:
-        return self._values(line.text)
+    def _tail(self, line: Line, text: str) -> bool:
+        return self._values(line.number, text)
 
-    def _values(self, text: str) -> bool:
+    def _values(self, number: int, text: str) -> bool:
         """Read bandwidth and time; they may stand on a later line than their row's beginning."""
         tail = _TAIL.match(text)
         if not tail or self.run is None or self.run.head is None:
             return False
         head, run = self.run.head, self.run
-        unit = _BIT_RATES[tail["unit"]] * (BINARY_MB if head["unit"] == "bytes" else 1.0)
+        rate = float(tail["rate"]) * _BIT_RATES[tail["unit"]] / _BIT_RATES["Mbps"]
         size = round(float(head["size"]) * _SIZES[head["unit"]])
-        run.rows.append(
-            (size, int(head["times"]), float(tail["rate"]) * unit, float(tail["time"]) * _TIMES[tail["clock"]])
-        )
+        run.rows.append((size, int(head["times"]), rate, float(tail["time"]) * _TIMES[tail["clock"]]))
         run.head = None
+        if int(tail["failures"] or 0):
+            self.failures.append(Remark(number, text))
         return True
 
-    def _end(self, line: Line) -> bool:
-        if self.run and _END.match(line.text):
+    def _end(self, line: Line, text: str) -> bool:
+        if self.run and _END.match(text):
             self._close()
             return True
         return False
 
-    def _own(self, line: Line) -> bool:
-        return bool(_OWN.match(line.text)) and not is_failure(line.text)
+    def _own(self, line: Line, text: str) -> bool:
+        return bool(_OWN.match(text)) and not is_failure(text)
 
     def _foreign(self, number: int, text: str) -> None:
         failed = is_failure(text)
@@ -203,74 +244,32 @@ class _Reader:
 
 
 def _table(run: _Run) -> Table:
+    factor = _BIT_RATES["Mbps"] * (1.0 if run.decimal else _mega(run.rows))
     return Table(
         tool="netpipe",
         version=None,
         benchmark="netpipe",
         columns=_COLUMNS,
         units=_UNITS,
-        rows=tuple(run.rows),
+        rows=tuple([(size, times, rate * factor, time) for size, times, rate, time in run.rows]),
         line=run.line,
         complete=not run.spoiled,
         context=MappingProxyType(run.context),
     )
 
 
-def _data_file(lines: list[Line]) -> Table | None:
-    """Return the table of an np.out file: every line has the numbers of one release, and they agree; else None."""
-    filled = [line for line in lines if line.text.strip()]
-    for read in (_written_by_3, _written_by_5, _written_by_2):
-        rows = [read(line.words) for line in filled[:-1]]
-        if not filled or any(row is None for row in rows):
+def _mega(rows: list[tuple[int, int, float, float]]) -> float:
+    """Return what one printed Mbps is in 10^6 bit/s: 2^20 / 10^6, unless five rows and all that can tell say 1.
+
+    size / time, times 1 or (bidirectional) 2, is the bandwidth: in 2^20 bit/s the quotient is 1/1.048576 of it. A row
+    can tell where rounding to 2 decimals is below 1 %.
+    """
+    decimal = 0
+    for size, _, rate, time in rows:
+        if not (size > 0 and rate > 0 and time > 0) or 0.005 / rate + 0.005 / time >= 0.01:
             continue
-        last = filled[-1]
-        row = read(last.words)
-        fixed = decimals(filled[-2].words[-1]) if rows else 0
-        cut = row is None or not (last.ended or (fixed > 0 and decimals(last.words[-1]) == fixed))
-        kept = tuple(row for row in ([*rows] if cut else [*rows, row]) if row is not None)
-        # a last line that this release cannot have begun is foreign: then the text is no np.out at all
-        if kept and (not cut or all(number(word) is not None for word in last.words)):
-            context = MappingProxyType[str, ContextValue]({"file": "np.out"})
-            return Table(
-                "netpipe", None, "netpipe", _FILE_COLUMNS, _FILE_UNITS, kept, filled[0].number, not cut, context
-            )
-    return None
-
-
-def _floats(words: list[str], count: int) -> list[float] | None:
-    values = [number(word) for word in words]
-    if len(values) != count:
-        return None
-    numbers = [float(value) for value in values if value is not None]
-    return numbers if len(numbers) == count and all(value >= 0 for value in numbers) else None
-
-
-def _written_by_3(words: list[str]) -> tuple[Cell, ...] | None:
-    """``       1 5.944874   0.00000128`` (3 and 4): bytes, 2^20 bit/s, seconds."""
-    values = _floats(words, 3)
-    if values is None or not words[0].isdigit() or "." not in words[2]:
-        return None
-    size, rate, time = values
-    digits = 0.5 * 10.0 ** -decimals(words[2])
-    if time <= 0 or abs(rate * time * 2**20 / 8 - size) > size * (digits / time + 1e-3):
-        return None
-    return int(size), rate * _BIT_RATES["Mbps"] * BINARY_MB, time * 1e6
-
-
-def _written_by_5(words: list[str]) -> tuple[Cell, ...] | None:
-    """``      1     0.006     0.005     0.006    1.33`` (5): bytes, mean, worst and best 10^9 bit/s, microseconds."""
-    values = _floats(words, 5)
-    if values is None or not words[0].isdigit() or "." not in words[4]:
-        return None
-    size, rate, worst, best, time = values
-    if time <= 0 or not worst <= rate <= best or abs(size * 8e-3 / time - rate) > 0.002 + rate * 0.006 / time:
-        return None
-    return int(size), rate * _BIT_RATES["Gbps"], time
-
-
-def _written_by_2(words: list[str]) -> tuple[Cell, ...] | None:
-    """``0.000097 0.078 8 1 0.000000`` (2): seconds, 2^20 bit/s, bits, bytes, variance."""
-    values = _floats(words, 5)
-    if values is None or not (words[2].isdigit() and words[3].isdigit()) or values[2] != 8 * values[3]:
-        return None
-    return int(values[3]), values[1] * _BIT_RATES["Mbps"] * BINARY_MB, values[0] * 1e6
+        quotient = rate * time / (8 * size)
+        if min(abs(quotient - 1), abs(quotient / 2 - 1)) > 0.02:
+            return BINARY_MB
+        decimal += 1
+    return 1.0 if decimal >= 5 else BINARY_MB

@@ -2,7 +2,8 @@
 
 import re
 
-# Titles of OSU's sources, 5.3 and 7.4, without "OSU", "MPI", the device and "Test"; older wordings beside them.
+# Titles of OSU's sources, 5.3, 7.4 and 8.0, without "OSU", "MPI", the device and "Test"; older wordings and those of
+# OMB-J and OMB-Py beside them. osu_bw_fan_in and osu_bw_fan_out of 7.4 print the title of osu_bw.
 _POINT_TO_POINT = {
     "latency": "osu_latency",
     "bandwidth": "osu_bw",
@@ -13,6 +14,12 @@ _POINT_TO_POINT = {
     "multi-threaded latency": "osu_latency_mt",
     "multithreaded latency": "osu_latency_mt",
     "multi-process latency": "osu_latency_mp",
+    "partitioned latency": "osu_partitioned_latency",
+    "bandwidth congestion in": "osu_bw_fan_in",
+    "bandwidth congestion out": "osu_bw_fan_out",
+    "bi-bandwidth": "osu_bibw",
+    "open mpi bandwidth": "osu_bw",
+    "open mpi bi-bandwidth": "osu_bibw",
     "latency persistent": "osu_latency_persistent",
     "bandwidth persistent": "osu_bw_persistent",
     "bi-directional bandwidth persistent": "osu_bibw_persistent",
@@ -53,11 +60,13 @@ _OF_ALL = {
     "alltoallv": "alltoallv",
     "alltoallw": "alltoallw",
     "barrier": "barrier",
+    "bcast": "bcast",
     "broadcast": "bcast",
     "gather": "gather",
     "gatherv": "gatherv",
     "reduce": "reduce",
     "reduce_scatter": "reduce_scatter",
+    "reducescatter": "reduce_scatter",
     "reduce_scatter_block": "reduce_scatter_block",
     "scatter": "scatter",
     "scatterv": "scatterv",
@@ -77,12 +86,40 @@ _TITLES = {**_POINT_TO_POINT, **_STARTUP, **_ONE_SIDED, **_COLLECTIVE}
 
 COLLECTIVES = frozenset(_COLLECTIVE.values())
 
-_DEVICE = re.compile(r"-(?:cuda|rocm|openacc|sycl|managed)\b")
+# Titles of the other programming models -> executables; what they call collectives stands second.
+_OTHERS = {
+    "openshmem": (
+        "osu_oshm_",
+        {"barrier", "broadcast", "collect", "fcollect", "reduce"},
+        {
+            "put_nbi": "put_nb",
+            "get_nbi": "get_nb",
+            "put message rate": "put_mr",
+            "put_nb message rate": "put_mr_nb",
+            "get_nb message rate": "get_mr_nb",
+            "atomic operation rate": "atomics",
+        },
+    ),
+    "upc": (
+        "osu_upc_all_",
+        {"barrier", "broadcast", "exchange", "gather", "gather_all", "reduce", "scatter"},
+        {"gatherall": "gather_all", "memput": "../memput", "memget": "../memget"},
+    ),
+    "upc++": (
+        "osu_upcxx_",
+        {"allgather", "alltoall", "bcast", "gather", "reduce", "scatter"},
+        {"broadcast": "bcast", "async copy (put)": "async_copy_put", "async copy (get)": "async_copy_get"},
+    ),
+}
+_XCCL = ("nccl", "rccl", "hccl", "xccl")
+_ONLY_NCCL = (7, 2)  # osu_nccl_* up to this release, osu_xccl_* from 7.3 on
+
+_DEVICE = re.compile(r"-(?:cuda managed|cuda|rocm|openacc|sycl|managed)\b")
 _PREFIX = re.compile(r"\A(?:mpi |one sided )+")
 _OTHER = re.compile(r"\A(openshmem|upc\+\+|upc|nccl|rccl|hccl|xccl|spark|jni) ")
 
 
-def benchmark_of(name: str) -> str:
+def benchmark_of(name: str, version: str | None = None) -> str:
     """Return the executable's name for what stands between "OSU" and "Test" in a banner.
 
     A title that no release known here prints gives ``osu_`` and its own words: a name is never guessed to be another's.
@@ -91,11 +128,36 @@ def benchmark_of(name: str) -> str:
     library = _OTHER.match(plain)
     if not library:
         plain = _PREFIX.sub("", plain)
-        if plain in _TITLES:
-            return _TITLES[plain]
-    elif library[1] in ("nccl", "rccl", "hccl", "xccl"):
-        known = _TITLES.get(plain[library.end() :])
-        if known:
-            return known.replace("osu_", "osu_xccl_", 1)
+        # OMB-J names its collectives without "Latency"
+        known = _TITLES.get(plain) or _TITLES.get(f"{plain} latency")
+    else:
+        known = _of_library(library[1], plain[library.end() :], version)
+    if known:
+        return known
     short = plain.replace("openshmem", "oshm").replace("upc++", "upcxx").removesuffix(" latency")
     return "osu_" + re.sub(r"[^a-z0-9]+", "_", short).strip("_")
+
+
+def _of_library(library: str, title: str, version: str | None) -> str | None:
+    if library in _XCCL:
+        known = _TITLES.get(title)
+        release = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", version or "")
+        older = release is not None and (int(release[1]), int(release[2])) <= _ONLY_NCCL
+        return known.replace("osu_", "osu_nccl_" if older else "osu_xccl_", 1) if known else None
+    if library not in _OTHERS:
+        return None
+    prefix, collectives, titles = _OTHERS[library]
+    short = title.removesuffix(" latency")
+    name = titles.get(short, short)
+    if name.startswith("../"):
+        return f"osu_{library}_{name[3:]}"
+    return prefix + name if name in collectives or short in titles or library == "openshmem" else None
+
+
+def is_collective(benchmark: str | None) -> bool:
+    """Return whether this executable measures a collective operation, of MPI, NCCL, OpenSHMEM, UPC or UPC++."""
+    if benchmark is None:
+        return False
+    return re.sub(r"\Aosu_[nx]ccl_", "osu_", benchmark) in COLLECTIVES or any(
+        benchmark.removeprefix(prefix) in names for prefix, names, _ in _OTHERS.values()
+    )
