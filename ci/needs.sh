@@ -3,6 +3,7 @@
 #
 #   ci/needs.sh            all that `make run` and `make test` need
 #   ci/needs.sh python     only what `make venv` needs
+#   ci/needs.sh spack      also what Spack builds the virtual cluster's benchmarks with (systems/spack/virtual.yaml)
 #
 # INSTALL=0   never install      PYTHON=…   the interpreter that .venv is to be made with (default: python3)
 # APT_LISTS=… where apt keeps its lists (default: Debian's place)
@@ -32,13 +33,34 @@ nft             nftables         a rail that loses packets
 mpirun.openmpi  openmpi-bin      the stack openmpi
 NPopenmpi       netpipe-openmpi  NetPIPE for openmpi
 '
+# A row that begins with a slash is a file, which may have patterns in its path.
+spack_needs="$all_needs"'
+gcc             gcc              building with Spack
+g++             g++              building with Spack
+gfortran        gfortran         building with Spack: HPL, NPB
+perl            perl             building with Spack
+patch           patch            building with Spack
+bzip2           bzip2            building with Spack
+xz              xz-utils         building with Spack
+file            file             building with Spack
+git             git              railyard spack bootstrap
+patchelf        patchelf         a build cache that is used at another place
+autoconf        autoconf         building with Spack: HPL
+automake        automake         building with Spack: HPL
+libtoolize      libtool          building with Spack: HPL
+m4              m4               building with Spack: HPL
+/usr/share/aclocal/ax_check_compile_flag.m4     autoconf-archive    building with Spack: HPL
+/usr/lib/*/libopenblas.so                       libopenblas-dev     HPL
+/usr/lib/*/openmpi/include/mpi.h                libopenmpi-dev      the compilers of the stack openmpi
+'
 
 main() {
     case ${1:-all} in
         all) table=$all_needs ;;
+        spack) table=$spack_needs ;;
         python) table=$python_needs ;;
         *)
-            echo "needs: no such part: $1; known: python, or nothing for all" >&2
+            echo "needs: no such part: $1; known: python, spack, or nothing for all but spack" >&2
             exit 2
             ;;
     esac
@@ -57,10 +79,22 @@ missing_packages() {
                 # A PYTHON that was named is judged by check_python; Debian's would not help it.
                 python3) [ "$python" = python3 ] || continue ;;
             esac
-            command -v "$program" >/dev/null 2>&1 || echo "$package"
+            is_there "$program" || echo "$package"
         done
         if lacks_venv; then echo python3-venv; fi
     } | sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+
+# Whether a program is on PATH, or a file (a path, patterns allowed) is there.
+is_there() {
+    case $1 in
+        /*)
+            # shellcheck disable=SC2086
+            set -- $1
+            [ -e "$1" ]
+            ;;
+        *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
 }
 
 # Debian's python3 comes without ensurepip, which python3-venv adds; any other interpreter is not apt's to mend.

@@ -45,13 +45,15 @@ class Source:
     """Where a stack's prefix comes from: a hashed lock of wheels, or files of the system's packages.
 
     ``system_files`` maps a path in the prefix to the system's own, with ``{machine}`` left open; one that is in
-    ``bin/`` gets a script that calls it, any other a symbolic link. ``library`` is its libmpi in the prefix.
+    ``bin/`` gets a script that calls it, any other a symbolic link. ``optional_files`` are those that come with
+    another package (compilers), taken where they are there. ``library`` is its libmpi in the prefix.
     """
 
     what: str
     library: str
     lock: str | None = None
     system_files: Mapping[str, str] = field(default_factory=dict)
+    optional_files: Mapping[str, str] = field(default_factory=dict)
 
 
 SOURCES: Mapping[str, Source] = MappingProxyType(
@@ -63,6 +65,16 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
                 "bin/mpirun": "/usr/bin/mpirun.openmpi",
                 "bin/NPopenmpi": "/usr/bin/NPopenmpi",
                 "lib/libmpi.so.40": "/usr/lib/{machine}-linux-gnu/libmpi.so.40",
+            },
+            # What Spack asks of an external MPI (libopenmpi-dev): never /usr itself, whose mpicc may be another MPI's.
+            optional_files={
+                **{
+                    f"bin/{name}": f"/usr/bin/{name}.openmpi"
+                    for name in ("mpicc", "mpicxx", "mpic++", "mpiCC", "mpif77", "mpif90", "mpifort", "mpiexec")
+                },
+                "bin/ompi_info": "/usr/bin/ompi_info",
+                "lib/libmpi.so": "/usr/lib/{machine}-linux-gnu/openmpi/lib/libmpi.so",
+                "include": "/usr/lib/{machine}-linux-gnu/openmpi/include",
             },
         ),
         "mpich": Source(
@@ -233,7 +245,12 @@ def _install_wheels(lock: Path, prefix: Path) -> None:
 
 
 def _system_files(source: Source) -> dict[str, str]:
-    return {name: path.format(machine=platform.machine()) for name, path in source.system_files.items()}
+    machine = platform.machine()
+    optional = {name: path.format(machine=machine) for name, path in source.optional_files.items()}
+    return {
+        **{name: path.format(machine=machine) for name, path in source.system_files.items()},
+        **{name: path for name, path in optional.items() if Path(path).exists()},
+    }
 
 
 def _point_at_system(stack: str, source: Source, prefix: Path) -> None:

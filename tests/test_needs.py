@@ -209,4 +209,27 @@ def test_whatever_the_virtual_cluster_names_is_in_the_table() -> None:
 
 
 def test_an_unknown_part_is_a_sentence(machine: Machine) -> None:
-    assert machine.needs("pyhton") == (2, "", "needs: no such part: pyhton; known: python, or nothing for all\n")
+    sentence = "needs: no such part: pyhton; known: python, spack, or nothing for all but spack\n"
+    assert machine.needs("pyhton") == (2, "", sentence)
+
+
+def test_the_spack_part_asks_for_compilers_too(machine: Machine) -> None:
+    code, out, err = machine.needs("spack", INSTALL="0")
+    assert (code, out) == (2, "")
+    assert {"gfortran", "gcc", "openmpi-bin"} <= set(err.split())
+
+
+@pytest.mark.parametrize(("there", "is_named"), [("present", False), ("absent", True)])
+def test_a_row_that_is_a_path_is_looked_for_as_a_file(tmp_path: Path, there: str, is_named: bool) -> None:
+    """Headers and libraries are no programs, and a pattern may stand for the machine's own folder."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "present.h").touch()
+    script = tmp_path / "needs.sh"
+    text = SCRIPT.read_text(encoding="utf-8")
+    row = f"{tmp_path}/inc*/{there}.h"
+    script.write_text(text.replace("/usr/lib/*/libopenblas.so ", f"{row} "), encoding="utf-8")
+    done = subprocess.run(
+        ["/bin/sh", script, "spack"], env={"PATH": "/nowhere:/bin:/usr/bin", "INSTALL": "0"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ("libopenblas-dev" in done.stderr.split()) is is_named

@@ -4,11 +4,17 @@ A low PingPong with a good Uniband is latency (placement, power states); both lo
 width, slot, a slow cable); a good Uniband with a low Biband is the card or the slot, which carry both directions.
 """
 
+from pathlib import Path
+
 import reframe as rfm
-from reframe.core.builtins import variable
+from reframe.core.builtins import run_before, variable
 
 from railyard.check import InterconnectCheck
 from railyard.parsers import imb
+from railyard.probes import PROBE_SIZE_BYTES
+
+SIZES_FILE = "sizes.txt"
+PROBE_SIZE_FILE = "probe-size.txt"
 
 
 class ImbCheck(InterconnectCheck):
@@ -23,16 +29,21 @@ class ImbCheck(InterconnectCheck):
     volume = variable(int, value=24)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        return self._words([self.benchmark] * self.passes, sizes, self.repetitions)
+        return self._words([self.benchmark] * self.passes, SIZES_FILE, self.repetitions)
 
     def probe_arguments(self, size: int) -> list[str]:
-        return self._words(["PingPong"], (size,), 5)
+        return self._words(["PingPong"], PROBE_SIZE_FILE, 5)
 
-    def _words(self, benchmarks: list[str], sizes: tuple[int, ...], repetitions: int) -> list[str]:
-        listed = ",".join(str(size) for size in sizes)
-        return [*benchmarks, "-npmin", str(self.num_nodes), "-msgsize", listed, "-time", "20",
+    def _words(self, benchmarks: list[str], sizes_file: str, repetitions: int) -> list[str]:
+        return [*benchmarks, "-npmin", str(self.num_nodes), "-msglen", sizes_file, "-time", "20",
                 "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
                 "-window_size", str(self.window)]  # fmt: skip
+
+    @run_before("run")
+    def write_sizes(self) -> None:
+        """Write the message sizes into a file, from which every IMB takes them; 2021.7 knows no word for them."""
+        for name, sizes in ((SIZES_FILE, self.message_sizes), (PROBE_SIZE_FILE, (PROBE_SIZE_BYTES,))):
+            Path(self.stagedir, name).write_text("".join(f"{size}\n" for size in sizes), encoding="ascii")
 
 
 @rfm.simple_test

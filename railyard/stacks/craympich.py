@@ -60,6 +60,8 @@ CRAYMPICH = Stack(
     title="HPE Cray MPICH",
     version_pattern=r"^MPI VERSION +: CRAY MPICH version",
     told_apart="nothing else prints CRAY MPICH",
+    sonames=("libmpi_*.so.12", "libmpi.so.12"),
+    spack_package="cray-mpich",
     local_rank_variables=("PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"),
     launches=(
         Launch(

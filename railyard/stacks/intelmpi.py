@@ -128,6 +128,8 @@ INTELMPI = Stack(
     title="Intel MPI",
     version_pattern=r"^Intel\(R\) MPI Library",
     told_apart="nothing else begins so",
+    sonames=("libmpi.so.12",),
+    spack_package="intel-oneapi-mpi",
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(
         Launch(

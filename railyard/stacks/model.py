@@ -140,11 +140,16 @@ class Stack:
 
     ``version_pattern`` is searched in MPI_Get_library_version's text; ``told_apart`` says what it cannot tell.
     ``launches`` are in rising order of ``since`` (major version). ``root_env`` lifts the launcher's refusal of root.
+    ``sonames`` are the names of its library that a program is linked to (``*`` for a compiler's own); one name may be
+    several stacks' (libmpi.so.12 is MPICH's ABI), so a path is held against the prefix too. ``spack_package`` is what
+    Spack calls it.
     """
 
     title: str
     version_pattern: str
     told_apart: str
+    sonames: tuple[str, ...]
+    spack_package: str
     local_rank_variables: tuple[str, ...]
     launches: tuple[Launch, ...]
     srun_mpi: str

@@ -94,6 +94,8 @@ MVAPICH2 = Stack(
     title="MVAPICH2 (CH3)",
     version_pattern=r"^MVAPICH2 Version",
     told_apart="MVAPICH 4 prints MVAPICH Version, without the 2",
+    sonames=("libmpi.so.12", "libmpich.so.12"),
+    spack_package="mvapich2",
     local_rank_variables=("MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(
         hydra(

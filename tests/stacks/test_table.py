@@ -102,8 +102,8 @@ def sources(folder: Path) -> Iterator[tuple[Path, ast.AST]]:
 def test_every_field_is_used(kind: type) -> None:
     read = {
         node.attr
-        for path, tree in sources(ROOT / "railyard" / "stacks")
-        if path.name in ("ask.py", "document.py")
+        for path, tree in sources(ROOT / "railyard")
+        if path.name in ("ask.py", "document.py", "assess.py", "proof.py")
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
     }

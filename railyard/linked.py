@@ -1,0 +1,54 @@
+"""Which libraries an executable is linked to, by what ``ldd`` printed of it, and what must be among them."""
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+
+#: Libraries that decide over which network a benchmark runs, by the beginning of their sonames.
+INTERESTING = ("libmpi", "libmpich", "libucp", "libuct", "libfabric", "libpsm", "libibverbs", "librdmacm", "libcxi")
+#: What ldd says of a script and of a static executable.
+NO_LIBRARIES = "not a dynamic executable"
+# libmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f…)   |   libmpi.so.40 => not found
+_LINE = re.compile(r"^\s*(?P<name>\S+) => (?:(?P<path>/\S+) \(0x[0-9a-f]+\)|(?P<missing>not found))\s*$", re.MULTILINE)
+# libmpi.so.40, libmpich.so.12, libmpi_gnu_123.so.12; not libmpi_mpifh (Fortran) nor libmpicxx, which come besides.
+_LIBMPI = re.compile(r"libmpi(?:ch|_cray|_gnu\w*|_intel\w*|_nvidia\w*|_aocc\w*)?\.so")
+
+
+def parse(text: str) -> dict[str, str | None]:
+    """Return what ``ldd`` printed: soname to path, None for a library that is not found."""
+    return {line["name"]: line["path"] for line in _LINE.finditer(text)}
+
+
+def interesting(found: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the libraries of MPI and of the network among them."""
+    return {name: path for name, path in found.items() if path is not None and name.startswith(INTERESTING)}
+
+
+def why_wrong(
+    executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...], prefix: str | None
+) -> str | None:
+    """Return why an executable is not linked to its stack's MPI, or None where it is.
+
+    ``sonames`` are the names that this MPI's library has; ``prefix`` the folder that it must lie in, None where a
+    module decides. Links are followed on both sides: a prefix may be made of them.
+    """
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        return f"{executable} needs {', '.join(missing)}, which the loader does not find"
+    mpis = {name: path for name, path in found.items() if path and _LIBMPI.match(name)}
+    if not mpis:
+        return f"{executable} is linked to no MPI library at all, expected {' or '.join(sonames)}"
+    for name, path in mpis.items():
+        if not any(fnmatch(name, soname) for soname in sonames):
+            return f"{executable} is linked to {name} ({path}), expected {' or '.join(sonames)}"
+        if prefix is not None and not _lies_in(path, Path(prefix)):
+            return f"{executable} is linked to {path}, expected {name} of {prefix}"
+    return None
+
+
+def _lies_in(path: str, prefix: Path) -> bool:
+    real = Path(path).resolve()
+    if Path(path).is_relative_to(prefix) or real.is_relative_to(prefix.resolve()):
+        return True
+    return any((folder / Path(path).name).resolve() == real for folder in (prefix / "lib", prefix / "lib64"))

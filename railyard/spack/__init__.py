@@ -1,0 +1,1 @@
+"""Benchmarks that Spack builds: one environment a (system, stack), built once, proven to be what it says."""

@@ -1,0 +1,189 @@
+"""Why Spack failed, in one sentence: a table of what it prints, tried in order, from the narrow to the wide."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Lines of a build's log that the sentence of a failed build is followed by.
+LOG_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One kind of failure: how its output is recognised, and the sentence made from the match and the whole text."""
+
+    name: str
+    pattern: re.Pattern[str]
+    sentence: Callable[[re.Match[str], str], str]
+
+
+def _conflict(match: re.Match[str], text: str) -> str:
+    reasons = [
+        _one_line(one).rstrip(".") for one in re.findall(r"^\s*[0-9]+\. (.+)$", text[match.end() :], re.MULTILINE)
+    ]
+    # What cannot be had at all leaves every virtual without a provider: 34 reasons follow the one that matters.
+    own = [reason for reason in reasons if not reason.startswith("Cannot find a valid provider")] or reasons
+    pairs = [reason for reason in own if "' and '" in reason] or own
+    said = "; and ".join(pairs[:2]) or _line_of(match, text)
+    return f"nothing satisfies what is asked for: {said}; change one of them in spack_envs/ or in the system's overlay"
+
+
+def _fetch(match: re.Match[str], text: str) -> str:
+    return (
+        f"the source of {match['what']} cannot be fetched: no mirror has it and its own place cannot be reached; "
+        f"where there is a network type: railyard spack mirror create FOLDER, bring the folder here and name it in "
+        f"the overlay under mirrors"
+    )
+
+
+def _checksum(match: re.Match[str], text: str) -> str:
+    found = re.search(r"Expected (?P<wanted>[0-9a-f]{16,}).{0,40}?got (?P<got>[0-9a-f]{16,})", text, re.DOTALL)
+    numbers = f": found {found['got'][:16]}…, expected {found['wanted'][:16]}…" if found else ""
+    return (
+        f"the checksum of {Path(match['what']).name} is wrong{numbers}; the file is cut or is not the release: "
+        "remove it from the mirror or the cache and fetch it again"
+    )
+
+
+def _build(match: re.Match[str], text: str) -> str:
+    package, log = match["what"], Path(match["log"])
+    lines = _lines(log)
+    name = re.escape(package.split("@")[0])
+    phases = re.findall(rf"^\[ \] \S+ {re.escape(package)} (\w+) ", text, re.MULTILINE)
+    phases += [] if phases else re.findall(rf"^==> {name}: Executing phase: '(\w+)'", "\n".join(lines), re.MULTILINE)
+    others = len(re.findall(r"^\S+/[a-z0-9]{32}: \S+$", text[match.end() :], re.MULTILINE))
+    more = f" (and of {others} more)" if others else ""
+    where = f" in its phase {phases[-1]}" if phases else ""
+    said = "".join(f"\n    {line}" for line in lines[-LOG_LINES:])
+    return f"the build of {package}{more} failed{where}; its log is {log}{', which ends so:' if said else ''}{said}"
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "disk full",
+        re.compile(r"No space left on device|Disk quota exceeded"),
+        lambda match, text: (
+            f"{match[0].lower()}: {_line_of(match, text)}; make room in the install tree, "
+            "Spack's stage (config:build_stage) and cache, and build again: what is finished is kept"
+        ),
+    ),
+    Cause(
+        "lock timeout",
+        re.compile(
+            r"Timed out waiting for a (?P<kind>\w+) lock after (?P<time>[^\n]+?)\.\s*\n[^\n]*on file: (?P<what>\S+)"
+        ),
+        lambda match, text: (
+            f"another Spack holds {match['what']} for longer than the {match['time']} that this one waits; let it end, "
+            "or end what hangs, and build again"
+        ),
+    ),
+    Cause("checksum", re.compile(r"checksum failed for (?P<what>/\S+)"), _checksum),
+    Cause(
+        "fetch",
+        re.compile(
+            r"All fetchers failed for (?:spack-stage-)?(?P<what>[a-z0-9][\w.+-]*?)(?:-[a-z0-9]{32})?(?=[\s'\"]|$)"
+        ),
+        _fetch,
+    ),
+    Cause(
+        "permission",
+        # Spack's own error lines only: a build's log may say as much of anything.
+        re.compile(
+            r"^(?:==> Error:|\s*(?:PermissionError|OSError):)[^\n]*"
+            r"(?:Permission denied|[Rr]ead-only file|not writable)[^\n]*",
+            re.MULTILINE,
+        ),
+        lambda match, text: (
+            f"{_said(match[0])}; the install tree and its parents must be writable where it is "
+            "built: choose another in the overlay (config:install_tree:root)"
+        ),
+    ),
+    Cause(
+        "locks",
+        re.compile(r"^[^\n]*(?:No locks available|\[Errno 38\] Function not implemented)[^\n]*", re.MULTILINE),
+        lambda match, text: (
+            f"{_said(match[0])}; the install tree's file system has no file locks: "
+            "choose another, or set config:locks in the overlay and never build twice at once"
+        ),
+    ),
+    Cause(
+        "build",
+        # hpl@2.3/ixekixkersjvxdzg2vpzbm7iicze6aqr: /tmp/…/spack-stage-hpl-2.3-ixekixk….log   (Spack 1.2; 1.1 the same)
+        re.compile(r"packages failed to install:\s*\n(?P<what>\S+?)/[a-z0-9]{32}: (?P<log>\S+)"),
+        _build,
+    ),
+    Cause(
+        "conflict",
+        re.compile(
+            r"failed to concretize|cannot match any known version|No version exists that satisfies [^\n]*\n[^\n]*"
+        ),
+        _conflict,
+    ),
+    Cause(
+        "api",
+        re.compile(r"repository '(?P<what>[^']+)': (?P<why>Package API v[0-9.]+ is not supported[^\n]*)"),
+        lambda match, text: (
+            f"the package repository {match['what']} and this Spack do not fit: {_one_line(match['why'])}; "
+            "type: railyard spack bootstrap, which takes Spack and its packages at commits that fit"
+        ),
+    ),
+    Cause(
+        "repository",
+        re.compile(r"No repo\.yaml found in '(?P<what>[^']+)'"),
+        lambda match, text: (
+            f"the package repository {match['what']} is missing; bring it there, or type: railyard spack bootstrap"
+        ),
+    ),
+    Cause(
+        "no package",
+        re.compile(r"Package '(?P<what>[^']+)' not found|since '(?P<other>[^']+)' does not exist"),
+        lambda match, text: (
+            f"no package repository has {match['what'] or match['other']}; "
+            "is spack-packages there (railyard spack bootstrap), and spack_envs/repo whole?"
+        ),
+    ),
+)
+
+
+def explain(text: str, command: str) -> str:
+    """Return the cause of a failed call in one sentence, with what to do; what Spack said first where none fits."""
+    for cause in CAUSES:
+        match = cause.pattern.search(text)
+        if match:
+            return f"spack {command}: {cause.sentence(match, text)}"
+    return f"spack {command}: {_first_error(text)}"
+
+
+def cause_of(text: str) -> str | None:
+    """Return the name of the cause that the output shows, or None."""
+    return next((cause.name for cause in CAUSES if cause.pattern.search(text)), None)
+
+
+def _first_error(text: str) -> str:
+    errors = [line for line in text.splitlines() if "Error" in line]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return _said(errors[0] if errors else lines[-1] if lines else "it failed and said nothing")
+
+
+def _said(line: str) -> str:
+    """Return a line without what Spack puts before it."""
+    return _one_line(line.replace("==> Error:", ""))
+
+
+def _one_line(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 300 else f"{words[:297]}..."
+
+
+def _line_of(match: re.Match[str], text: str) -> str:
+    start = text.rfind("\n", 0, match.start()) + 1
+    end = text.find("\n", match.end())
+    return _said(text[start : end if end >= 0 else len(text)])
+
+
+def _lines(log: Path) -> list[str]:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,102 @@
+"""Proves what a build gave: each benchmark's executables are there, and linked to the MPI that its stack names."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard import linked, stacks
+from railyard.errors import SetupError
+from railyard.spack import marker
+from railyard.spack.libraries import libraries
+from railyard.spack.locks import Lock
+from railyard.spack.marker import Executable, Library, Package
+from railyard.spack.request import Request
+from railyard.spack.tools import TOOLS, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is proven. ``mpi`` is its name and version, ``tools`` maps a tool to its executable or folder."""
+
+    mpi: str
+    mpi_prefix: str
+    tools: Mapping[str, str]
+    executables: tuple[Executable, ...]
+    libraries: tuple[Library, ...]
+
+
+def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
+    """Return what the build gave, each executable there and linked to the stack's MPI. Raises SetupError for less."""
+    prefix = _mpi_prefix(request, lock, packages)
+    tools: dict[str, str] = {}
+    executables: list[Executable] = []
+    for name in request.tools:
+        tool = TOOLS[name]
+        package = next((each for each in packages if each.name == tool.package), None)
+        if package is None:
+            raise SetupError(
+                f"systems/{request.system}.yaml stacks.{request.stack}.spack.benchmarks: found {name}, and the "
+                f"environment has no package {tool.package}; add it to spack_envs/{request.environment}/spack.yaml"
+            )
+        tools[name] = str(Path(package.prefix) / tool.path)
+        executables += _proven(request.stack, tool, package, prefix)
+    paths = sorted({path for each in executables for path in each.linked.values()})
+    assert lock.mpi is not None
+    found = tuple(marker.library(path) for path in paths)
+    return Made(f"{lock.mpi.name}@{lock.mpi.version}", prefix, tools, tuple(executables), found)
+
+
+def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> str:
+    wanted = stacks.STACKS[request.stack].spack_package
+    mpi = lock.mpi
+    if mpi is None or mpi.name != wanted:
+        raise SetupError(
+            f"spack_envs/{request.environment}: found {mpi.short if mpi else 'no MPI'} as the environment's MPI, "
+            f"expected {wanted}: the benchmarks would measure another stack"
+        )
+    prefix = next((package.prefix for package in packages if package.hash == mpi.hash), None)
+    if prefix is None:
+        raise SetupError(f"spack find: found no prefix of {mpi.short}, expected the environment's MPI to be installed")
+    return prefix
+
+
+def _proven(stack: str, tool: Tool, package: Package, mpi_prefix: str) -> list[Executable]:
+    """Return a tool's executables, each linked to the MPI of that prefix."""
+    sonames = stacks.STACKS[stack].sonames
+    proven, is_shown = [], not tool.uses_mpi
+    for file in _executables(Path(package.prefix) / tool.path, tool.executables, package):
+        found = libraries(file)
+        if tool.uses_mpi and found:
+            why = linked.why_wrong(str(file), found, sonames, mpi_prefix)
+            if why is not None:
+                raise SetupError(f"wrong MPI linked: {why}; give each MPI library a prefix of its own in the overlay")
+            is_shown = True
+        status = file.stat()
+        proven.append(Executable(str(file), status.st_size, status.st_mtime_ns, linked.interesting(found)))
+    if not is_shown:
+        raise SetupError(
+            f"{package.prefix}: found no dynamic program among the executables of {package.name}, expected some that "
+            f"are linked to {' or '.join(sonames)}: which MPI they would measure cannot be shown; build them shared"
+        )
+    return proven
+
+
+def _executables(path: Path, patterns: tuple[str, ...], package: Package) -> list[Path]:
+    if patterns:
+        missing = [pattern for pattern in patterns if not any(_is_program(file) for file in path.glob(pattern))]
+        files = sorted(file for file in path.rglob("*") if _is_program(file))
+    else:
+        files = [path] if _is_program(path) else []
+        missing = [] if files else [path.name]
+    if missing:
+        raise SetupError(
+            f"{package.name}@{package.version}: its install succeeded, and {', '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} not in {path if patterns else path.parent}; "
+            f"the build left {'it' if len(missing) == 1 else 'them'} out: see its log in {package.prefix}/.spack"
+        )
+    return files
+
+
+def _is_program(file: Path) -> bool:
+    return file.is_file() and os.access(file, os.X_OK)

@@ -1,0 +1,179 @@
+"""`railyard run` over stacks that Spack builds, here a fake one: built once, told plainly, never a pass by omission.
+
+The checks are real, and the IMB-MPI1 that the fake installs prints a recorded output; two processes of this host are
+the nodes.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from railyard.record import FILE_NAME, Record, read_records
+from railyard.spack import target
+from tests.spack import madesite
+from tests.spack.madesite import MadeSite
+
+pytestmark = pytest.mark.e2e
+
+CLONE = Path(__file__).parents[2]
+RECORDED = CLONE / "tests/recordings/imb2021.11-PingPong-mpich5.0.2-veth.out"
+CHECKS = """\
+import reframe as rfm
+
+from railyard.check import InterconnectCheck
+from railyard.parsers import imb
+
+
+class Made(InterconnectCheck):
+    tool = "imb"
+    benchmark = "PingPong"
+    parse = staticmethod(imb.parse)
+
+    def arguments(self, sizes):
+        return ["PingPong"]
+
+
+@rfm.simple_test
+class First(Made):
+    pass
+
+
+@rfm.simple_test
+class Second(Made):
+    pass
+
+
+@rfm.simple_test
+class Third(Made):
+    pass
+"""
+COLD = ["--version", "concretize", "install", "find"]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> MadeSite:
+    made = madesite.make(tmp_path)
+    shutil.copy(CLONE / "reframe_settings.py", made.home)
+    made.write("checks/made.py", CHECKS)
+    made.behave(program=f"#!/bin/sh\ncat {RECORDED}\n")
+    return made
+
+
+def run(site: MadeSite, *options: str) -> "tuple[subprocess.CompletedProcess[str], dict[str, Record]]":
+    words = [sys.executable, "-m", "railyard", "run", "--system", "made", *options]
+    done = subprocess.run(
+        words, cwd=site.home, env=site.environment(COLUMNS="300"), capture_output=True, text=True, timeout=300
+    )
+    folders = sorted((site.home / ".railyard/runs").glob("*"))
+    records = read_records(folders[-1] / FILE_NAME).records if folders else ()
+    return done, {record.case: record for record in records}
+
+
+def states(records: dict[str, Record]) -> list[str]:
+    return [record.state for record in records.values()]
+
+
+def test_several_checks_build_once_and_a_second_run_calls_no_spack(site: MadeSite) -> None:
+    done, records = run(site)
+    assert states(records) == ["report-only"] * 6 or states(records) == ["pass"] * 6, done.stdout + done.stderr
+    assert done.returncode == 0
+    assert site.commands == COLD * 2
+    for record in records.values():
+        spack = record.environment["spack"]
+        assert isinstance(spack, dict)
+        assert spack["mpi"] == f"{'openmpi@4.1.4' if record.stack == 'openmpi' else 'mpich@5.0.2'} in " + str(
+            site.home / "mpi" / record.stack
+        )
+    site.forget_calls()
+    (site.bin / "spack").unlink()
+    done, again = run(site)
+    assert (done.returncode, states(again)) == (0, states(records)), done.stdout + done.stderr
+    assert site.calls == []
+
+
+def test_a_failed_build_fails_every_test_that_needs_it_with_its_sentence(site: MadeSite) -> None:
+    site.behave(fail={"concretize": "==> Error: No version exists that satisfies these input specs:\n    netpipe@5\n"})
+    done, records = run(site, "-p", "mpich")
+    assert done.returncode == 1
+    assert states(records) == ["fail"] * 3, done.stdout + done.stderr
+    place = next(site.request("mpich").place.glob("?" * 16))
+    for record in records.values():
+        assert record.verdict.sentence == (
+            f"not run, since what it depends on failed: spack -e {place}/mpich concretize: nothing satisfies what is "
+            "asked for: No version exists that satisfies these input specs: netpipe@5; change one of them in "
+            f"spack_envs/ or in the system's overlay (all of it: {place}/spack.log)"
+        )
+
+
+def test_built_on_a_compute_node(site: MadeSite) -> None:
+    text = (site.home / "systems/made.yaml").read_text(encoding="utf-8")
+    site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
+    done, records = run(site, "-p", "openmpi")
+    assert (done.returncode, len(records)) == (0, 3), done.stdout + done.stderr
+    assert site.commands == COLD
+    assert list((site.home / ".railyard").rglob("rfm_build.sh")) != []
+
+
+def test_a_build_that_fails_on_a_compute_node_says_why(site: MadeSite) -> None:
+    text = (site.home / "systems/made.yaml").read_text(encoding="utf-8")
+    site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
+    site.behave(version="0.23.1")
+    done, records = run(site, "-p", "openmpi")
+    assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
+    for record in records.values():
+        assert record.verdict.sentence == (
+            f"not run, since what it depends on failed: {site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer "
+            "(package API v2); put a newer one on PATH, or type: railyard spack bootstrap"
+        )
+
+
+def test_what_changed_after_the_build_fails_before_it_runs(site: MadeSite) -> None:
+    assert run(site, "-p", "openmpi")[0].returncode == 0
+    imb = next((site.home / ".railyard/spack/opt").glob("intel*/bin/IMB-MPI1"))
+    imb.write_text("#!/bin/sh\necho another\n", encoding="utf-8")
+    done, records = run(site, "-p", "openmpi")
+    assert (done.returncode, states(records)) == (1, ["fail"] * 3)
+    assert all(
+        record.verdict.sentence.startswith(
+            f"not run, since what it depends on failed: {imb}: is another file than the one that was built ("
+        )
+        for record in records.values()
+    )
+
+
+def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: MadeSite) -> None:
+    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    beyond = [name for name in ("x86_64_v4", "sapphirerapids", "zen5") if target.why_not(name, cpuinfo)]
+    if not beyond or "flags" not in cpuinfo:
+        pytest.skip("this machine runs every target that is known here, or is no x86")
+    site.edit("systems/spack/made.yaml", "x86_64_v3", beyond[0])
+    done, records = run(site, "-p", "openmpi")
+    assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
+    assert all(
+        record.verdict.sentence.startswith(
+            f'the job exited 66, expected 0, "railyard: error: the benchmarks are built for {beyond[0]}, and the '
+        )
+        for record in records.values()
+    ), [record.verdict.sentence for record in records.values()]
+
+
+def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None:
+    assert run(site, "-p", "openmpi")[0].returncode == 0
+    imb = next((site.home / ".railyard/spack/opt").glob("intel*/bin/IMB-MPI1"))
+    said = Path(f"{imb}.ldd")
+    said.write_text(said.read_text(encoding="utf-8").replace(f"{site.home}/mpi/openmpi", "/usr"), encoding="utf-8")
+    done, records = run(site, "-p", "openmpi")
+    assert (done.returncode, states(records)) == (1, ["fail"] * 3)
+    assert {record.verdict.sentence for record in records.values()} == {
+        f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi"
+    }
+
+
+@pytest.mark.skipif(shutil.which("spack") is None, reason="no spack on PATH: nothing is asked of the real one")
+def test_the_real_spack_is_new_enough() -> None:
+    from railyard.spack import calls
+
+    assert calls.find(print).version()

@@ -1,0 +1,89 @@
+"""What a build must have given: every executable, linked to the stack's own MPI."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import SetupError
+from railyard.spack.build import ensure
+from railyard.spack.request import ready
+from tests.spack.madesite import MadeSite
+
+
+def refused(site: MadeSite, stack: str = "openmpi", tools: tuple[str, ...] = ("osu", "imb")) -> str:
+    with pytest.raises(SetupError) as error:
+        ensure(site.request(stack, tools), lambda line: None)
+    assert ready(site.request(stack, tools)) is None
+    return str(error.value)
+
+
+def prefix(site: MadeSite, package: str) -> Path:
+    return next((site.home / ".railyard/spack/opt").glob(f"{package}-*"))
+
+
+def test_another_mpi_than_the_stacks_is_linked(site: MadeSite) -> None:
+    site.behave(linked="openmpi", linked_prefix="/usr", packages=["intel-mpi-benchmarks"])
+    assert refused(site, "mpich", ("imb",)) == (
+        f"wrong MPI linked: {prefix(site, 'intel-mpi-benchmarks')}/bin/IMB-MPI1 is linked to libmpi.so.40 "
+        "(/usr/lib/libmpi.so.40), expected libmpi.so.12 or libmpich.so.12; give each MPI library a prefix of its own "
+        "in the overlay"
+    )
+
+
+def test_the_same_mpi_of_another_prefix_is_linked(site: MadeSite) -> None:
+    site.behave(linked_prefix="/opt/other", packages=["intel-mpi-benchmarks"])
+    assert refused(site, tools=("imb",)) == (
+        f"wrong MPI linked: {prefix(site, 'intel-mpi-benchmarks')}/bin/IMB-MPI1 is linked to "
+        f"/opt/other/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi; give each MPI library a "
+        "prefix of its own in the overlay"
+    )
+
+
+def test_the_environment_has_another_mpi(site: MadeSite) -> None:
+    site.behave(mpi="mpich")
+    sentence = refused(site)
+    assert sentence.startswith("spack_envs/openmpi: found mpich@5.0.2 /")
+    assert sentence.endswith(" as the environment's MPI, expected openmpi: the benchmarks would measure another stack")
+
+
+def test_npb_without_some_of_its_benchmarks(site: MadeSite) -> None:
+    site.behave(packages=["npb"], leave_out=["cg", "ep", "ft", "mg"])
+    place = prefix_after(site, "npb")
+    assert refused(site, tools=("npb",)) == (
+        f"npb@3.4.3: its install succeeded, and cg.*, ep.*, ft.*, mg.* are not in {place}/bin; the build left them "
+        f"out: see its log in {place}/.spack"
+    )
+
+
+def test_an_executable_is_missing(site: MadeSite) -> None:
+    site.behave(leave_out=["IMB-MPI1"])
+    place = prefix_after(site, "intel-mpi-benchmarks")
+    assert refused(site) == (
+        f"intel-mpi-benchmarks@2021.7: its install succeeded, and IMB-MPI1 is not in {place}/bin; the build left it "
+        f"out: see its log in {place}/.spack"
+    )
+
+
+def prefix_after(site: MadeSite, package: str) -> Path:
+    with pytest.raises(SetupError):
+        ensure(site.request(tools=("npb",) if package == "npb" else ("osu", "imb")), lambda line: None)
+    lock = json.loads(next(site.request().place.glob("*/*/spack.lock")).read_text(encoding="utf-8"))
+    node = next(each for each in lock["concrete_specs"].values() if each["name"] == package)
+    return site.home / ".railyard/spack/opt" / f"{package}-{node['version']}-{node['hash']}"
+
+
+def test_a_tool_that_the_environment_does_not_build(site: MadeSite) -> None:
+    assert refused(site, tools=("osu", "wrf")) == (
+        "systems/made.yaml stacks.openmpi.spack.benchmarks: found wrf, and the environment has no package wrf; add it "
+        "to spack_envs/openmpi/spack.yaml"
+    )
+
+
+def test_executables_that_show_no_library_prove_nothing(site: MadeSite) -> None:
+    site.behave(static=True, packages=["intel-mpi-benchmarks"])
+    assert refused(site, tools=("imb",)) == (
+        f"{prefix(site, 'intel-mpi-benchmarks')}: found no dynamic program among the executables of "
+        "intel-mpi-benchmarks, expected some that are linked to libmpi.so.40: which MPI they would measure cannot be "
+        "shown; build them shared"
+    )

@@ -1,0 +1,87 @@
+"""What ldd printed decides whether a benchmark runs over its stack's own MPI."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard import linked
+
+#: Of an IMB-MPI1 that our Spack built for Open MPI (paths shortened).
+OPENMPI = """\
+	linux-vdso.so.1 (0x00007f4adc5bb000)
+	libmpi_cxx.so.40 => /usr/lib/libmpi_cxx.so.40 (0x00007f4adc4ec000)
+	libmpi.so.40 => {prefix}/lib/libmpi.so.40 (0x00007f4adc3ad000)
+	libucp.so.0 => /usr/lib/libucp.so.0 (0x00007f4adc2ad000)
+	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f4adbe1e000)
+	/lib64/ld-linux-x86-64.so.2 (0x00007f4adc5bd000)
+"""
+
+
+def test_what_is_read() -> None:
+    found = linked.parse(OPENMPI.format(prefix="/opt/openmpi") + "\tlibfabric.so.1 => not found\n")
+    assert found == {
+        "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
+        "libmpi.so.40": "/opt/openmpi/lib/libmpi.so.40",
+        "libucp.so.0": "/usr/lib/libucp.so.0",
+        "libc.so.6": "/lib/x86_64-linux-gnu/libc.so.6",
+        "libfabric.so.1": None,
+    }
+    assert linked.interesting(found) == {
+        "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
+        "libmpi.so.40": "/opt/openmpi/lib/libmpi.so.40",
+        "libucp.so.0": "/usr/lib/libucp.so.0",
+    }
+
+
+@pytest.mark.parametrize("text", ["\tnot a dynamic executable\n", "", "\tstatically linked\n"])
+def test_what_has_no_libraries(text: str) -> None:
+    assert linked.parse(text) == {}
+
+
+WRONG = [
+    (("libmpi.so.40",), "/opt/openmpi", None),
+    (("libmpi.so.40",), None, None),
+    (
+        ("libmpi.so.12", "libmpich.so.12"), "/opt/mpich",
+        "osu_bw is linked to libmpi.so.40 (/opt/openmpi/lib/libmpi.so.40), expected libmpi.so.12 or libmpich.so.12",
+    ),
+    (
+        ("libmpi.so.40",), "/opt/hpcx",
+        "osu_bw is linked to /opt/openmpi/lib/libmpi.so.40, expected libmpi.so.40 of /opt/hpcx",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sonames", "prefix", "sentence"), WRONG)
+def test_the_wrong_mpi(sonames: tuple[str, ...], prefix: str | None, sentence: str | None) -> None:
+    found = linked.parse(OPENMPI.format(prefix="/opt/openmpi"))
+    assert linked.why_wrong("osu_bw", found, sonames, prefix) == sentence
+
+
+def test_a_library_that_is_not_found() -> None:
+    found = {"libmpi.so.40": None, "libucp.so.0": None, "libc.so.6": "/lib/libc.so.6"}
+    assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), None) == (
+        "osu_bw needs libmpi.so.40, libucp.so.0, which the loader does not find"
+    )
+
+
+def test_no_mpi_at_all() -> None:
+    assert linked.why_wrong("osu_bw", {"libc.so.6": "/lib/libc.so.6"}, ("libmpi.so.40",), None) == (
+        "osu_bw is linked to no MPI library at all, expected libmpi.so.40"
+    )
+
+
+def test_a_compilers_own_library_is_matched_by_its_pattern() -> None:
+    found = {"libmpi_gnu_123.so.12": "/opt/cray/lib/libmpi_gnu_123.so.12"}
+    assert linked.why_wrong("osu_bw", found, ("libmpi_*.so.12",), "/opt/cray") is None
+
+
+def test_a_prefix_may_be_made_of_links(tmp_path: Path) -> None:
+    real, prefix = tmp_path / "usr/lib", tmp_path / "stacks/openmpi"
+    real.mkdir(parents=True)
+    (real / "libmpi.so.40").write_text("", encoding="utf-8")
+    (prefix / "lib").mkdir(parents=True)
+    found: dict[str, str | None] = {"libmpi.so.40": str(real / "libmpi.so.40")}
+    assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is not None
+    (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40")
+    assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is None
