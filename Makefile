@@ -1,6 +1,8 @@
 # Railyard's commands. `make` alone lists them.
 #
 #   SYSTEM=name   another system than the virtual cluster, for run      FULL=1      every message size, for run
+#   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
+#   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
 #   PYTHON=…      the Python that .venv is made with (3.10 or newer)    INSTALL=0   never install system packages
 
 SHELL := /bin/sh
@@ -16,8 +18,12 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 	@sed -n '/^#   [A-Z]*=/s/^#   //p' Makefile
 
-run: needs venv stacks ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
-	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full)
+# A system that is only ever replayed needs no MPI stack and no namespaces.
+REPLAYED := $(filter-out 0,$(REPLAY))$(if $(SYSTEM),$(shell grep -ls '^provider: replay' 'systems/$(SYSTEM).yaml'))
+
+run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
+	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) \
+	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay)
 
 test: needs venv stacks lint types ## lint, types and tests, end to end tests included: at most 20 minutes
 	@$(BIN)/python -m pytest -m 'not full' $(ARGS)
@@ -37,7 +43,7 @@ format: venv ## put the code into ruff's form, mending what it can
 	@$(BIN)/ruff format --quiet .
 
 needs: ## what the operating system must have: installed where it may be, else named
-	@sh ci/needs.sh
+	@sh ci/needs.sh $(if $(filter-out 0,$(SPACK)),spack)
 
 venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python

@@ -5,21 +5,29 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import cast
 
-from railyard import counters, links, metrics, pathproof, verdict
+from railyard import counters, linked, links, metrics, pathproof, stacks, verdict
+from railyard.cleantext import one_line
 from railyard.curve import Curve, median
 from railyard.launch import Launch, counters_can_prove, rates
+from railyard.likeness import likenesses
+from railyard.movedbytes import Repetitions
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.payload import least_moved
 from railyard.railsplit import Policy
+from railyard.replay.form import Played
 from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
 from railyard.site import Site
+from railyard.spack.target import UNFIT_EXIT
 from railyard.suspects import Findings
 from railyard.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``."""
+    """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``.
+
+    ``repetitions`` is what a tool that prints none was told.
+    """
 
     name: str
     hash: str
@@ -32,13 +40,18 @@ class Case:
     launch: Launch
     ranks_per_node: int = 1
     window: int = 1
+    repetitions: Repetitions | None = None
     passes: int = 1
     time_limit_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with."""
+    """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
+
+    ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
+    ``played`` is what a replayed run was given in place of a measurement, None for a real one.
+    """
 
     stdout: str
     stderr: str = ""
@@ -46,7 +59,9 @@ class Evidence:
     timed_out: bool = False
     counters: tuple[str, ...] = ()
     tag: str = ""
+    linked: str | None = None
     scheduler_error: str | None = None
+    played: Played | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
     curves, problem = _curves(tables, case.benchmark)
     readings = counters.by_node((counters.parse(text, evidence.tag) for text in evidence.counters), case.launch.nodes)
-    path = _path(case, tables, readings)
+    path = _path(case, tables, readings) if evidence.played is None else pathproof.not_judged("replay")
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
@@ -81,15 +96,24 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         link_limit_known=case.site.system.fabrics[case.fabric].limit(case.rails, 1) is not None,
         report_only=case.site.system.report_only,
         accepts_unproven=_accepts_unproven(case),
+        replayed=None if evidence.played is None else evidence.played.words,
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0)
-    return Assessment(case, inputs, _verdict(case, inputs), curves, figures, path)
+    return Assessment(case, inputs, _verdict(case, inputs, tables), curves, figures, path)
 
 
-def _verdict(case: Case, inputs: Inputs) -> Verdict:
+def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
+    if judged.state == "fail" and judged.rule in (3, 5):
+        policy = case.launch.settings.policy
+        looks = likenesses(
+            case.site, case.fabric, case.stack, case.rails, policy, case.benchmark, tables[0], inputs.metrics
+        )
+        judged = replace(judged, sentence="; ".join((judged.sentence, *looks)))
+    if inputs.replayed is not None:
+        return replace(judged, sentence=f"{judged.sentence}; {inputs.replayed}")
     if case.site.system.provider != "host" or judged.rule in (1, 2):
         return judged
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
@@ -137,7 +161,7 @@ def _job(
     readings: Mapping[str, counters.NodeCounters],
     unread: str | None,
 ) -> Job:
-    proves = counters_can_prove(case.site, case.fabric)
+    proves = counters_can_prove(case.site, case.fabric) and evidence.played is None
     seen = tuple(node for node in case.launch.nodes if node in readings) if proves else case.launch.nodes
     refused = tuple(
         RefusedRail(node, reading.refusal.rail, reading.refusal.sentence)
@@ -157,7 +181,23 @@ def _job(
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
         unread=unread,
+        wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code),
+        unplayed=None if evidence.played is None else evidence.played.problem,
     )
+
+
+def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str | None:
+    """Return why the benchmark is not linked to its stack's MPI; None where it is, or where it is a script."""
+    if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it before, with a better sentence
+        return None
+    found = linked.parse(said)
+    wanted = stacks.STACKS[case.stack]
+    if found:
+        return linked.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
+    # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.
+    if linked.NO_LIBRARIES in said:
+        return None
+    return f"what {case.benchmark} is linked to is not known: ldd said {one_line(said) or 'nothing'}"
 
 
 def _failures(parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
@@ -239,14 +279,14 @@ def _sum(parts: list[pathproof.NodeTraffic]) -> pathproof.NodeTraffic:
 
 
 def _first_node(case: Case, table: Table) -> pathproof.NodeTraffic:
-    least = least_moved(table, case.benchmark, case.window)
+    least = least_moved(table, case.benchmark, case.window, case.repetitions)
     threshold = case.launch.settings.threshold_bytes or 0
     if metrics.find(case.benchmark).traffic is None:
         # A collective's messages may be as small as a node's part of the vector (reduce-scatter).
         threshold *= len(case.launch.nodes)
     large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
-    split = least_moved(large, case.benchmark, case.window)
-    both = metrics.moved_by(table, case.benchmark, case.window)
+    split = least_moved(large, case.benchmark, case.window, case.repetitions)
+    both = metrics.moved_by(table, case.benchmark, case.window, case.repetitions)
     most = both[1] if both else None
     return pathproof.NodeTraffic(
         least.tx, least.rx, split.tx, split.rx, max(most.tx, most.rx) if most is not None else None

@@ -34,5 +34,10 @@ def needs(checks: Path) -> tuple[Need, ...]:
         registry = getattr(module, "_rfm_test_registry", None)
         for cls in registry._tests if registry is not None else ():
             if issubclass(cls, InterconnectCheck):
-                found[cls.__name__] = Need(cls.__name__, cls.tool, f"{cls.tool}/{cls.benchmark}", cls.num_nodes)
+                found[cls.__name__] = Need(
+                    # ReFrame's variables, which a Need outlives as plain text and numbers
+                    cls.__name__, str(cls.tool), f"{cls.tool}/{cls.benchmark}", int(cls.num_nodes),
+                    ranks=int(cls.num_nodes * cls.ranks_per_node), passes=int(cls.passes),
+                    smallest=int(cls.smallest), largest=int(cls.largest),
+                )  # fmt: skip
     return tuple(found.values())

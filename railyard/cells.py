@@ -1,5 +1,6 @@
 """Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from railyard import stacks
@@ -11,14 +12,25 @@ RAIL_COUNTS = (1, 2, 4, 8)
 MOST_NODES = 64
 
 
+#: Whether the references have a number for a fabric, stack, rails and benchmark.
+HasNumber = Callable[[str, str, int, str], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a check asks of a cell: the tool (`imb`), its test (`imb/Uniband`) and how many nodes it spans."""
+    """What a check asks of a cell: the tool (`imb`), its test (`imb/Uniband`) and how many nodes it spans.
+
+    ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
+    """
 
     check: str
     tool: str
     benchmark: str
     nodes: int
+    ranks: int = 2
+    passes: int = 1
+    smallest: int = 1
+    largest: int = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,10 @@ class Cell:
     benchmark: str
     reason: str | None
     disabled: bool = False
+
+
+def _always(fabric: str, stack: str, rails: int, benchmark: str) -> bool:
+    return True
 
 
 def fabric_reason(name: str, fabric: Fabric, rails: int) -> str | None:
@@ -60,15 +76,19 @@ def stack_reason(fabric: Fabric, stack: str, rails: int) -> str | None:
 def tool_reason(system: System, stack: str, tool: str) -> str | None:
     """Return why a stack of this system has not got a benchmark tool, or None."""
     entry = system.stacks[stack]
-    if tool in entry.benchmarks:
+    if tool in entry.tools:
         return None
     return entry.absent.get(tool, f"{system.system} states no {tool} for {stack}")
 
 
-def disabled_reason(system: System, fabric: str, stack: str, rails: int) -> str | None:
-    """Return the site's own reason for switching a combination off, or None."""
+def disabled_reason(
+    system: System, fabric: str, stack: str, rails: int, benchmark: str | None = None, has_number: HasNumber = _always
+) -> str | None:
+    """Return the site's own reason for switching a combination off, or None; of one benchmark, where it is named."""
     for entry in system.disabled:
-        if entry.covers(fabric, stack, rails):
+        if entry.without_reference and (benchmark is None or has_number(fabric, stack, rails, benchmark)):
+            continue
+        if entry.covers(fabric, stack, rails, benchmark):
             return entry.reason
     return None
 
@@ -83,8 +103,11 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need) -> 
     )
 
 
-def matrix(system: System, needs: tuple[Need, ...]) -> tuple[Cell, ...]:
-    """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has."""
+def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _always) -> tuple[Cell, ...]:
+    """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has.
+
+    ``has_number`` says whether the references have a number for a fabric, stack, rails and benchmark.
+    """
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
     cells = []
     for fabric in system.fabrics:
@@ -92,7 +115,7 @@ def matrix(system: System, needs: tuple[Need, ...]) -> tuple[Cell, ...]:
             for rails in (n for n in RAIL_COUNTS if n <= max(most, 1)):
                 for need in needs:
                     reason = why_not(system, fabric, stack, rails, need)
-                    off = None if reason else disabled_reason(system, fabric, stack, rails)
+                    off = None if reason else disabled_reason(system, fabric, stack, rails, need.benchmark, has_number)
                     cells.append(
                         Cell(fabric, stack, rails, need.check, need.benchmark, reason or off, disabled=bool(off))
                     )
@@ -111,4 +134,4 @@ def environment_features(system: System, fabric_name: str, stack: str) -> list[s
     """Return a stack's ReFrame features on one fabric: its tools, and ``railsN`` for all N that it can drive."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
-    return [*sorted(system.stacks[stack].benchmarks), *(f"rails{n}" for n in counts)]
+    return [*sorted(system.stacks[stack].tools), *(f"rails{n}" for n in counts)]

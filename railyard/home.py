@@ -6,6 +6,10 @@ from pathlib import Path
 from railyard.errors import SetupError
 
 HOME_VARIABLE = "RAILYARD_HOME"
+#: Set by `railyard run --spack`: stacks that state benchmarks of Spack's take those.
+SPACK_VARIABLE = "RAILYARD_SPACK"
+#: Set by `railyard run --replay`: outputs are played from recordings/ and nothing is measured.
+REPLAY_VARIABLE = "RAILYARD_REPLAY"
 SETTINGS_FILE = "reframe_settings.py"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from railyard import stacks
+from railyard.installed import installed
 from railyard.site import Site
 from railyard.stacks import Settings
 from railyard.systems import Rail
@@ -17,7 +18,10 @@ NAMESPACES = "namespaces"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name."""
+    """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name.
+
+    ``prefix`` is where the stack's MPI library must come from, None where a module decides.
+    """
 
     program: str
     env: Mapping[str, str]
@@ -26,6 +30,7 @@ class Launch:
     meant: tuple[str, ...]
     watched: tuple[str, ...]
     nodes: tuple[str, ...]
+    prefix: str | None = None
 
 
 def device_name(rail: Rail) -> str:
@@ -52,19 +57,18 @@ def plan_launch(
 ) -> Launch:
     """Return how a run over these devices of these nodes is launched.
 
-    Raises RailyardError where the stack cannot use these devices of this kind of fabric.
+    Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
     """
-    system, entry = site.system, site.system.stacks[stack]
+    system, there = site.system, installed(site, stack)
     kind = system.fabrics[fabric].kind
     told = stacks.settings(stack, kind, devices, len(devices))
     if system.provider == "host":
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone.
         told = replace(told, env={}, options=())
     root = dict(stacks.STACKS[stack].root_env) if as_root else {}
-    env = {**entry.environment(site.home), **told.env, **root}
-    prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
-    if prefix is not None:
-        env["PATH"] = f"{prefix}/bin:$PATH"
+    env = {**there.environment, **told.env, **root}
+    if there.prefix is not None:
+        env["PATH"] = f"{there.prefix}/bin:$PATH"
     options: list[str] = []
     if system.launcher == NAMESPACES:
         options += stacks.launch_options(
@@ -81,13 +85,14 @@ def plan_launch(
     if system.launcher != "srun":  # these words are the stack's own mpirun's
         options += told.options
     return Launch(
-        program=f"{prefix}/bin/mpirun" if prefix else "mpirun",
+        program=there.launcher,
         env=env,
         options=tuple(options),
         settings=told,
         meant=devices,
         watched=watched_devices(site, devices),
         nodes=nodes,
+        prefix=there.prefix,
     )
 
 

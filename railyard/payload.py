@@ -1,8 +1,9 @@
 """The least payload that a run must have moved on each node, from the rows that it printed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from railyard.metrics import Moved, find, moved_by
+from railyard.benchmarktable import find
+from railyard.movedbytes import Moved, Repetitions, moved_by
 from railyard.parsers.parsed import Table
 
 #: Collectives: bytes that every node must send, and receive, for a vector of S bytes, in units of S.
@@ -13,19 +14,22 @@ from railyard.parsers.parsed import Table
 LEAST_VECTORS: Mapping[str, float] = {"imb/Allreduce": 1.0, "osu/osu_allreduce": 1.0}
 
 
-def least_moved(table: Table, key: str, window: int | None) -> Moved:
+def least_moved(table: Table, key: str, window: int | None, told: Repetitions | None = None) -> Moved:
     """Return the least payload bytes that the first node sent and received in all printed rows.
 
     Of a collective that has no known lower bound: nothing, and then nothing is proven by it.
     """
     if find(key).traffic is not None:
-        both = moved_by(table, key, window)
+        both = moved_by(table, key, window, told)
         return both[0] if both else Moved(0, 0)
     share = LEAST_VECTORS.get(key, 0.0)
-    if not share or "size" not in table.columns or "repetitions" not in table.columns:
+    counts: Sequence[object] | None = None if told is None else (told.measured,) * len(table.rows)
+    if "repetitions" in table.columns:
+        counts = table.column("repetitions")
+    if not share or "size" not in table.columns or counts is None:
         return Moved(0, 0)
     total = 0
-    for size, repetitions in zip(table.column("size"), table.column("repetitions"), strict=True):
+    for size, repetitions in zip(table.column("size"), counts, strict=True):
         if isinstance(size, int) and isinstance(repetitions, int):
             total += int(share * size * repetitions)
     return Moved(total, total)

@@ -152,7 +152,10 @@ class PathProofRecord:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder."""
+    """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
+
+    ``replayed`` is None for a measurement, else the words that say what was played in its place.
+    """
 
     run: str
     time: str
@@ -176,6 +179,7 @@ class Record:
     environment: Mapping[str, object] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     output: str | None = None
+    replayed: str | None = None
     reframe: Mapping[str, object] = field(default_factory=dict)
     extra: Extra = field(default_factory=dict, kw_only=True)
 

@@ -59,6 +59,7 @@ def record_of(
         environment=environment,
         command=command,
         output=output,
+        replayed=assessment.inputs.replayed,
     )
 
 
@@ -137,6 +138,7 @@ def untested_record(
     time: str,
     elapsed_s: float | None,
     environment: Mapping[str, object],
+    replayed: str | None = None,
 ) -> Record:
     """Return the record of a case that the site switched off."""
     return Record(
@@ -154,4 +156,5 @@ def untested_record(
         verdict=verdict_record(not_tested(reason)),
         elapsed_s=elapsed_s,
         environment=environment,
+        replayed=replayed,
     )

@@ -6,7 +6,8 @@ from railyard.errors import did_you_mean
 from railyard.fields import show
 from railyard.links import class_floors, data_rate_mb_s
 from railyard.metrics import BENCHMARKS
-from railyard.referencefile import ANY, HIGHER_IS_BETTER, UNITS, ByRegime, Entry, Share, Tolerance
+from railyard.referencefile import ANY, BAD_CASE, HIGHER_IS_BETTER, UNITS, ByRegime, Entry, Fact, Share, Tolerance
+from railyard.referencetwins import are_twins
 from railyard.systems import System
 from railyard.yamlfile import Document, Path_
 
@@ -23,9 +24,37 @@ def check_entries(entries: tuple[Entry, ...], system: System, document: Document
         _check_names(entry, system, path, document)
         _check_amount(entry, path, document)
         _check_sizes(entry, path, document)
-        _check_tolerance(entry, path, document)
+        if entry.kind != BAD_CASE:
+            _check_tolerance(entry, path, document)
+        elif entry.tolerance is not None:
+            expected = "none: nothing is judged by a bad case"
+            raise document.error((*path, "tolerance"), "a tolerance of a bad-case entry", expected)
         _check_provenance(entry, system, path, document)
         _check_physics(entry, system, path, document)
+        for other in range(index):
+            if are_twins(entries[other], entry):
+                line = document.line(("entries", other))
+                expected = f"one entry for one thing ({entries[other].id} in line {line} is for it already)"
+                action = "remove one, or say what tells them apart (stack, rails, policy, sizes)"
+                raise document.error(path, f"{show(entry.id)}, a second {entry.kind} entry", expected, action)
+
+
+def check_facts(facts: tuple[Fact, ...], system: System, document: Document) -> None:
+    """Raise InputError at the first fact that is wrong."""
+    seen: dict[str, int] = {}
+    for index, fact in enumerate(facts):
+        path: Path_ = ("facts", index)
+        if seen.setdefault(fact.id, index) != index:
+            raise document.error((*path, "id"), f"{show(fact.id)} for the second time", "each id once")
+        for name, known, field in ((fact.fabric, system.fabrics, "fabric"), (fact.stack, system.stacks, "stack")):
+            if name is not None:
+                _check_name(name, known, field, system, (*path, field), document)
+        if (fact.value is None) == (fact.table is None):
+            found = "both value and table" if fact.table else "neither value nor table"
+            raise document.error(path, found, "one of them")
+        if (fact.table is None) != (fact.by is None):
+            found = "a table without by" if fact.table else "by without a table"
+            raise document.error(path, found, "both: by says what the table's keys are")
 
 
 def _check_names(entry: Entry, system: System, path: Path_, document: Document) -> None:

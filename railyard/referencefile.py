@@ -1,52 +1,41 @@
 """The model of references/*.yaml: what one entry may say, field by field."""
 
-import datetime
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag
 
 from railyard.bands import REGIMES
-from railyard.fields import (
-    AS_LIST,
-    BenchmarkName,
-    Count,
-    Model,
-    Name,
-    Number,
-    Positive,
-    Prose,
-    Size,
-    one_or_many,
-    refuse,
-    show,
+from railyard.fields import Count, Model, Name, Number, Positive, Prose, Size
+from railyard.referencefields import (
+    ANY,
+    HIGHER_IS_BETTER,
+    UNITS,
+    Benchmarks,
+    FactKind,
+    Fraction,
+    Kind,
+    Metric,
+    Names,
+    Policies,
+    Rails,
+    Range,
+    Source,
 )
+from railyard.relationfile import Relation
 
-ANY = "any"
-UNITS: Mapping[str, str] = {
-    "bandwidth": "MB/s",
-    "latency": "us",
-    "message_rate": "1/s",
-    "runtime": "s",
-    "performance": "Gflop/s",
-    "op_rate": "Mop/s",
-}
-"""The one unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
-HIGHER_IS_BETTER = frozenset({"bandwidth", "message_rate", "performance", "op_rate"})
-
-Metric = Literal["bandwidth", "latency", "message_rate", "runtime", "performance", "op_rate"]
-Kind = Literal["contract", "baseline", "published", "class"]
-Policy = Literal["any", "single", "striping", "round-robin", "nic-per-rank"]
-
-
-def _fraction(value: float) -> float:
-    if value < 0:
-        raise refuse(
-            str(value), "a fraction from 0 to 1, without a sign", "low is what a value may fall, high what it may rise"
-        )
-    if value > 1:
-        raise refuse(str(value), "a fraction from 0 to 1", f"{value:g} per cent is {value / 100:g}")
-    return value
+__all__ = [
+    "ANY",
+    "HIGHER_IS_BETTER",
+    "UNITS",
+    "ByRegime",
+    "Entry",
+    "Fact",
+    "Range",
+    "ReferenceFile",
+    "Share",
+    "Source",
+    "Tolerance",
+]
 
 
 def _amount_form(value: Any) -> str:
@@ -59,27 +48,8 @@ def _tolerance_form(value: Any) -> str:
     return "(flat)"
 
 
-Fraction = Annotated[Number, AfterValidator(_fraction)]
-_NAME_SCHEMA = one_or_many({"type": "string", "minLength": 1})
-Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
-Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
-Policies = Annotated[
-    tuple[Policy, ...],
-    AS_LIST,
-    Field(min_length=1),
-    one_or_many({"enum": ["any", "single", "striping", "round-robin", "nic-per-rank"]}),
-]
-
-
-def _rails(value: Any) -> Any:
-    return () if value == ANY else value if isinstance(value, list) else [value]
-
-
-Rails = Annotated[
-    tuple[Count, ...],
-    BeforeValidator(_rails),
-    one_or_many({"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 1}]}),
-]
+#: Outputs of a system that was not well, kept as a bad example: listed, and nothing is judged by them.
+BAD_CASE = "bad-case"
 
 
 class Share(Model):
@@ -104,40 +74,6 @@ class ByRegime(Model):
     middle: Tolerance
     bandwidth: Tolerance
     switch: Tolerance | None = None
-
-
-class Range(Model):
-    """Message sizes, both ends included; an end that is left out is open."""
-
-    first: Size | None = Field(None, alias="from")
-    last: Size | None = Field(None, alias="to")
-
-
-class Source(Model):
-    """Where a reference comes from."""
-
-    document: Prose = Field(description="What was read or derived, or what was measured")
-    date: datetime.date
-    hardware: Prose | None = None
-    firmware: Prose | None = None
-    driver: Prose | None = None
-    mpi: Prose | None = None
-    benchmark_version: Prose | None = None
-    hops: Annotated[int, Field(strict=True, ge=0)] | None = None
-    runs: tuple[Name, ...] = Field((), description="Run ids that a baseline was captured from")
-    note: Prose | None = None
-
-    @field_validator("date", mode="before")
-    @classmethod
-    def _is_a_date(cls, value: Any) -> Any:
-        if isinstance(value, datetime.date):
-            return value
-        raise refuse(show(value), "a date, YYYY-MM-DD, without quotes")
-
-    def cite(self) -> str:
-        """Return the source in one line."""
-        runs = f", runs {', '.join(self.runs)}" if self.runs else ""
-        return f"{self.document}, {self.date.isoformat()}{runs}"
 
 
 Amount = Annotated[Annotated[Positive, Tag("(number)")] | Annotated[Share, Tag("(share)")], Discriminator(_amount_form)]
@@ -171,9 +107,10 @@ class Entry(Model):
     source: Source
 
     def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str, metric: str) -> bool:
-        """Return whether this entry is for such a run."""
+        """Return whether this entry is for such a run, and one to judge by: a genuine bad case is not."""
         return (
-            self.fabric == fabric
+            self.kind != BAD_CASE
+            and self.fabric == fabric
             and (ANY in self.stack or stack in self.stack)
             and (not self.rails or rails in self.rails)
             and (ANY in self.policy or policy in self.policy)
@@ -182,8 +119,26 @@ class Entry(Model):
         )
 
 
+class Fact(Model):
+    """A number that a source states and that no check measures: it is listed, and nothing is judged by it."""
+
+    id: Name
+    what: Prose
+    fabric: Name | None = None
+    stack: Name | None = None
+    value: Number | None = None
+    table: dict[Count, Number] | None = Field(None, min_length=1, description="Where there are several: key, number")
+    by: Prose | None = Field(None, description="What the table's keys are, such as nodes")
+    unit: Prose
+    kind: FactKind
+    source: Source
+
+
 class ReferenceFile(Model):
     """The references of one system."""
 
     system: Name
+    sources: dict[Name, Source] = Field({}, description="Sources that several entries name by source: {of: NAME}")
     entries: tuple[Entry, ...] = Field(min_length=1)
+    relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
+    facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")

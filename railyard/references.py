@@ -5,10 +5,14 @@ from pathlib import Path
 
 from railyard import links
 from railyard.bands import Band, Bound, curve_band, regime, scalar_band
+from railyard.benchmarktable import find
 from railyard.errors import InputError, RailyardError
 from railyard.fields import show
-from railyard.referencecheck import check_entries
-from railyard.referencefile import UNITS, ByRegime, Entry, ReferenceFile, Share, Tolerance
+from railyard.referencecheck import check_entries, check_facts
+from railyard.referencefile import UNITS, ByRegime, Entry, Fact, ReferenceFile, Share, Tolerance
+from railyard.referencesources import written_out
+from railyard.relationcheck import check_relations
+from railyard.relationfile import Relation
 from railyard.systems import System
 from railyard.yamlfile import Document, load, validate
 
@@ -31,6 +35,16 @@ class References:
     system: System
     entries: tuple[Entry, ...] = ()
     file: str | None = None
+    relations: tuple[Relation, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    def has_number(self, fabric: str, stack: str, rails: int, benchmark: str) -> bool:
+        """Return whether an entry has a number for a benchmark's first metric: a nominal upper limit is none."""
+        first = find(benchmark).metrics[0].name
+        return any(
+            entry.upper_limit is None and entry.matches(fabric, stack, rails, entry.policy[0], benchmark, first)
+            for entry in self.entries
+        )
 
     def bands(
         self,
@@ -75,11 +89,13 @@ def floor_band(entry_id: str, floor: links.LinkFloor) -> Band:
 
 def load_references(path: Path, system: System) -> References:
     """Return the references of one file. Raises InputError for whatever is wrong in it, or does not fit the system."""
-    document = load(path, f"{path.parent.name}/{path.name}")
+    document = written_out(load(path, f"{path.parent.name}/{path.name}"))
     table = validate(ReferenceFile, document)
     _check_system(table, system, path, document)
     check_entries(table.entries, system, document)
-    return References(system, table.entries, document.file)
+    check_relations(table.relations, table.entries, system, document)
+    check_facts(table.facts, system, document)
+    return References(system, table.entries, document.file, table.relations, table.facts)
 
 
 def references_of(folder: Path, system: System) -> References:

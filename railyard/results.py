@@ -38,12 +38,18 @@ def file_name(case: str) -> str:
     return _NOT_IN_A_FILE_NAME.sub("_", case).strip("_")
 
 
-def keep_output(home: Path, case: str, stdout: Path) -> str | None:
-    """Copy a job's output into the run's folder and return its path relative to that; None where there is none."""
+def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -> str | None:
+    """Copy a job's output into the run's folder and return its path relative to that; None where there is none.
+
+    ``rows`` is its error output, where the tool prints its rows on that: it follows.
+    """
     if not stdout.is_file():
         return None
     folder = run_folder(home)
     kept = folder / "outputs" / f"{file_name(case)}.out"
     kept.parent.mkdir(exist_ok=True)
     shutil.copyfile(stdout, kept)
+    if rows is not None and rows.is_file():
+        with kept.open("ab") as both:
+            both.write(b"\n" + rows.read_bytes())
     return str(kept.relative_to(folder))

@@ -1,7 +1,8 @@
 """Launchers that ReFrame lacks: importing this module registers them.
 
 ``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, one measurement at a time on the
-machine, ended by ``timeout`` so that a run that hangs still reaches its verdict.
+machine, ended by ``timeout`` so that a run that hangs still reaches its verdict. ``replay`` plays a recording in place
+of the benchmark, whose own words follow it in the job's script for a reader to see.
 """
 
 import contextlib
@@ -35,6 +36,20 @@ class NamespacesLauncher(JobLauncher):
         if self.railyard is None:
             return ["mpirun", "-n", str(job.num_tasks)]
         return [shlex.quote(word) for word in self.railyard]
+
+
+@register_launcher("replay")
+class ReplayLauncher(JobLauncher):
+    """``sh -c 'exec cat -- "$0"' RECORDING BENCHMARK …``: the base check sets ``recording``."""
+
+    recording: Path | None = None
+
+    def command(self, job: Job) -> list[str]:
+        """Return the words before the benchmark's. A check without the base class has no recording and fails."""
+        if self.recording is None:
+            sentence = "this test has no recording: it is not derived from InterconnectCheck"
+            return ["sh", "-c", shlex.quote(f"echo {sentence!r} >&2; exit 1")]
+        return ["sh", "-c", shlex.quote('exec cat -- "$0"'), shlex.quote(str(self.recording))]
 
 
 def namespace_words(home: Path, node: str, limit_s: int, program: str) -> list[str]:

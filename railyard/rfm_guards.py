@@ -5,14 +5,28 @@ the variant; a performance function that raises drops its variable; a variable w
 another unit, or infinite passes; `strict_check = False`, `--skip-sanity-check` and `--skip-performance-check` pass all.
 """
 
+import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Real
 from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import PerformanceError, ReframeError, SkipTestError
+
+from railyard.errors import RailyardError
+
+
+@contextlib.contextmanager
+def as_reframe_error() -> Iterator[None]:
+    """Turn a user's mistake into ReFrame's own error, which it prints without a traceback."""
+    from railyard.jsonform import FormError
+
+    try:
+        yield
+    except (RailyardError, FormError) as error:
+        raise ReframeError(str(error)) from None
 
 
 class KeptHooks(rfm.RegressionTestPlugin):

@@ -46,6 +46,11 @@ class CaseId:
     def __str__(self) -> str:
         return f"{self.name} @{self.system}:{self.fabric}+{self.stack}"
 
+    @property
+    def is_fixture(self) -> bool:
+        """Whether this is what tests depend on, and no test of its own: ReFrame shows its scope behind a tilde."""
+        return " ~" in self.name
+
 
 @dataclass(frozen=True, slots=True)
 class RanCase:

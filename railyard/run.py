@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard import rfm_output
+from railyard.besideform import RelationRecord
 from railyard.errors import RailyardError, SetupError
 from railyard.home import HOME_VARIABLE, SETTINGS_FILE, state_folder
 from railyard.record import FILE_NAME, Record, append_record, read_records
@@ -31,20 +32,22 @@ GRACE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run left: the final records, what else went wrong, and whether it was interrupted."""
+    """What one run left: final records, what else went wrong, whether it was interrupted, how relations came out."""
 
     run: str
     folder: Path
     records: tuple[Record, ...]
     problems: tuple[str, ...]
     interrupted: bool
+    relations: tuple[RelationRecord, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """Return 0 where all passed, 1 where a verdict failed or something was not checked, 130 after Ctrl-C."""
+        """Return 0 where all passed, 1 where something failed (a relation too) or was not checked, 130 after Ctrl-C."""
         if self.interrupted:
             return 130
         failed = any(record.state == "fail" for record in self.records)
+        failed = failed or any(relation.state == "fail" for relation in self.relations)
         return 1 if failed or self.problems else 0
 
 
@@ -132,9 +135,11 @@ def run(
     promised: tuple[rfm_output.CaseId, ...],
     problems: tuple[str, ...],
     on_line: Callable[[str], None],
+    replayed: str | None = None,
 ) -> Outcome:
     """Run ReFrame over the promised cases, one at a time, and return what came of each.
 
+    ``replayed`` is what the records of a replay say that left the check without a word of their own.
     ReFrame's own words go to ``reframe.log`` in the run folder and, a line each, to ``on_line``.
     """
     env = environment(home, run_id, folder)
@@ -148,6 +153,8 @@ def run(
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
     final = settle(promised, ran, seen, run=run_id, time=_now())
+    if replayed is not None:
+        final = tuple(replace(one, replayed=one.replayed or replayed) for one in final)
     for record in final:
         if record not in seen:
             append_record(folder / FILE_NAME, record)

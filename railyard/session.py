@@ -8,17 +8,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from railyard import rfm_output
+from railyard import relations, rfm_output
 from railyard.cells import matrix
 from railyard.cleantext import clean
+from railyard.cost import costs_of_run
 from railyard.errors import RailyardError, SetupError, did_you_mean
 from railyard.home import HOME_VARIABLE
 from railyard.record import FILE_NAME, Record, read_records
 from railyard.references import references_of
+from railyard.replay.form import REPLAYED
+from railyard.replay.index import replayed_from
 from railyard.run import (
     LISTING,
     Outcome,
@@ -32,7 +35,8 @@ from railyard.run import (
     runs_folder,
 )
 from railyard.selection import refuse_unknown
-from railyard.systems import System, load_systems
+from railyard.spack.wanted import offer
+from railyard.systems import System, load_systems, replays_all
 from railyard.testbed import Testbed
 from railyard.testbed.lock import measurement_lock
 from railyard.testbed.needs import namespaces_refused
@@ -115,6 +119,10 @@ class Session:
         refuse_unjudged(self.options.reframe)
         name = self._choose()
         system = _known_system(self.home, name, self.options.reframe)
+        if system.provider == "host" and replays_all():
+            raise RailyardError(
+                f"--replay: found {system.system}, a single host, expected a system with nodes and rails; name another"
+            )
         words = _all_options(self.options, self.home)
         run_id = new_run_id(datetime.now(timezone.utc))
         folder = runs_folder(self.home) / run_id
@@ -143,14 +151,21 @@ class Session:
         folder.mkdir(parents=True)
         problems = (*problems, *self._missing_cells(system, folder, promised))
         self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")
+        if system.provider == "replay":
+            self.echo(replayed_from(self.home, system.system))
         for problem in problems:
             self.echo(f"warning: {clean(problem)}")
+        if more := offer(self.home, system):
+            self.echo(more)
         with _terminated_as_interrupted(), self._provided(system):
             outcome = run(
                 self.home, name, words,
                 run_id=run_id, folder=folder, promised=promised, problems=problems,
+                replayed=REPLAYED if system.provider == "replay" else None,
                 on_line=lambda line: self._progress(line, folder / FILE_NAME),
             )  # fmt: skip
+        references = references_of(self.home / "references", system)
+        outcome = replace(outcome, relations=relations.judge(references, outcome.records))
         self._report(outcome, folder, system)
         return outcome
 
@@ -170,7 +185,7 @@ class Session:
     @contextlib.contextmanager
     def _provided(self, system: System) -> Iterator[None]:
         """Hold the machine's measurement lock, and the virtual cluster where the system needs one."""
-        if system.provider == "nodes":
+        if system.provider in ("nodes", "replay"):
             yield
             return
         with contextlib.ExitStack() as stack:
@@ -209,7 +224,8 @@ class Session:
         from railyard.catalogue import needs
 
         try:
-            product = matrix(system, needs(self.home / "checks"))
+            asked = needs(self.home / "checks")
+            product = matrix(system, asked, references_of(self.home / "references", system).has_number)
         except RailyardError as error:
             return (str(error),)
         # A check may have parameters of its own, named before or behind the rails.
@@ -243,14 +259,20 @@ class Session:
         named = {f.name: f"{f.value:.4g} {f.unit}" for f in record.figures}
         figure = named.get("peak") or next(iter(named.values()), "")
         rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}"
-        self.echo(
-            f"{count} {record.state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}"
-        )
+        state = record.state if record.replayed is None else f"{record.state} (replayed)"
+        self.echo(f"{count} {state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}")
 
     def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
         from railyard.report import write_reports
 
-        text = write_reports(folder, _by_cell(outcome.records, system), outcome.problems, colour=sys.stdout.isatty())
+        text = write_reports(
+            folder,
+            _by_cell(outcome.records, system),
+            outcome.problems,
+            relations=outcome.relations,
+            costs=costs_of_run(system, outcome.records),
+            colour=sys.stdout.isatty(),
+        )
         self.echo("")
         self.echo(text.rstrip("\n"))
         self.echo(f"report: {folder / 'report.html'}")

@@ -16,12 +16,28 @@ def settle(
     """Return one record a promised case, in the promised order; those that ran without a promise follow.
 
     A record stands where ReFrame agrees with it. A failure that only ReFrame saw, a case without a record, and a pass
-    that needed a retry become records that say so.
+    that needed a retry become records that say so. A fixture (a build) is no test of its own: its failure is the
+    reason of those that depend on it.
     """
     last: dict[str, Record] = {record.case: record for record in records}
-    results: Mapping[str, RanCase] = {str(case.case): case for case in ran}
-    ids = {str(case): case for case in promised} | {str(case.case): case.case for case in ran}
+    broken = {_place(each.case): each for each in ran if each.case.is_fixture and each.result != "pass"}
+    tests = [_with_reason_of(broken.get(_place(each.case)), each) for each in ran if not each.case.is_fixture]
+    results: Mapping[str, RanCase] = {str(case.case): case for case in tests}
+    ids = {str(case): case for case in promised} | {str(case.case): case.case for case in tests}
     return tuple(_settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items())
+
+
+def _place(case: CaseId) -> tuple[str, str, str]:
+    return case.system, case.fabric, case.stack
+
+
+def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
+    """Return a case that did not run because its build failed with that build's own sentence as the reason."""
+    if fixture is None or result.result not in NOT_RUN:
+        return result
+    # ReFrame writes the class of its error before the build's own sentence.
+    reason = (fixture.reason or result.reason or "").removeprefix("reframe error: ")
+    return replace(result, result="fail_deps", reason=reason)
 
 
 def _settled(case: CaseId, record: Record | None, result: RanCase | None, run: str, time: str) -> Record:

@@ -12,7 +12,7 @@ from railyard.cells import environment_features, partition_features
 from railyard.errors import RailyardError
 from railyard.home import find_home, state_folder
 from railyard.references import references_of
-from railyard.systems import System, load_systems
+from railyard.systems import System, load_systems, replays_all
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"
@@ -67,7 +67,8 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                     {
                         "type": "filelog",
                         "prefix": "%(check_system)s/%(check_partition)s",
-                        "basedir": str(state / "perflogs"),
+                        # a replay's figures are nobody's measurements: they are kept apart
+                        "basedir": str(state / ("perflogs-replayed" if replays_all() else "perflogs")),
                         "level": "info",
                         "format": "%(check_result)s|%(check_job_completion_time)s|%(check_display_name)s|"
                         "%(check_environ)s|%(check_perfvalues)s",
@@ -105,7 +106,7 @@ def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
         "access": list(system.access),
         "environs": list(system.stacks),
         "features": partition_features(system, fabric),
-        "extras": {"railyard_home": str(home)},
+        "extras": {"railyard_home": str(home), "railyard_spack": any(each.spack for each in system.stacks.values())},
         "max_jobs": 1,
         # Without it ReFrame looks at the host that it runs on and writes what it saw into the user's home.
         "processor": {"num_cpus": 1},

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from railyard import links
+from railyard.benchmarktable import BENCHMARKS
 from railyard.errors import did_you_mean
 from railyard.fields import show
 from railyard.systemfile import Disabled, Fabric, StackEntry, System
@@ -72,9 +73,10 @@ def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> N
 
 
 def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
-    if entry.prefix is None and not entry.modules:
+    built = entry.spack is not None and entry.spack.use == "always"
+    if entry.prefix is None and not entry.modules and not built:
         raise document.error(
-            path, "neither prefix nor modules", "at least one of them", "say where the stack is installed"
+            path, "neither prefix, modules nor spack", "one of them", "say where the stack is installed, or build it"
         )
     if entry.prefix is not None and "{prefix}" in entry.prefix:
         raise document.error((*path, "prefix"), show(entry.prefix), "a path that does not name itself")
@@ -95,8 +97,19 @@ def _check_disabled(path: Path_, entry: Disabled, system: System, document: Docu
         if name is not None and name not in known:
             expected = f"a {field} of {system.system}"
             raise document.error((*path, field), show(name), expected, did_you_mean(name, known))
-    if entry.fabric is None and entry.stack is None and entry.rails is None:
-        raise document.error(path, "neither fabric, stack nor rails", "at least one of them", "say what is disabled")
+    if entry.without_reference and system.provider != "replay":
+        expected = "it of a replayed system alone: a test without a reference fails here"
+        raise document.error((*path, "without_reference"), "true", expected, "name benchmarks, or add references")
+    if entry.without_reference:
+        return
+    if entry.fabric is None and entry.stack is None and entry.rails is None and entry.benchmark is None:
+        found = "neither fabric, stack, rails nor benchmark"
+        raise document.error(path, found, "at least one of them", "say what is disabled")
+    for name in entry.benchmark or ():
+        if name not in BENCHMARKS:
+            raise document.error(
+                (*path, "benchmark"), show(name), "a benchmark of railyard", did_you_mean(name, BENCHMARKS)
+            )
     if entry.rails is not None:
         fabrics = [system.fabrics[entry.fabric]] if entry.fabric else list(system.fabrics.values())
         most = max(len(fabric.rails) for fabric in fabrics)

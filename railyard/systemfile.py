@@ -25,10 +25,13 @@ from railyard.fields import (
     refuse,
     show,
 )
+from railyard.pricefile import Price
+from railyard.referencefields import Benchmarks
+from railyard.spack.tools import TOOLS
 
 Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
-Provider = Literal["testbed", "nodes", "host"]
+Provider = Literal["testbed", "nodes", "host", "replay"]
 HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
 _BLANK = re.compile(r"\{([^{}]*)\}")
 
@@ -78,6 +81,9 @@ SlotName = Annotated[
 ]
 LinkName = Annotated[
     str, _known(links.LINKS, "a link of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.LINKS)})
+]
+ToolName = Annotated[
+    Name, _known(TOOLS, "a tool of railyard.spack.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
 ]
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 Template = Annotated[PathText, AfterValidator(_blanks)]
@@ -170,14 +176,41 @@ class Nodes(Model):
         return len(self.names) or self.count or 0
 
 
+class SpackStack(Model):
+    """A stack whose benchmarks Spack builds: which of them, from which folder of spack_envs/."""
+
+    environment: Name | None = Field(None, description="Folder of spack_envs/; left out: the stack's own name")
+    benchmarks: tuple[ToolName, ...] = Field(min_length=1)
+    with_: tuple[Name, ...] = Field((), alias="with", description="Optional groups of the environment, such as wrf")
+    without: tuple[Name, ...] = Field((), description="Benchmarks of the environment that are not built here")
+    use: Literal["always", "asked"] = Field(
+        "always", description="asked: only with `railyard run --spack`, else what is installed is used"
+    )
+
+
+class SpackSite(Model):
+    """Where a system's Spack environments are built; compilers, externals and mirrors stand in systems/spack/."""
+
+    root: Template = Field(
+        "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
+    )
+    build_on: Literal["login", "compute"] = "login"
+
+
 class StackEntry(Model):
-    """One MPI stack as this system has it installed."""
+    """One MPI stack as this system has it installed, or as Spack builds its benchmarks."""
 
     prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
     modules: tuple[Module, ...] = ()
     benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
     absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
     env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
+    spack: SpackStack | None = None
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The benchmark tools that this stack has, installed or built."""
+        return tuple(dict.fromkeys((*self.benchmarks, *(self.spack.benchmarks if self.spack else ()))))
 
     def resolve(self, text: str, home: Path) -> str:
         """Return a text with its ``{home}`` and ``{prefix}`` filled."""
@@ -204,10 +237,18 @@ class Disabled(Model):
     fabric: str | None = None
     stack: str | None = None
     rails: Count | None = None
+    benchmark: Annotated[
+        Benchmarks | None, Field(description="One or a list, such as osu/osu_allreduce; left out: all")
+    ] = None
+    without_reference: bool = Field(
+        default=False, description="Of a replayed system: only tests that its references have no number for"
+    )
     reason: Prose
 
-    def covers(self, fabric: str, stack: str, rails: int) -> bool:
-        """Return whether this entry switches the combination off."""
+    def covers(self, fabric: str, stack: str, rails: int, benchmark: str | None = None) -> bool:
+        """Return whether this entry switches the combination off; one of some benchmarks covers no others."""
+        if self.benchmark is not None and benchmark not in self.benchmark:
+            return False
         pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails))
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
@@ -218,7 +259,9 @@ class System(Model):
     system: Name
     description: Prose
     provider: Provider = Field(
-        "nodes", description="testbed: the virtual cluster; nodes: the scheduler's; host: this one"
+        "nodes",
+        description="testbed: the virtual cluster; nodes: the scheduler's; host: this one; replay: none, outputs are "
+        "played from recordings/ and nothing of its scheduler, launcher or stacks is used",
     )
     hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
     scheduler: Name = "local"
@@ -234,8 +277,35 @@ class System(Model):
     fabrics: dict[Name, Fabric] = Field(min_length=1)
     stacks: dict[StackName, StackEntry] = Field(min_length=1)
     disabled: tuple[Disabled, ...] = ()
+    spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
+    prices: tuple[Price, ...] = Field((), description="What a node pays for a fabric, by the number of nodes")
     time_limit: Duration = "10m"
+
+    def using_spack(self, asked: bool) -> "System":
+        """Return the system as a run sees it: each stack has what is installed, or what Spack builds, never both."""
+        return self.model_copy(update={"stacks": {name: _chosen(entry, asked) for name, entry in self.stacks.items()}})
+
+    def played(self) -> "System":
+        """Return the system as a replay sees it: local jobs that play recordings, and no stack installed."""
+        stacks = {
+            name: entry.model_copy(
+                update={"prefix": None, "modules": (), "env": {}, "spack": None}
+                | {"benchmarks": {tool: tool for tool in entry.tools}}
+            )
+            for name, entry in self.stacks.items()
+        }
+        local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}
+        return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
 
     def rail_counts(self, fabric: str) -> tuple[int, ...]:
         """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""
         return tuple(range(1, len(self.fabrics[fabric].rails) + 1))
+
+
+def _chosen(entry: StackEntry, asked: bool) -> StackEntry:
+    if entry.spack is None or (entry.spack.use == "asked" and not asked):
+        return entry.model_copy(update={"spack": None})
+    unbuilt = [tool for tool in entry.benchmarks if tool not in entry.spack.benchmarks]
+    absent = {tool: why for tool, why in entry.absent.items() if tool not in entry.spack.benchmarks}
+    absent |= {tool: "Spack does not build it for this stack here (spack: benchmarks)" for tool in unbuilt}
+    return entry.model_copy(update={"benchmarks": {}, "absent": absent})

@@ -1,11 +1,14 @@
 """systems/*.yaml, a cluster a file: found, read strictly, and given as models."""
 
+import os
 from pathlib import Path
 
 from railyard.errors import InputError, did_you_mean
 from railyard.fields import show
+from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE
+from railyard.pricecheck import check_prices
 from railyard.systemcheck import check_system
-from railyard.systemfile import DeclaredLink, Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.systemfile import DeclaredLink, Disabled, Fabric, Nodes, Rail, SpackSite, SpackStack, StackEntry, System
 from railyard.yamlfile import Document, load, validate
 
 __all__ = [
@@ -14,11 +17,14 @@ __all__ = [
     "Fabric",
     "Nodes",
     "Rail",
+    "SpackSite",
+    "SpackStack",
     "StackEntry",
     "System",
     "find_system",
     "load_system",
     "load_systems",
+    "replays_all",
 ]
 
 
@@ -29,8 +35,11 @@ def load_system(path: Path) -> System:
     return system
 
 
-def load_systems(folder: Path) -> dict[str, System]:
-    """Return all systems of a folder by name. Raises InputError for a broken file, and for two systems of one name."""
+def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[str, System]:
+    """Return all systems of a folder by name; ``asked_for_spack`` None leaves that to RAILYARD_SPACK.
+
+    Raises InputError for a broken file, and for two systems of one name.
+    """
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "the folder of systems/*.yaml")
     other = next(iter(sorted(folder.glob("*.yml"))), None)
@@ -41,7 +50,7 @@ def load_systems(folder: Path) -> dict[str, System]:
     paths = sorted(folder.glob("*.yaml"))
     if not paths:
         raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
-    read = [(path, *_read(path)) for path in paths]
+    read = [(path, *_read(path, asked_for_spack)) for path in paths]
     files: dict[str, Path] = {}
     for path, system, document in read:
         first = files.setdefault(system.system, path)
@@ -63,15 +72,31 @@ def find_system(folder: Path, name: str) -> System:
     return systems[name]
 
 
+def replays_all() -> bool:
+    """Return whether RAILYARD_REPLAY asks that every system's outputs are played, a single host's excepted."""
+    return _asked_for(REPLAY_VARIABLE)
+
+
 def _shown(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def _read(path: Path) -> tuple[System, Document]:
+def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Document]:
     document = load(path, _shown(path))
     system = validate(System, document)
     check_system(system, document)
+    check_prices(system, document)
+    if asked_for_spack is None:
+        asked_for_spack = _asked_for(SPACK_VARIABLE)
+    system = system.using_spack(asked_for_spack)
+    # A single host has no rails whose outputs could stand in for a run: it stays what it is.
+    if system.provider == "replay" or (system.provider != "host" and replays_all()):
+        system = system.played()
     return system, document
+
+
+def _asked_for(variable: str) -> bool:
+    return os.environ.get(variable, "0") not in ("", "0")
 
 
 def _check_file_name(path: Path, system: System, document: Document) -> None:

@@ -31,13 +31,17 @@ class Plain(rfm.RunOnlyRegressionTest):
 
 def test_every_published_check_is_found_with_what_it_asks() -> None:
     assert needs(ROOT / "checks") == (
-        Need("ImbPingPong", "imb", "imb/PingPong", 2),
+        Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
         Need("ImbUniband", "imb", "imb/Uniband", 2),
         Need("ImbBiband", "imb", "imb/Biband", 2),
-        Need("ImbAllreduce", "imb", "imb/Allreduce", 4),
+        Need("ImbAllreduce", "imb", "imb/Allreduce", 4, ranks=4, smallest=4),
         Need("NetpipePingPong", "netpipe", "netpipe/pingpong", 2),
         Need("NetpipeStream", "netpipe", "netpipe/stream", 2),
         Need("NetpipeBidirectional", "netpipe", "netpipe/bidirectional", 2),
+        Need("OsuLatency", "osu", "osu/osu_latency", 2),
+        Need("OsuBandwidth", "osu", "osu/osu_bw", 2),
+        Need("OsuBidirectional", "osu", "osu/osu_bibw", 2),
+        Need("OsuAllreduce", "osu", "osu/osu_allreduce", 4, ranks=4, smallest=4),
     )
 
 
@@ -49,7 +53,7 @@ def test_only_tests_of_the_base_class_count(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "osu.py").write_text(CHECK, encoding="utf-8")
     (tmp_path / "helper.py").write_text("X = 1\n", encoding="utf-8")
-    assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8),)
+    assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8, ranks=8),)
 
 
 def test_checks_come_in_the_order_of_their_files(tmp_path: Path) -> None:

@@ -38,15 +38,15 @@ REASONS = [
     ("hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 8), "needs 8 nodes, virtual has 4"),
     (
         *("hsn", "openmpi", 1, UNIBAND),
-        "the packaged IMB-MPI1 is linked to MPICH's ABI (libmpi.so.12) and Open MPI offers libmpi.so.40; Spack will "
-        "build it",
+        "the packaged IMB-MPI1 is linked to MPICH's ABI (libmpi.so.12) and Open MPI offers libmpi.so.40; Spack builds "
+        "it: make run SPACK=1",
     ),
     (
         *("hsn", "mpich", 1, STREAM),
-        "Debian's NPmpich2 is linked to Debian's own MPICH 4.0 and hung at its end once in three runs; Spack will "
-        "build it",
+        "Debian's NPmpich2 is linked to Debian's own MPICH 4.0 and hung at its end once in three runs; Spack builds "
+        "it: make run SPACK=1",
     ),
-    ("hsn", "mpich", 1, Need("Osu", "osu", "osu/osu_bw", 2), "virtual states no osu for mpich"),
+    ("hsn", "mpich", 1, Need("Gpc", "gpcnet", "gpcnet/net", 2), "virtual states no gpcnet for mpich"),
 ]
 
 
@@ -97,6 +97,23 @@ def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None
     assert cells["hsn", "openmpi", 2].reason == why_not(system, "hsn", "openmpi", 2, UNIBAND)
 
 
+def _at(cell: Cell) -> tuple[str, str, int]:
+    return cell.fabric, cell.stack, cell.rails
+
+
+def test_one_benchmark_is_switched_off_and_so_is_what_no_reference_has_a_number_for(virtual: Site) -> None:
+    entries = (
+        Disabled.model_validate({"benchmark": "imb/Allreduce", "reason": "no collectives"}),
+        Disabled(without_reference=True, reason="no figure"),
+    )
+    system = changed(virtual, disabled=entries)
+    cells = matrix(system, (UNIBAND, ALLREDUCE, STREAM), lambda *cell: cell[-1] != "netpipe/stream")
+    reasons = {cell.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "openmpi", 1)}
+    assert reasons["netpipe/stream"] == "no figure"
+    reasons = {cell.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "mpich", 1)}
+    assert (reasons["imb/Uniband"], reasons["imb/Allreduce"]) == (None, "no collectives")
+
+
 def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Site) -> None:
     entries = (Disabled(stack="mpich", reason="licence"), Disabled(reason="moving house"))
     system = changed(virtual, disabled=entries)
@@ -107,10 +124,10 @@ def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Sit
 # The virtual cluster
 
 
-def test_33_of_84_cells_of_the_virtual_cluster_run(virtual: Site) -> None:
+def test_33_of_132_cells_of_the_virtual_cluster_run(virtual: Site) -> None:
     cells = matrix(virtual.system, needs(virtual.home / "checks"))
-    # 2 fabrics x 3 stacks x 2 rail counts x 7 checks
-    assert len(cells) == len({(c.fabric, c.stack, c.rails, c.check) for c in cells}) == 84
+    # 2 fabrics x 3 stacks x 2 rail counts x 11 checks
+    assert len(cells) == len({(c.fabric, c.stack, c.rails, c.check) for c in cells}) == 132
     assert Counter((c.fabric, c.stack, c.rails) for c in cells if c.reason is None) == {
         ("hsn", "openmpi", 1): 3,
         ("hsn", "openmpi", 2): 3,
@@ -124,10 +141,13 @@ def test_33_of_84_cells_of_the_virtual_cluster_run(virtual: Site) -> None:
     }
     absent = {stack: entry.absent for stack, entry in virtual.system.stacks.items()}
     assert Counter(c.reason for c in cells if c.reason is not None) == {
-        "eth has 1 rail a node (eth0)": 21,
+        "eth has 1 rail a node (eth0)": 33,
         absent["openmpi"]["imb"]: 12,
         absent["mpich"]["netpipe"]: 9,
         absent["intelmpi"]["netpipe"]: 9,
+        # of openmpi and of mpich, in the same words
+        absent["mpich"]["osu"]: 24,
+        absent["intelmpi"]["osu"]: 12,
     }
     assert not any(c.disabled for c in cells)
 

@@ -20,6 +20,18 @@ IMPURE = {
     "railyard.check": "the base of all checks: ReFrame's classes",
     "railyard.rfm_backends": "launchers that ReFrame lacks",
     "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
+    "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
+    "railyard.spackenv": "a fixture of ReFrame",
+    "railyard.spack.bootstrap": "fetches with git",
+    "railyard.spack.calls": "starts spack",
+    "railyard.spack.libraries": "asks ldd",
+    "railyard.spack.seen": "asks programs for their versions",
+    "railyard.spack.build": "starts spack, by calls",
+    "railyard.spack.detect": "starts spack, by calls",
+    "railyard.spack.mirrors": "starts spack, by calls",
+    "railyard.spack.proof": "asks ldd, by libraries",
+    "railyard.spack.relock": "starts spack, by calls",
+    "railyard.spack.upkeep": "starts spack, by calls",
     "railyard.siteconfig": "raises ReFrame's ConfigError",
     "railyard.run": "starts reframe",
     "railyard.session": "brings the virtual cluster up, and asks git and uname",
@@ -33,7 +45,14 @@ IMPURE = {
 }
 
 #: The only ones that may import ReFrame at all.
-REFRAME = {"railyard.check", "railyard.rfm_backends", "railyard.rfm_guards", "railyard.siteconfig", "railyard.spackenv"}
+REFRAME = {
+    "railyard.check",
+    "railyard.rfm_backends",
+    "railyard.rfm_guards",
+    "railyard.rfm_judging",
+    "railyard.siteconfig",
+    "railyard.spackenv",
+}
 
 
 def name_of(path: Path) -> str:
@@ -79,6 +98,7 @@ def test_every_exception_is_one_that_exists() -> None:
 def test_the_pure_modules_are_found() -> None:
     assert {"railyard.curve", "railyard.errors", "railyard.links", "railyard.cli"} <= set(PURE)
     assert {"railyard.launch", "railyard.assess", "railyard.recording", "railyard.cells"} <= set(PURE)
+    assert {"railyard.linked", "railyard.installed", "railyard.spack.request", "railyard.spack.lockfit"} <= set(PURE)
 
 
 def test_the_virtual_clusters_names_are_imported_when_they_are_asked_for() -> None:

@@ -188,8 +188,8 @@ def test_what_is_no_duration_is_an_error(text: str) -> None:
 
 
 def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
-    """What `why_not` lets through, `plan_launch` can do: in every published system."""
-    from railyard.cells import RAIL_COUNTS, fabric_reason, stack_reason
+    """What `why_not` lets through and the site does not switch off, `plan_launch` can do: in every published system."""
+    from railyard.cells import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
     from railyard.systems import load_systems
 
     launched = 0
@@ -198,7 +198,12 @@ def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
         for name, fabric in system.fabrics.items():
             for stack in system.stacks:
                 for count in RAIL_COUNTS:
-                    if fabric_reason(name, fabric, count) is None and stack_reason(fabric, stack, count) is None:
+                    reason = (
+                        fabric_reason(name, fabric, count)
+                        or stack_reason(fabric, stack, count)
+                        or disabled_reason(system, name, stack, count)
+                    )
+                    if reason is None:
                         devices = tuple(device_name(rail) for rail in fabric.rails[:count])
                         plan_launch(here, name, stack, devices, ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=True)
                         launched += 1

@@ -65,7 +65,7 @@ def test_the_virtual_cluster_is_printed_unless_another_is_named(capsys: pytest.C
         "hsn",
         "  openmpi    1 rail   netpipe/pingpong, netpipe/stream, netpipe/bidirectional",
     ]
-    assert printed.splitlines()[-1] == "84 cells: 33 run, 51 do not"
+    assert printed.splitlines()[-1] == "132 cells: 33 run, 99 do not"
     assert main(["matrix", "--system", "local"]) == 0
     assert capsys.readouterr().out.startswith("loopback\n  openmpi    1 rail   netpipe/pingpong")
 
@@ -73,13 +73,13 @@ def test_the_virtual_cluster_is_printed_unless_another_is_named(capsys: pytest.C
 def test_json_has_every_cell_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["matrix", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)
-    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (84, 33)
+    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (132, 33)
     assert cells[-1] == {
         "fabric": "eth",
         "stack": "intelmpi",
         "rails": 2,
-        "check": "NetpipeBidirectional",
-        "benchmark": "netpipe/bidirectional",
+        "check": "OsuAllreduce",
+        "benchmark": "osu/osu_allreduce",
         "reason": "eth has 1 rail a node (eth0)",
         "disabled": False,
     }

@@ -124,15 +124,17 @@ RUNS: list[tuple[list[str], str]] = [
     (["FULL=1"], ".venv/bin/railyard run --full"),
     (["FULL=0"], ".venv/bin/railyard run"),
     (["SYSTEM=edr", "FULL=1"], ".venv/bin/railyard run --system 'edr' --full"),
+    (["SPACK=1"], ".venv/bin/railyard run --spack"),
+    (["SPACK=0"], ".venv/bin/railyard run"),
 ]
 
 
 @pytest.mark.parametrize(("variables", "command"), RUNS)
 def test_make_run_tells_railyard_what_was_asked(variables: list[str], command: str) -> None:
     answer = subprocess.run(["make", "-n", "run", *variables], cwd=CLONE, capture_output=True, text=True, check=True)
-    lines = [" ".join(line.split()) for line in answer.stdout.splitlines()]
+    lines = [" ".join(line.split()) for line in answer.stdout.replace("\\\n", " ").splitlines()]
     assert lines == [
-        "sh ci/needs.sh",
+        "sh ci/needs.sh spack" if "SPACK=1" in variables else "sh ci/needs.sh",
         "sh ci/needs.sh python",
         "sh ci/venv.sh",
         ".venv/bin/railyard stacks install",

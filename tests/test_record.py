@@ -91,6 +91,7 @@ LINE = {
     "environment": {"reframe": "4.10.4", "mpi": None},
     "command": ["mpirun", "-np", "2"],
     "output": "outputs/pingpong.out",
+    "replayed": None,
     "reframe": {"result": "pass"},
 }
 RECORD = Record(

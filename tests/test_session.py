@@ -62,7 +62,7 @@ def missing(
 def test_nothing_is_missing_where_every_cell_is_promised(virtual: Site, tmp_path: Path) -> None:
     problems, cells = missing(virtual.system, promised(virtual.system), tmp_path)
     assert problems == ()
-    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (84, 33)
+    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (132, 33)
     assert list(cells[0]) == ["fabric", "stack", "rails", "benchmark", "check", "reason"]
 
 

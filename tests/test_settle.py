@@ -159,14 +159,36 @@ def test_the_last_record_of_a_case_counts() -> None:
 
 
 def test_order_is_the_promised_one_and_what_was_not_promised_follows() -> None:
-    build = CaseId("Build ~virtual:hsn+mpich", "22222222", "virtual", "hsn", "mpich")
-    results = [RanCase(build, "fail", "compile", "no compiler", None, 1, False), ran()]
+    other = CaseId("Other", "22222222", "virtual", "hsn", "mpich")
+    results = [RanCase(other, "fail", "compile", "no compiler", None, 1, False), ran()]
     found = settle([OTHER, CASE], results, [record()], run=RUN, time=TIME)
     assert [(entry.case, entry.state, entry.rails) for entry in found] == [
         ("ImbPingPong %rails=1 @virtual:eth+mpich", "fail", 1),
         ("ImbUniband %rails=2 @virtual:hsn+mpich", "pass", 2),
-        ("Build ~virtual:hsn+mpich @virtual:hsn+mpich", "fail", 0),
+        ("Other @virtual:hsn+mpich", "fail", 0),
     ]
+
+
+BUILD = CaseId("SpackEnvironment ~virtual:hsn+mpich", "22222222", "virtual", "hsn", "mpich")
+
+
+def test_a_build_is_no_test_and_gives_those_that_need_it_its_reason() -> None:
+    broken = RanCase(BUILD, "fail", "compile", "reframe error: no space left", None, 1, False)
+    (found,) = settle([CASE], [broken, ran("fail_deps", None, "dependency failed")], [], run=RUN, time=TIME)
+    assert (found.case, found.state) == (str(CASE), "fail")
+    assert found.verdict.sentence == "not run, since what it depends on failed: no space left"
+
+
+def test_a_build_that_failed_for_another_stack_excuses_nobody() -> None:
+    other = replace(BUILD, stack="openmpi")
+    broken = RanCase(other, "fail", "compile", "no space left", None, 1, False)
+    (found,) = settle([CASE], [broken, ran("skip", None, "not here")], [], run=RUN, time=TIME)
+    assert found.verdict.sentence == "skipped: not here"
+
+
+def test_a_build_that_succeeded_is_not_shown() -> None:
+    built = RanCase(BUILD, "pass", None, None, None, 1, False)
+    assert [one.case for one in settle([CASE], [built, ran()], [record()], run=RUN, time=TIME)] == [str(CASE)]
 
 
 def test_a_record_of_another_case_is_no_answer() -> None:

@@ -42,7 +42,7 @@ def test_a_partition_a_fabric_with_its_features() -> None:
         for partition in partitions:
             assert partition["features"] == partition_features(system, partition["name"])
             assert partition["environs"] == list(system.stacks)
-            assert partition["extras"] == {"railyard_home": str(ROOT)}
+            assert partition["extras"] == {"railyard_home": str(ROOT), "railyard_spack": False}
             assert (partition["scheduler"], partition["launcher"]) == (system.scheduler, system.launcher)
             assert (partition["access"], partition["max_jobs"]) == (list(system.access), 1)
 

@@ -282,8 +282,8 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "    modules: [openmpi/4.1.6]\n",
             "",
-            "systems/site.yaml:24: stacks.openmpi: found neither prefix nor modules, expected at least one of them; "
-            "say where the stack is installed",
+            "systems/site.yaml:24: stacks.openmpi: found neither prefix, modules nor spack, expected one of them; say "
+            "where the stack is installed, or build it",
         ),
         (
             "/opt/osu/bin",
@@ -320,8 +320,20 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
             "",
-            "systems/site.yaml:33: disabled[0]: found neither fabric, stack nor rails, expected at least one of them; "
-            "say what is disabled",
+            "systems/site.yaml:33: disabled[0]: found neither fabric, stack, rails nor benchmark, expected at least "
+            "one of them; say what is disabled",
+        ),
+        (
+            "fabric: edr, stack: mvapich2, rails: 2, ",
+            "benchmark: osu/osu_bandwidth, ",
+            'systems/site.yaml:33: disabled[0].benchmark: found "osu/osu_bandwidth", expected a benchmark of railyard; '
+            'did you mean "osu/osu_bw"?',
+        ),
+        (
+            "fabric: edr, stack: mvapich2, rails: 2, ",
+            "without_reference: true, ",
+            "systems/site.yaml:33: disabled[0].without_reference: found true, expected it of a replayed system alone: "
+            "a test without a reference fails here; name benchmarks, or add references",
         ),
         (
             "nodes: {count: 16}",
@@ -405,7 +417,7 @@ def test_the_virtual_cluster_has_two_fabrics_and_three_stacks() -> None:
     assert list(virtual.stacks) == ["openmpi", "mpich", "intelmpi"]
     assert virtual.nodes.names == ("vn1", "vn2", "vn3", "vn4")
     for stack in virtual.stacks.values():
-        assert set(stack.benchmarks) | set(stack.absent) == {"imb", "netpipe"}
+        assert set(stack.benchmarks) | set(stack.absent) == {"imb", "netpipe", "osu"}
     two = virtual.fabrics["hsn"].limit(2, 1)
     assert two is not None
     assert (round(two.value_mb_s, 1), two.from_bytes) == (96.4, 4 << 20)

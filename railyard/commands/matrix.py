@@ -16,6 +16,7 @@ from railyard.home import find_home
 def command(name: str, as_json: bool) -> int:
     """Print every combination of fabric, stack, rails and check, with the reason for each that does not run."""
     from railyard.catalogue import needs
+    from railyard.references import references_of
     from railyard.systems import find_system
 
     home = find_home()
@@ -25,7 +26,8 @@ def command(name: str, as_json: bool) -> int:
             f"{home / 'checks'}: found no check, expected files with classes derived from InterconnectCheck; "
             "run from the clone, or copy checks/ beside systems/"
         )
-    cells = matrix(find_system(home / "systems", name), asked)
+    system = find_system(home / "systems", name)
+    cells = matrix(system, asked, references_of(home / "references", system).has_number)
     click.echo(json.dumps([asdict(cell) for cell in cells], indent=1) if as_json else text(cells))
     return 0
 

@@ -1,10 +1,11 @@
 """`railyard run`: the checks of a system, from promise to verdict table, report and exit code."""
 
 import json
+import os
 
 import click
 
-from railyard.home import find_home
+from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 
 
 @click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
@@ -12,9 +13,20 @@ from railyard.home import find_home
               "Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Every message size (powers of 2) in place of steps of 4.")
 @click.option("--failed", is_flag=True, help="Only what failed in the last run.")
+@click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
+              "they are built first where they are not there.")  # fmt: skip
+@click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
-def command(name: str | None, full: bool, failed: bool, as_json: bool, reframe_options: tuple[str, ...]) -> int:
+def command(
+    name: str | None,
+    full: bool,
+    failed: bool,
+    spack: bool,
+    replay: bool,
+    as_json: bool,
+    reframe_options: tuple[str, ...],
+) -> int:
     """Run a system's checks through ReFrame and say what each interconnect delivers.
 
     REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …).
@@ -24,6 +36,10 @@ def command(name: str | None, full: bool, failed: bool, as_json: bool, reframe_o
     """
     from railyard.session import Session, SessionOptions, only_lists, pass_through
 
+    if spack:
+        os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
+    if replay:
+        os.environ[REPLAY_VARIABLE] = "1"
     home = find_home()
     options = SessionOptions(name, full, failed, reframe_options)
     if only_lists(reframe_options):

@@ -6,6 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.besideform import (
+    COSTS_FILE_NAME,
+    RELATIONS_FILE_NAME,
+    CostRecord,
+    RelationRecord,
+    read_costs,
+    read_relations,
+    written_beside,
+)
 from railyard.errors import InputError, SetupError
 from railyard.jsonform import encode
 from railyard.record import FORMAT, Record, read_records
@@ -22,11 +31,13 @@ FORMATS = ("terminal", "html", "junit", "json")
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a run left: one record a case, what else went wrong, and the cells of its matrix."""
+    """What a run left: one record a case, what else went wrong, its matrix, relations between curves, and costs."""
 
     records: tuple[Record, ...]
     problems: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
+    relations: tuple[RelationRecord, ...] = ()
+    costs: tuple[CostRecord, ...] = ()
 
     @property
     def unrun(self) -> tuple[Cell, ...]:
@@ -36,7 +47,7 @@ class Results:
     @property
     def passed(self) -> bool:
         """Return whether the whole is a pass: nothing failed, nothing lost, and something was judged."""
-        return overall(self.records, self.problems, len(self.unrun)).word == "PASS"
+        return overall(self.records, self.problems, len(self.unrun), self.relations).word == "PASS"
 
 
 def read_results(path: Path) -> Results:
@@ -49,7 +60,8 @@ def read_results(path: Path) -> Results:
     folder = path if path.is_dir() else path.parent
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
     problems = (*read.problems, *_read_problems(folder / PROBLEMS_FILE_NAME))
-    return Results(final(read.records), tuple(dict.fromkeys(problems)), cells)
+    relations, costs = read_relations(folder / RELATIONS_FILE_NAME), read_costs(folder / COSTS_FILE_NAME)
+    return Results(final(read.records), tuple(dict.fromkeys(problems)), cells, relations, costs)
 
 
 def final(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -66,15 +78,26 @@ def final(records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def write_reports(
-    folder: Path, records: Sequence[Record], problems: Sequence[str] = (), *, width: int = 100, colour: bool = False
+    folder: Path,
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    *,
+    relations: Sequence[RelationRecord] = (),
+    costs: Sequence[CostRecord] = (),
+    width: int = 100,
+    colour: bool = False,
 ) -> str:
     """Write ``report.html`` and ``junit.xml`` into a run's folder, and return the text for the terminal.
 
-    The matrix is the folder's ``matrix.json`` where there is one; ``problems`` are kept beside the records, so that a
-    report made later says them too. Raises SetupError where the folder cannot be written.
+    The matrix is the folder's ``matrix.json`` where there is one; ``problems``, ``relations`` and ``costs`` are kept
+    beside the records, so that a report made later says them too. Raises SetupError where the folder cannot be written.
     """
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
-    results = Results(final(records), tuple(problems), cells)
+    results = Results(final(records), tuple(problems), cells, tuple(relations), tuple(costs))
+    if relations:
+        write_report(folder / RELATIONS_FILE_NAME, written_beside(relations, "relations"))
+    if costs:
+        write_report(folder / COSTS_FILE_NAME, written_beside(costs, "costs"))
     write_report(folder / PROBLEMS_FILE_NAME, json.dumps(encode(list(problems)), ensure_ascii=False, indent=1) + "\n")
     write_report(folder / "report.html", written(results, "html"))
     write_report(folder / "junit.xml", written(results, "junit"))
@@ -84,12 +107,20 @@ def write_reports(
 def written(results: Results, form: str, *, width: int = 100, colour: bool = False) -> str:
     """Return a report in one of FORMATS; ``width`` and ``colour`` are the terminal's."""
     if form == "html":
-        return html_report(results.records, results.problems, results.cells)
+        return html_report(results.records, results.problems, results.cells, results.relations, results.costs)
     if form == "junit":
-        return junit(results.records, results.problems, results.unrun)
+        return junit(results.records, results.problems, results.unrun, results.relations)
     if form == "json":
         return json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    return text_report(results.records, results.problems, width=width, colour=colour, unrun=results.unrun)
+    return text_report(
+        results.records,
+        results.problems,
+        width=width,
+        colour=colour,
+        unrun=results.unrun,
+        relations=results.relations,
+        costs=results.costs,
+    )
 
 
 def write_report(path: Path, text: str) -> None:
@@ -120,7 +151,7 @@ def _read_problems(path: Path) -> tuple[str, ...]:
 
 
 def _as_json(results: Results) -> Mapping[str, object]:
-    verdict = overall(results.records, results.problems, len(results.unrun))
+    verdict = overall(results.records, results.problems, len(results.unrun), results.relations)
     unrun: Sequence[Mapping[str, object]] = [
         {"fabric": cell.fabric, "stack": cell.stack, "rails": cell.rails, "benchmark": cell.benchmark}
         for cell in results.unrun
@@ -131,5 +162,13 @@ def _as_json(results: Results) -> Mapping[str, object]:
         "counts": counts(results.records),
         "problems": list(results.problems),
         "unrun": unrun,
+        "relations": encode(list(results.relations)),
+        "costs": [_cost_json(cost) for cost in results.costs],
         "records": [record.to_json() for record in results.records],
     }
+
+
+def _cost_json(cost: CostRecord) -> Mapping[str, object]:
+    """Return a row of costs with what the tables print of it: MB/s for 1000, us times thousands."""
+    per = {"bandwidth_mb_s_per_1000": cost.bandwidth_per_price, "latency_us_x_1000": cost.latency_price}
+    return {**encode(cost), **per}

@@ -8,7 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from railyard.besideform import CostRecord, RelationRecord
 from railyard.record import BandRecord, CurveRecord, FigureRecord, Record
+from railyard.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.report.matrix import Cell, cell_words, matrix
 from railyard.report.summary import by_reason, counts, overall, row, suspect_words
 from railyard.report.svg import svg
@@ -30,7 +32,13 @@ class _Test:
     command: str
 
 
-def html_report(records: Sequence[Record], problems: Sequence[str] = (), cells: Sequence[Cell] = ()) -> str:
+def html_report(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    cells: Sequence[Cell] = (),
+    relations: Sequence[RelationRecord] = (),
+    costs: Sequence[CostRecord] = (),
+) -> str:
     """Return the page. ``cells`` are those of the run's matrix, ``problems`` what went wrong beside the tests.
 
     Nothing is fetched by it: styles and drawings are in the page. Every text is escaped and freed of control codes.
@@ -54,7 +62,11 @@ def html_report(records: Sequence[Record], problems: Sequence[str] = (), cells: 
         runs=list(dict.fromkeys(record.run for record in records)),
         when=min((record.time for record in records), default=""),
         took_s=sum(record.elapsed_s or 0.0 for record in records),
-        overall=overall(records, problems, len(table.unrun)),
+        overall=overall(records, problems, len(table.unrun), relations),
+        relations=[(relation, RELATION_WORDS[relation.state]) for relation in relations],
+        cost_heads=COST_HEADS,
+        costs=[cost_cells(cost) for cost in costs],
+        price_dates=", ".join(sorted({cost.date for cost in costs})),
         counts=[(STATE_WORDS[state], state, count) for state, count in counts(records).items()],
         tests=tests,
         failures=[test for test in tests if test.record.state == "fail"],

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
+from railyard.besideform import RelationRecord
 from railyard.record import Record
 from railyard.report.matrix import Cell, cell_words
 from railyard.report.summary import counts, key_figure, row, suspect_words
@@ -13,14 +14,22 @@ from railyard.report.text import STATE_WORDS, clean, one_line
 _ERROR_CLASSES = ("set-up", "scheduler")
 
 
-def junit(records: Sequence[Record], problems: Sequence[str] = (), unrun: Sequence[Cell] = ()) -> str:
+def junit(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    unrun: Sequence[Cell] = (),
+    relations: Sequence[RelationRecord] = (),
+) -> str:
     """Return the XML: one suite a run; report-only, expected failures and not tested are skipped, with the reason.
 
-    Problems of the run and promised cells that left no record are errors in a suite ``run``.
+    Problems of the run and promised cells that left no record are errors in a suite ``run``; relations between curves
+    are a suite of their own, those that could not be judged skipped.
     """
     root = ElementTree.Element("testsuites", name="railyard")
     for run in dict.fromkeys(record.run for record in records):
         _suite(root, [record for record in records if record.run == run])
+    if relations:
+        _relations(root, relations)
     if problems or unrun:
         lost = [("the run itself", problem) for problem in problems]
         lost += [(_name_of(cell), cell_words(cell)) for cell in unrun]
@@ -32,6 +41,18 @@ def junit(records: Sequence[Record], problems: Sequence[str] = (), unrun: Sequen
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _relations(root: ElementTree.Element, relations: Sequence[RelationRecord]) -> None:
+    states = [relation.state for relation in relations]
+    totals = _totals("relations", len(states), states.count("fail"), skipped=states.count("not-judged"))
+    suite = ElementTree.SubElement(root, "testsuite", totals)
+    for relation in relations:
+        name = f"{relation.id} ({relation.stack})" if relation.stack else relation.id
+        case = ElementTree.SubElement(suite, "testcase", classname="railyard.relations", name=one_line(name))
+        if relation.state != "pass":
+            kind = "failure" if relation.state == "fail" else "skipped"
+            _outcome(case, kind, f"{relation.says}: {relation.sentence}", relation.form)
 
 
 def _suite(root: ElementTree.Element, records: Sequence[Record]) -> None:
@@ -70,7 +91,8 @@ def _properties(record: Record) -> dict[str, str]:
     """Return what a reader of the XML may filter by: the dimensions, the state and the figures of the verdict table."""
     cells = row(record)
     figure = key_figure(record)
-    found = {
+    found = {} if record.replayed is None else {"replayed": record.replayed}
+    found |= {
         "state": record.state,
         "fabric": record.fabric,
         "stack": record.stack,

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from railyard.besideform import RelationRecord
 from railyard.record import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
 from railyard.report.text import STATE_WORDS, number, one_line, percent, state_words
 
@@ -48,22 +49,32 @@ def count_line(records: Sequence[Record]) -> str:
     return f"{_tests(len(records))}: {parts}"
 
 
-def overall(records: Sequence[Record], problems: Sequence[str] = (), unrun: int = 0) -> Overall:
+def overall(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    unrun: int = 0,
+    relations: Sequence[RelationRecord] = (),
+) -> Overall:
     """Return the verdict on all: a pass needs a test that passed or was report-only, no failure, and nothing lost.
 
-    ``problems`` are sentences of what went wrong beside the tests, ``unrun`` the promised tests that left none.
+    ``problems`` are sentences of what went wrong beside the tests, ``unrun`` the promised tests that left none,
+    ``relations`` those between the curves, of which none may fail.
     """
     of = counts(records)
     faults = [_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
+    broken = sum(relation.state == "fail" for relation in relations)
+    if broken:
+        many = "relation" if len(relations) == 1 else "relations"
+        faults.append(f"{broken} of {len(relations)} {many} between curves failed")
     if unrun:
         faults.append(f"{_tests(unrun)} that should have run left no record")
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return Overall("FAIL", _sentence(faults))
+        return Overall("FAIL", _sentence([*faults, *_replayed(records)]))
     if not of["pass"] and not of["report-only"]:
         return Overall("NOTHING JUDGED", "No test ran to a verdict, so nothing is known of this system.")
-    return Overall("PASS", _sentence(_good_news(of)))
+    return Overall("PASS", _sentence([*_good_news(of), *_replayed(records)]))
 
 
 def row(record: Record) -> Row:
@@ -160,6 +171,12 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
     if of["not-tested"]:
         told.append(f"{_tests(of['not-tested'])} did not run")
     return told
+
+
+def _replayed(records: Sequence[Record]) -> list[str]:
+    """Return what was played in place of a measurement, by its words; nothing for a run that measured."""
+    played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
+    return [f"{_tests(count)} {words}" for words, count in Counter(one.replayed for one in played).items()]
 
 
 def _sentence(parts: Sequence[str]) -> str:

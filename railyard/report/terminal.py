@@ -4,7 +4,9 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from railyard.besideform import CostRecord, RelationRecord
 from railyard.record import Record, State
+from railyard.report.beside import cost_lines, relation_lines
 from railyard.report.matrix import Cell, cell_words
 from railyard.report.summary import by_reason, count_line, overall, row, suspect_words
 from railyard.report.text import one_line
@@ -33,8 +35,10 @@ def text_report(
     width: int = 100,
     colour: bool = False,
     unrun: Sequence[Cell] = (),
+    relations: Sequence[RelationRecord] = (),
+    costs: Sequence[CostRecord] = (),
 ) -> str:
-    """Return the whole report: table, failures, what is neither, the run's problems, and last the counts.
+    """Return the whole report: table, failures, what is neither, relations, costs, problems, and last the counts.
 
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
@@ -43,10 +47,12 @@ def text_report(
     for state, heading in _REST:
         some = [record for record in records if record.state == state]
         parts += [_reasons(heading, some, width)] if some else []
+    parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
+    parts += [cost_lines(costs)] if costs else []
     if problems or unrun:
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_folded(line, width, "  ", "    ") for line in lost)]))
-    verdict = overall(records, problems, len(unrun))
+    verdict = overall(records, problems, len(unrun), relations)
     parts.append(f"{_folded(f'{verdict.word}: {verdict.sentence}', width, '', '  ')}\n{count_line(records)}")
     return "\n\n".join(parts) + "\n"
 

@@ -52,9 +52,11 @@ def bytes_moved(count: int | None) -> str:
 
 
 def state_words(record: Record) -> str:
-    """Return the state in words, a failure with the rule that does not hold: ``fail (rule 5)``."""
+    """Return the state in words, a failure with the rule that does not hold: ``fail (rule 5)``, and of a replay so."""
     words = STATE_WORDS[record.state]
-    return f"{words} (rule {record.verdict.rule})" if record.state == "fail" and record.verdict.rule else words
+    if record.state == "fail" and record.verdict.rule:
+        words = f"{words} (rule {record.verdict.rule})"
+    return words if record.replayed is None or record.state == "not-tested" else f"{words}, replayed"
 
 
 def rule_words(rule: RuleRecord) -> str:

@@ -17,8 +17,18 @@ def judge(inputs: Inputs) -> RuleResult:
         if result is not None:
             return result
     job = inputs.job
+    if inputs.replayed is not None:
+        count = _count(job.tables, "complete table")
+        return passed(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
     validated = ", validated by the benchmark itself" if job.validates else ""
     return passed(1, f"exit code 0 on {listing(job.nodes_seen)}, {_count(job.tables, 'complete table')}{validated}")
+
+
+def _unplayed(inputs: Inputs) -> RuleResult | None:
+    problem = inputs.job.unplayed
+    if problem is None:
+        return None
+    return failed(1, problem, "set-up", "the recording and its lines in the index beside it")
 
 
 def _scheduler(inputs: Inputs) -> RuleResult | None:
@@ -27,6 +37,14 @@ def _scheduler(inputs: Inputs) -> RuleResult | None:
         return None
     sentence = f"the job did not run: {_quoted(error)}"
     return failed(1, sentence, "scheduler", "the scheduler's own log of the job, then the state of its nodes")
+
+
+def _linked(inputs: Inputs) -> RuleResult | None:
+    wrong = inputs.job.wrong_library
+    if wrong is None:
+        return None
+    look = "LD_LIBRARY_PATH, modules and RPATH of the executable: another MPI was measured than the stack's name says"
+    return failed(1, wrong, "set-up", look)
 
 
 def _refused(inputs: Inputs) -> RuleResult | None:
@@ -106,7 +124,9 @@ def _validated(inputs: Inputs) -> RuleResult | None:
 
 
 _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
+    _unplayed,
     _scheduler,
+    _linked,
     _refused,
     _timed_out,
     _exit_code,

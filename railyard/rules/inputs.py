@@ -93,7 +93,8 @@ class Job:
     of ``tables_expected`` (at least); ``incomplete`` names those that are cut. ``validation`` is the benchmark's own
     check of the data that it moved: None where it printed none, which fails where ``validates`` is set.
     ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
-    parser's where the output is none of the tool's.
+    parser's where the output is none of the tool's. ``wrong_library`` says what the benchmark is linked to in place of
+    its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged.
     """
 
     exit_code: int | None
@@ -110,6 +111,8 @@ class Job:
     time_limit_s: float | None = None
     scheduler_error: str | None = None
     unread: str | None = None
+    wrong_library: str | None = None
+    unplayed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ class Inputs:
     ``report_only`` is the system's own sentence why it has no references, None where it has. ``link_limit_known`` is
     about the fabric's link, whatever the metric. ``accepts_unproven`` is the system's own sentence why a run
     whose path could not be proven may pass. ``today`` is only held against the expected failure's date.
-    ``suspects`` are findings of probes made after the run.
+    ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
     """
 
     system: str
@@ -195,6 +198,7 @@ class Inputs:
     accepts_unproven: str | None = None
     expected_failure: ExpectedFailure | None = None
     suspects: tuple[Suspect, ...] = ()
+    replayed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Rule 4: the bytes went over the intended rails, in the expected split, and over no other network."""
 
-from railyard.rules.inputs import Inputs, RuleResult, failed, not_judged, passed
+from railyard.rules.inputs import RULE_NAMES, Inputs, RuleResult, failed, not_judged, passed
 
 
 def judge(inputs: Inputs) -> RuleResult:
@@ -10,6 +10,8 @@ def judge(inputs: Inputs) -> RuleResult:
         return passed(4, path.sentence)
     if path.state == "failed":
         return failed(4, path.sentence, path.fault or "set-up", path.look_at)
+    if path.state == "not-judged" and inputs.replayed is not None:
+        return RuleResult(4, RULE_NAMES[4], "not-judged", "not judged here: replay")
     if inputs.accepts_unproven is not None:
         return not_judged(4, f"{path.sentence}; the system accepts this: {inputs.accepts_unproven}")
     return failed(4, path.sentence, "not-proven", path.look_at)

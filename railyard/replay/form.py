@@ -1,0 +1,102 @@
+"""What a replay plays: the test, its recording, and the words that say what is no measurement."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Origin = Literal["recorded", "computed", "model"]
+#: What every report says of a test whose output has this origin.
+WORDS: dict[Origin, str] = {
+    "recorded": "replayed: recorded in an earlier run, not measured now",
+    "computed": "replayed: computed from published values, not measured",
+    "model": "replayed: computed from a model that keeps what the source says, no published value, not measured",
+}
+#: What is said where it is not known whose output was played, or none was.
+REPLAYED = "replayed: not measured"
+
+_NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The test that a recording is of. ``check`` is ReFrame's name of the variant without the number of rails."""
+
+    fabric: str
+    stack: str
+    rails: int
+    check: str
+    benchmark: str
+
+    @property
+    def file(self) -> str:
+        """Where its recording lies below the system's folder: ``edr/hpcx/1/OsuBandwidth.out``."""
+        name = _NOT_IN_A_FILE_NAME.sub("_", self.check).strip("_")
+        return f"{self.fabric}/{self.stack}/{self.rails}/{name}.out"
+
+    def __str__(self) -> str:
+        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
+        return f"{self.check} ({self.benchmark}) with {self.stack} over {rails} of {self.fabric}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One output: its test, its text's SHA-256 and length in bytes, its origin, who made it and from what."""
+
+    fabric: str
+    stack: str
+    rails: int
+    check: str
+    benchmark: str
+    file: str
+    sha256: str
+    bytes: int
+    origin: Origin
+    made_by: str
+    source: str
+    extra: dict[str, object] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def cell(self) -> Cell:
+        """The test that it is of."""
+        return Cell(self.fabric, self.stack, self.rails, self.check, self.benchmark)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The recordings of one system."""
+
+    system: str
+    recordings: tuple[Recording, ...]
+    extra: dict[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a test was given in place of a measurement: its recording, or the sentence why it has none to be judged."""
+
+    recording: Recording | None
+    problem: str | None = None
+
+    @property
+    def words(self) -> str:
+        """What every report says of this test."""
+        return WORDS[self.recording.origin] if self.recording is not None else REPLAYED
+
+    @property
+    def provenance(self) -> dict[str, object]:
+        """What of the recording belongs to a result."""
+        one = self.recording
+        if one is None:
+            return {}
+        return {
+            "recording": {
+                "file": one.file, "sha256": one.sha256, "origin": one.origin, "made_by": one.made_by,
+                "source": one.source,
+            }
+        }  # fmt: skip
+
+
+def check_of(case: str) -> str:
+    """Return a case's test with its parameters, without the number of rails: ``OsuBandwidth``."""
+    name = case.rpartition(" @")[0] or case
+    return " ".join(word for word in name.split() if not word.startswith("%rails="))

@@ -1,0 +1,184 @@
+"""Outputs made from a system's published numbers: what stands in its references, as a benchmark would print it."""
+
+from dataclasses import dataclass
+
+from railyard import metrics, stacks
+from railyard.bands import BANDWIDTH_FROM_BYTES
+from railyard.cells import Need, matrix
+from railyard.errors import RailyardError
+from railyard.launch import device_name
+from railyard.metrics import BANDWIDTH, LATENCY
+from railyard.replay.curvemodel import MessageTime
+from railyard.replay.form import WORDS, Cell, Origin, Recording
+from railyard.replay.index import FOLDER, folder_of, recording_of
+from railyard.replay.modelfile import FILE_NAME, ModelCurve, read_model
+from railyard.replay.texts import TOOLS, Made, messages_a_time, text_of
+from railyard.site import Site
+
+MADE_BY = "railyard record --published"
+_LATENCY_KEYS = ("osu/osu_latency", "imb/PingPong", "netpipe/pingpong", "perftest/ib_write_lat")
+_STREAM_KEYS = ("osu/osu_bw", "imb/Uniband", "netpipe/stream", "perftest/ib_write_bw")
+#: A model's start of a message where the source prints no latency of the fabric: verbs, and sockets.
+_START_US = {"tcp": 20.0}
+_START_ELSEWHERE_US = 2.0
+#: Several messages in flight share their start; how many do is not published.
+_IN_FLIGHT = 4
+#: Of the physical limit, where the source prints no bandwidth: what a stream of the class reaches about.
+_SHARE_OF_LIMIT = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A test that can run and has no published number to make an output from, with the reason."""
+
+    cell: Cell
+    reason: str
+
+
+def published_outputs(
+    site: Site, needs: tuple[Need, ...]
+) -> tuple[tuple[tuple[Recording, str], ...], tuple[Left, ...]]:
+    """Return the recording and text of each test that the references have numbers for, and the tests left out.
+
+    Where a model is drawn for a test (``modelfile``) its points join the published ones, which go first, and the
+    output is named as a model's. A test that the site's file switches off is neither made nor left out. The same
+    references give the same bytes. Raises InputError for a model that is wrong.
+    """
+    asked = {need.check: need for need in needs}
+    made: list[tuple[Recording, str]] = []
+    left: list[Left] = []
+    curves = read_model(folder_of(site.home, site.system.system))
+    for one in matrix(site.system, needs, site.references.has_number):
+        if one.reason is not None:
+            continue
+        cell = Cell(one.fabric, one.stack, one.rails, one.check, one.benchmark)
+        try:
+            made.append(_output(site, cell, asked[one.check], curves))
+        except RailyardError as error:
+            left.append(Left(cell, str(error)))
+    return tuple(made), tuple(left)
+
+
+def _output(site: Site, cell: Cell, need: Need, curves: tuple[ModelCurve, ...]) -> tuple[Recording, str]:
+    if need.tool not in TOOLS:
+        raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(TOOLS)}")
+    sizes = _sizes(need)
+    points, entries = _points(site, cell, sizes)
+    source = f"references/{site.system.system}.yaml: {', '.join(entries)}" if entries else ""
+    drawn = [one for one in curves if one.matches(cell.fabric, cell.stack, cell.rails, cell.benchmark)]
+    for one in drawn:
+        for size, value in one.curve.items():
+            points.setdefault(size, _time(cell.benchmark, one.metric, size, value))
+    if drawn:
+        names = ", ".join(one.id for one in drawn)
+        source = "; ".join(filter(None, (f"{FOLDER}/{site.system.system}/{FILE_NAME}: {names}", source)))
+    if not points:
+        raise RailyardError(f"references/{site.system.system}.yaml has no number for {cell.benchmark} here")
+    all_sizes = tuple(sorted({*sizes, *(size for size in points if size)}))
+    model = _model(site, cell, points)
+    origin: Origin = "model" if drawn else "computed"
+    sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; t = t0 + n/B between the points"
+    times = tuple(model.at(size) for size in all_sizes)
+    text = text_of(Made(cell.benchmark, all_sizes, times, sentence, ranks=need.ranks, passes=need.passes))
+    return recording_of(cell, text, origin, MADE_BY, source), text
+
+
+def _time(key: str, metric: str, size: int, value: float) -> float:
+    return messages_a_time(key) * size / value if metric == BANDWIDTH else value
+
+
+def _sizes(need: Need) -> tuple[int, ...]:
+    """Return the message sizes in bytes that a tool prints between the check's smallest and largest."""
+    doublings = [1 << power for power in range(31)]
+    if need.tool == "netpipe":  # two sizes a doubling: 1, 2, 3, 4, 6, 8, 12 …
+        doublings += [3 << power for power in range(29)]
+    return tuple(sorted(size for size in doublings if need.smallest <= size <= need.largest))
+
+
+def _points(site: Site, cell: Cell, sizes: tuple[int, ...]) -> tuple[dict[int, float], tuple[str, ...]]:
+    """Return what the references give as times in us by message size, and the entries that they are of."""
+    points: dict[int, float] = {}
+    entries: list[str] = []
+    for each in metrics.find(cell.benchmark).metrics:
+        if each.name not in (BANDWIDTH, LATENCY):
+            continue
+        for entry, found in _targets(site, cell, cell.benchmark, each.name, sizes):
+            entries.append(entry)
+            for size, value in found.items():
+                points.setdefault(size, _time(cell.benchmark, each.name, size, value))
+    return points, tuple(dict.fromkeys(entries))
+
+
+def _targets(
+    site: Site, cell: Cell, key: str, metric: str, sizes: tuple[int, ...]
+) -> list[tuple[str, dict[int, float]]]:
+    """Return each entry's own numbers by size: its curve, or its value or floor at both ends of its sizes.
+
+    The floors of the link's class are nobody's published number, and a nominal upper limit is no measured one.
+    """
+    each = metrics.metric(key, metric)
+    limit = site.system.fabrics[cell.fabric].limit(cell.rails, each.directions) if metric == BANDWIDTH else None
+    bands = site.references.bands(
+        *(cell.fabric, cell.stack, cell.rails, _policy(site, cell), key, metric),
+        limit.value_mb_s if limit else None,
+        directions=each.directions,
+        streaming=each.shape == "stream",
+    )
+    found = []
+    for band in bands:
+        if band.kind == "class":
+            continue
+        ends = band.required_sizes or _ends(band.size_from, band.size_to, sizes)
+        bounds = {size: band.bound_at(size) for size in ends}
+        values = {size: bound.target or bound.low for size, bound in bounds.items() if bound is not None}
+        known = {size: value for size, value in values.items() if value is not None}
+        if known:
+            found.append((band.entry_id, known))
+    return found
+
+
+def _ends(first: int | None, last: int | None, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    inside = [size for size in sizes if size >= (first or 0) and (last is None or size <= last)]
+    return (inside[0], inside[-1]) if inside else ()
+
+
+def _policy(site: Site, cell: Cell) -> str:
+    fabric = site.system.fabrics[cell.fabric]
+    devices = tuple(device_name(rail) for rail in fabric.rails[: cell.rails])
+    return stacks.settings(cell.stack, fabric.kind, devices, cell.rails).policy
+
+
+def _model(site: Site, cell: Cell, points: dict[int, float]) -> MessageTime:
+    """Return the curve through the points; what the cell's own entries lack comes from the fabric's other ones."""
+    metric = metrics.find(cell.benchmark).metrics[0]
+    rising = tuple(sorted(points.items()))
+    bandwidth = _bandwidth(site, cell)
+    if metric.shape == "stream":
+        start = _start(site, cell) / _IN_FLIGHT
+        size, time = rising[-1]
+        if rising[0][0] > BANDWIDTH_FROM_BYTES:  # a lone peak: a stream is level from there on
+            rising = ((BANDWIDTH_FROM_BYTES, rising[0][1] * BANDWIDTH_FROM_BYTES / rising[0][0]), *rising)
+        # t0 and the switch are two starts: B is what meets the last point without a correction.
+        rest = time - 2 * start
+        most = max(at / took for at, took in rising)
+        return MessageTime(start, size / rest if rest > time / 2 else most, rising, most)
+    return MessageTime(min(_start(site, cell), rising[0][1]), bandwidth, rising)
+
+
+def _start(site: Site, cell: Cell) -> float:
+    """Return the latency of the smallest published message of this fabric, else that of its kind."""
+    for key in _LATENCY_KEYS:
+        found = [points for _, points in _targets(site, cell, key, LATENCY, (1, 2, 4))]
+        if found:
+            return min(value for points in found for value in points.values())
+    return _START_US.get(site.system.fabrics[cell.fabric].kind, _START_ELSEWHERE_US)
+
+
+def _bandwidth(site: Site, cell: Cell) -> float:
+    """Return the largest published bandwidth of this fabric one way, else a share of its limit, in MB/s."""
+    for key in _STREAM_KEYS:
+        found = [points for _, points in _targets(site, cell, key, BANDWIDTH, (1 << 20, 4 << 20))]
+        if found:
+            return max(value for points in found for value in points.values())
+    limit = site.system.fabrics[cell.fabric].limit(cell.rails, 1)
+    return _SHARE_OF_LIMIT * limit.value_mb_s if limit is not None else 1000.0

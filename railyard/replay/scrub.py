@@ -1,0 +1,35 @@
+"""An output without what names a site: hosts, users, paths and addresses."""
+
+import re
+from collections.abc import Iterable
+
+_SHORTEST_NAME = 2
+# /opt/mpi/lib/libmpi.so, of two parts at least: "MB/s" and "/dev" name nobody
+_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+(?P<last>[\w.+@~-]*)")
+_IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+# a MAC (6 pairs), a GID as perftest (16 numbers) and ibstat (8 groups) print it
+_COLONS = re.compile(r"(?<![\w:])[0-9a-fA-F]{2,3}(?::[0-9a-fA-F]{2,3}){5,15}(?![\w:])|"
+                     r"(?<![\w:])[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7}(?![\w:])")  # fmt: skip
+_GUID = re.compile(r"(?<!\w)0x[0-9a-fA-F]{16}(?!\w)")
+
+
+def scrubbed(text: str, hosts: Iterable[str], users: Iterable[str]) -> str:
+    """Return the text with each host as ``node1`` …, each user as ``user``, paths as ``/path/`` and their last part.
+
+    Hosts are counted in the order given, a name with a domain with its short form. Addresses of all kinds become
+    zeros of their own form. A name is replaced where it stands as a word of its own.
+    """
+    text = _PATH.sub(lambda found: f"/path/{found['last']}", text)
+    text = _GUID.sub("0x0000000000000000", text)
+    text = _COLONS.sub(lambda found: re.sub(r"[0-9a-fA-F]", "0", found[0]), text)
+    text = _IPV4.sub("0.0.0.0", text)
+    for number, host in enumerate(dict.fromkeys(host.partition(".")[0] for host in hosts if host), start=1):
+        text = _word(host, r"(?:\.[A-Za-z][\w-]*)*").sub(f"node{number}", text)
+    for user in dict.fromkeys(users):
+        if len(user) >= _SHORTEST_NAME:
+            text = _word(user, "").sub("user", text)
+    return text
+
+
+def _word(name: str, tail: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(name)}{tail}(?![\w-])")

@@ -1,0 +1,308 @@
+"""The judging half of every check: reads what a run left, reaches the verdict, stores it, and makes ReFrame fail."""
+
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_after, run_before, sanity_function
+from reframe.core.exceptions import PerformanceError, SanityError
+
+from railyard.errors import RailyardError
+from railyard.launch import NAMESPACES, Launch, seconds
+from railyard.parsers.parsed import Parsed, ParseError
+from railyard.replay.form import Cell, check_of
+from railyard.replay.index import folder_of
+from railyard.rfm_backends import TIMEOUT_EXIT, namespace_words
+from railyard.rfm_guards import GuardedFigures, as_reframe_error
+from railyard.site import Site, site_at
+
+# What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
+if TYPE_CHECKING:
+    from railyard.assess import Assessment, Case, Evidence
+    from railyard.movedbytes import Repetitions
+    from railyard.replay.form import Played
+    from railyard.suspects import Probe
+
+COUNTERS = "counters"
+LINKED = "linked.txt"
+
+
+class Judged(GuardedFigures):
+    """Judges a run of InterconnectCheck, which declares what is named here and launches it."""
+
+    rails: Any
+    window: Any
+    passes: Any
+    ranks_per_node: Any
+
+    @property
+    def fixed_repetitions(self) -> "Repetitions | None":
+        """What a tool that prints no repetitions is told."""
+        return None
+
+    #: The parser of the tool's output.
+    parse: Callable[[str], Parsed]
+    #: The key of what ``probe_arguments`` runs: a ping-pong, which sees both directions of a rail.
+    probe_key: str
+    #: Its executable, of a tool that is a folder of them.
+    probe_program = ""
+    #: Whether the tool prints its rows on standard error.
+    rows_on_stderr = False
+    _launch: Launch
+    _tag: str
+    _started: float
+
+    @property
+    def case_name(self) -> str:
+        """The case as ReFrame's listing has it, without the hash."""
+        return f"{self.display_name} @{self.current_partition.fullname}+{self.current_environ.name}"
+
+    @property
+    def site(self) -> Site:
+        """The site and system that this test runs on."""
+        partition = self.current_partition
+        return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether a recording is played in place of the benchmark."""
+        return self.site.system.provider == "replay"
+
+    @property
+    def cell(self) -> Cell:
+        """The recording that this test is given in a replay."""
+        fabric, stack = self.current_partition.name, self.current_environ.name
+        return Cell(fabric, stack, self.rails, check_of(self.display_name), self.key)
+
+    @property
+    def recordings(self) -> Path:
+        """The folder of this system's recordings."""
+        return folder_of(self.site.home, self.site.system.system)
+
+    @property
+    def key(self) -> str:
+        """The benchmark's name in references and records: ``imb/Uniband``."""
+        raise NotImplementedError
+
+    def probe_arguments(self, size: int) -> list[str]:
+        """Return the words of a short two-rank ping-pong at one size, which measures a rail alone."""
+        raise NotImplementedError
+
+    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...]) -> Launch:
+        raise NotImplementedError
+
+    def _program(self, program: str = "") -> str:
+        raise NotImplementedError
+
+    @run_before("sanity")
+    def judge(self) -> None:
+        """Reach the verdict and store it; fail here where the run itself is not sound (rules 1 and 2)."""
+        if self.is_dry_run():
+            return
+        from railyard import results
+        from railyard.assess import assess
+        from railyard.recording import record_of
+
+        elapsed = time.monotonic() - self._started
+        with as_reframe_error():
+            evidence = self._evidence()
+            case = self._meant_case(self._launched())
+            found = assess(case, evidence, self.parse, datetime.now(timezone.utc).date())
+            found = self._with_suspects(found)
+        self._assessment = found
+        output = results.keep_output(
+            self.site.home, self.case_name, Path(self.stagedir) / str(self.stdout),
+            Path(self.stagedir) / str(self.stderr) if self.rows_on_stderr else None,
+        )  # fmt: skip
+        command = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
+        stamp = self._stamp(elapsed)
+        stamp["environment"] |= {} if evidence.played is None else evidence.played.provenance
+        self._write(record_of(found, command=command, output=output, **stamp))
+        if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
+            raise SanityError(found.verdict.line)
+
+    @sanity_function
+    def is_sound(self) -> bool:
+        """Return whether rules 1 and 2 hold; judge() has said so already."""
+        return self._assessment.verdict.rule not in (1, 2)
+
+    @run_before("performance")
+    def show_figures(self) -> None:
+        """Give ReFrame the key figures, with a bound where a reference asserts one."""
+        found = getattr(self, "_assessment", None)
+        if found is None:
+            return
+        asserted = {} if found.verdict.state == "fail" else _asserted_bounds(found)
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit) for name, value, unit in _shown_figures(found)
+        }
+        self.reported_figures = tuple(name for name in self.perf_variables if name not in asserted)
+        self.reference = {self.current_partition.fullname: asserted}
+
+    @run_after("performance")
+    def fail_on_verdict(self) -> None:
+        """Fail with the verdict's sentence (rules 3 to 5)."""
+        found = getattr(self, "_assessment", None)
+        if found is not None and found.verdict.state == "fail":
+            raise PerformanceError(found.verdict.line)
+
+    def _names(self) -> dict[str, Any]:
+        return {
+            "name": self.case_name,
+            "hash": self.hashcode,
+            "check": type(self).__name__,
+            "site": self.site,
+            "fabric": self.current_partition.name,
+            "stack": self.current_environ.name,
+            "rails": self.rails,
+            "benchmark": self.key,
+        }
+
+    def _launched(self) -> Launch:
+        """Return the launch with the nodes that it was given, where the system's file says only how many there are."""
+        if self._launch.nodes or self.is_replayed:
+            return self._launch
+        return replace(self._launch, nodes=tuple(sorted(self.job.nodelist or ())))
+
+    def _meant_case(self, launch: Launch) -> "Case":
+        from railyard.assess import Case
+
+        return Case(
+            **self._names(),
+            launch=launch,
+            ranks_per_node=self.ranks_per_node,
+            window=self.window,
+            repetitions=self.fixed_repetitions,
+            passes=self.passes,
+            time_limit_s=seconds(self.site.system.time_limit),
+        )
+
+    def _evidence(self) -> "Evidence":
+        from railyard.assess import Evidence
+
+        stage = Path(self.stagedir)
+        files = sorted((stage / COUNTERS).glob("*.counters"))
+        stdout, stderr = _read(stage / str(self.stdout)), _read(stage / str(self.stderr))
+        return Evidence(
+            stdout=f"{stdout}\n{stderr}" if self.rows_on_stderr else stdout,
+            stderr=stderr,
+            exit_code=self.job.exitcode,
+            timed_out=self.job.exitcode == TIMEOUT_EXIT,
+            counters=tuple(_read(file) for file in files),
+            tag=self._tag,
+            linked=None if self.is_replayed else _read(stage / LINKED),
+            played=self._played(stage / str(self.stdout)) if self.is_replayed else None,
+        )
+
+    def _played(self, stdout: Path) -> "Played":
+        from railyard.replay.index import played
+
+        return played(self.recordings, self.cell, stdout.read_bytes() if stdout.is_file() else b"")
+
+    def _stamp(self, elapsed_s: float | None) -> dict[str, Any]:
+        from railyard import results
+        from railyard.provenance import provenance
+
+        now = datetime.now(timezone.utc)
+        return {
+            "run": results.run_id(),
+            "time": f"{now:%Y-%m-%dT%H:%M:%SZ}",
+            "elapsed_s": None if elapsed_s is None else round(elapsed_s, 2),
+            "environment": provenance(self.site, self.current_environ.name),
+        }
+
+    def _write(self, record: Any) -> None:
+        from railyard import results
+        from railyard.record import FILE_NAME, append_record
+
+        with as_reframe_error():
+            append_record(results.run_folder(self.site.home) / FILE_NAME, record)
+
+    def _with_suspects(self, found: "Assessment") -> "Assessment":
+        """Measure the rails alone where a bandwidth between named nodes failed: one is named, and not its partner."""
+        from railyard.assess import with_suspects
+        from railyard.probes import probe_rails
+
+        verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
+        slow = job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric")
+        # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
+        broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
+        is_probed = verdict.state == "fail" and (slow or broke) and not job.refused
+        if not is_probed or self.site.system.launcher != NAMESPACES or len(launch.nodes) < 2:
+            return found
+        names = self.site.system.nodes.names
+        expected = self._expected_alone(found)
+        for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
+            others = tuple(name for name in names if name not in pair)
+            findings = probe_rails(
+                pair, others, launch.meant, expected, self._probe_words, self._probe_value, Path(self.stagedir),
+                launch.nodes,
+            )  # fmt: skip
+            # Where every probe breaks as the run did, the stack is broken and no switch is.
+            if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
+                return with_suspects(found, findings)
+        return with_suspects(found, findings) if slow else found
+
+    def _expected_alone(self, found: "Assessment") -> float:
+        alone = self.site.system.fabrics[found.case.fabric].limit(1, 1)
+        return 0.0 if alone is None else alone.value_mb_s
+
+    def _probe_words(self, probe: "Probe") -> tuple[dict[str, str], list[str]]:
+        from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES
+
+        launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
+        # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
+        head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
+        words = [*head, *launch.options, self._program(self.probe_program), *self.probe_arguments(PROBE_SIZE_BYTES)]
+        return dict(launch.env), [shlex.quote(word) for word in words]
+
+    def _probe_value(self, text: str) -> float | None:
+        """Return MB/s at a probe's size, None where it printed none: what a cut probe read of others says nothing."""
+        from railyard import metrics
+        from railyard.probes import PROBE_SIZE_BYTES
+
+        try:
+            tables = self.parse(text).tables
+            curve = metrics.curves(tables[0], self.probe_key)[0]
+        except (ParseError, ValueError, IndexError, RailyardError):
+            return None
+        if curve.sizes[-1] != PROBE_SIZE_BYTES:
+            return None
+        # A ping-pong that prints times (OSU): bytes a microsecond are MB/s.
+        return curve.values[-1] if curve.metric == metrics.BANDWIDTH else curve.sizes[-1] / curve.values[-1]
+
+
+def _read(path: Path) -> str:
+    """Return a file's text, empty where there is none: what is missing fails a rule, it is no error of ours."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _shown_figures(found: "Assessment") -> list[tuple[str, float, str]]:
+    figures = [(figure.name, figure.value, figure.unit) for figure in found.figures]
+    for curve in found.verdict.curves:
+        if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
+            figures.append((f"{curve.metric}_percent_of_reference", round(curve.percent_of_reference, 2), "%"))
+            figures.append((f"{curve.metric}_worst_at", curve.percent_of_reference_size, "B"))
+    return figures
+
+
+def _asserted_bounds(found: "Assessment") -> dict[str, tuple[float, float | None, float | None, str]]:
+    """Return ReFrame's form of what the references assert of a figure at its own size: the bound is its value."""
+    asserted: dict[str, tuple[float, float | None, float | None, str]] = {}
+    for figure in found.figures:
+        metric = next(
+            (m for m in found.inputs.metrics if figure.name == "peak" and m.declared.unit == figure.unit), None
+        )
+        bounds = [band.bound_at(figure.size) for band in metric.bands] if metric and figure.size is not None else []
+        lows = [bound.low for bound in bounds if bound is not None and bound.low is not None]
+        if lows:
+            asserted[figure.name] = (max(lows), 0, None, figure.unit)
+    return asserted

@@ -1,0 +1,210 @@
+"""`railyard run` of published systems: the checks through a real ReFrame, with outputs played from recordings."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from railyard.record import Record
+from railyard.replay.form import WORDS, Recording
+from railyard.replay.index import folder_of, read_index, recording_of, write_set
+from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, make_site, outcomes
+
+pytestmark = pytest.mark.e2e
+
+SYSTEM = "dell-c6320"
+COMPUTED = "replayed: computed from published values, not measured"
+PASS: tuple[str, int | None, str | None] = ("pass", None, None)
+UNTESTED: tuple[str, int | None, str | None] = ("not-tested", None, None)
+FOREIGN: tuple[str, int | None, str | None] = ("fail", 1, "set-up")
+CHECKS = ("OsuLatency", "OsuBandwidth", "OsuBidirectional")
+
+
+@pytest.fixture
+def replays(tmp_path: Path) -> VirtualSite:
+    """A site with the clone's recordings; no namespaces, no stacks, and no lock of the machine are needed."""
+    site = make_site(tmp_path)
+    (tmp_path / ".stacks").unlink()
+    shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
+    return site
+
+
+def ran(site: VirtualSite, *options: str, system: str = SYSTEM) -> Ran:
+    with site.start(*RAILYARD, "run", "--system", system, *options) as running:
+        out, err = running.communicate(timeout=PATIENCE_S)
+    return Ran(running.returncode, out, err, 0.0, site.records())
+
+
+def of(run: Ran, fabric: str, check: str) -> Record:
+    (found,) = (record for record in run.records if (record.fabric, record.check) == (fabric, check))
+    return found
+
+
+def states(run: Ran) -> Mapping[tuple[str, str], tuple[str, int | None, str | None]]:
+    by_case = outcomes(run.records)
+    return {(record.fabric, record.check): by_case[record.case] for record in run.records}
+
+
+def replace(site: VirtualSite, fabric: str, check: str, text: str) -> Recording:
+    """Put another output in a recording's place, and list it in the index as if it were right."""
+    folder = folder_of(site.folder, SYSTEM)
+    (old,) = (one for one in read_index(folder).recordings if (one.fabric, one.check) == (fabric, check))
+    new = recording_of(old.cell, text, old.origin, "a test", "another output")
+    write_set(folder, [(new, text)])
+    return new
+
+
+def recording(site: VirtualSite, fabric: str, check: str) -> Path:
+    return folder_of(site.folder, SYSTEM) / fabric / "hpcx" / "1" / f"{check}.out"
+
+
+def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured(replays: VirtualSite) -> None:
+    run = ran(replays)
+    assert (run.code, run.err) == (0, "")
+    found = states(run)
+    assert {key: found[key] for key in found if key[1] in CHECKS} == {
+        (fabric, check): PASS for fabric in ("edr", "fdr") for check in CHECKS
+    }
+    assert {state for key, state in found.items() if key[1] not in CHECKS} <= {PASS, UNTESTED}
+    assert f"{COMPUTED} (outputs of recordings/{SYSTEM}, no path is proven)" in run.lines
+    assert f"tests replayed: {COMPUTED.removeprefix('replayed: ')}." in run.said
+
+    record = of(run, "edr", "OsuBandwidth")
+    assert record.replayed == COMPUTED
+    assert record.verdict.sentence.endswith(f"; rule 4 (path) not judged here: replay; {COMPUTED}")
+    rules = {rule.name: (rule.state, rule.sentence) for rule in record.verdict.rules}
+    assert rules["path"] == ("not-judged", "not judged here: replay")
+    assert {name: state for name, (state, _) in rules.items() if name != "path"} == {
+        "complete": "pass", "metrics": "pass", "possible": "pass", "reference": "pass",
+    }  # fmt: skip
+    assert record.path_proof is not None
+    assert (record.path_proof.state, record.nodes) == ("not-judged", ())
+    assert record.curves[0].values[-1] == 12400.0
+    # The benchmark's own words stand in the job, and what was played is known.
+    assert record.command[-7:] == ("1:4194304", "-i", "2", "-x", "1", "-W", "16")
+    played = record.environment["recording"]
+    assert isinstance(played, dict)
+    assert (played["file"], played["origin"]) == ("edr/hpcx/1/OsuBandwidth.out", "computed")
+    assert "kernel" not in record.environment
+
+    (folder,) = replays.run_folders()
+    assert COMPUTED in (folder / "report.html").read_text(encoding="utf-8")
+    assert f'name="replayed" value="{COMPUTED}"' in (folder / "junit.xml").read_text(encoding="utf-8")
+    assert "| not judged here: replay" not in run.out
+    assert not (replays.folder / ".railyard/testbed").exists()
+
+
+#: The published comparisons; the other systems with recordings are played in the full suite.
+OTHERS = ("connectx4-six", "dual-rail-qdr", "topspin-2003", "survey-2004")
+REST = sorted(
+    index.parent.name
+    for index in (CLONE / "recordings").glob("*/index.json")
+    if index.parent.name not in (SYSTEM, *OTHERS)
+)
+
+
+@pytest.mark.parametrize("system", [*OTHERS, *(pytest.param(name, marks=pytest.mark.full) for name in REST)])
+def test_every_published_system_passes_as_its_source_says(system: str, replays: VirtualSite) -> None:
+    run = ran(replays, system=system)
+    assert (run.code, run.err) == (0, "")
+    assert set(states(run).values()) <= {PASS, UNTESTED}
+    passed = [record for record in run.records if record.state == "pass"]
+    assert len(passed) == len(read_index(folder_of(CLONE, system)).recordings)
+    words = WORDS["model" if system == "dual-rail-qdr" else "computed"]
+    assert {record.replayed for record in passed} == {words}
+    assert f"{len(passed)} test{'s' if len(passed) > 1 else ''} {words}." in run.said
+
+
+def test_json_says_of_every_record_that_it_was_replayed(replays: VirtualSite) -> None:
+    run = ran(replays, "--json", "-n", "OsuLatency")
+    assert run.code == 0
+    assert [(record["state"], record["replayed"]) for record in json.loads(run.out)] == [("pass", COMPUTED)] * 2
+
+
+def test_an_output_of_fdr_in_the_place_of_edr_fails_and_is_named(replays: VirtualSite) -> None:
+    replace(replays, "edr", "OsuBandwidth", recording(replays, "fdr", "OsuBandwidth").read_text(encoding="utf-8"))
+    run = ran(replays, "-n", "OsuBandwidth")
+    assert run.code == 1
+    assert states(run) == {("edr", "OsuBandwidth"): ("fail", 5, "fabric"), ("fdr", "OsuBandwidth"): PASS}
+    sentence = of(run, "edr", "OsuBandwidth").verdict.sentence
+    assert sentence.startswith("bandwidth 6300 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth ")
+    assert "; looks like " in sentence
+    assert "looks like a link of InfiniBand FDR 4X (93.0 % of 6775 MB/s)" in sentence
+    assert sentence.endswith(COMPUTED)
+
+
+def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_passes(replays: VirtualSite) -> None:
+    cut, changed = recording(replays, "edr", "OsuLatency"), recording(replays, "edr", "OsuBandwidth")
+    whole = cut.read_bytes()
+    cut.write_bytes(whole[:-20])
+    changed.write_text(changed.read_text(encoding="utf-8").replace("12400.00", "12401.00"), encoding="utf-8")
+    recording(replays, "edr", "OsuBidirectional").unlink()
+    # Listed as if it were right: the parser tells it.
+    replace(replays, "fdr", "OsuLatency", recording(replays, "fdr", "OsuBandwidth").read_text(encoding="utf-8"))
+    index = folder_of(replays.folder, SYSTEM) / "index.json"
+    listed = json.loads(index.read_text(encoding="utf-8"))
+    listed["recordings"] = [
+        one | {"benchmark": "osu/osu_bw" if one["check"] == "OsuBidirectional" else one["benchmark"]}
+        for one in listed["recordings"]
+        if (one["fabric"], one["check"]) != ("fdr", "OsuBandwidth")
+    ]
+    index.write_text(json.dumps(listed), encoding="utf-8")
+
+    run = ran(replays, "-n", "|".join(CHECKS))
+    assert run.code == 1
+    assert "Traceback" not in run.said
+    assert set(states(run).values()) == {FOREIGN}
+    said = {(record.fabric, record.check): record.verdict.sentence for record in run.records}
+    folder = f"recordings/{SYSTEM}"
+    name = f"{folder}/edr/hpcx/1"
+    assert said["edr", "OsuLatency"] == (
+        f"{name}/OsuLatency.out: found {len(whole) - 20} bytes, expected {len(whole)}: the recording is cut; {COMPUTED}"
+    )
+    assert said["edr", "OsuBandwidth"].startswith(f"{name}/OsuBandwidth.out: found SHA-256 ")
+    assert said["edr", "OsuBandwidth"].endswith(f"…: the recording was changed after it was made; {COMPUTED}")
+    assert said["edr", "OsuBidirectional"].startswith(
+        f"{name}/OsuBidirectional.out: found a recording of osu/osu_bw, expected one of osu/osu_bibw"
+    )
+    assert said["fdr", "OsuLatency"] == f"the output has 0 tables, expected 1; {COMPUTED}"
+    assert said["fdr", "OsuBandwidth"] == (
+        f"{folder}: found no recording of OsuBandwidth (osu/osu_bw) with hpcx over 1 rail of fdr, expected one; record "
+        f"a run of it, or switch it off in systems/{SYSTEM}.yaml (disabled) with the reason; replayed: not measured"
+    )
+
+
+def test_a_system_without_recordings_fails_with_what_to_do(replays: VirtualSite) -> None:
+    shutil.rmtree(folder_of(replays.folder, SYSTEM))
+    run = ran(replays, "-n", "OsuLatency")
+    assert run.code == 1
+    assert [record.verdict.sentence for record in run.records] == [
+        f"recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
+        f"recordings of {SYSTEM} with `railyard record`; replayed: not measured"
+    ] * 2
+
+
+def test_a_single_host_cannot_be_replayed(replays: VirtualSite) -> None:
+    with replays.start(*RAILYARD, "run", "--replay", "--system", "local") as running:
+        out, err = running.communicate(timeout=PATIENCE_S)
+    assert (running.returncode, out) == (2, "")
+    assert err == (
+        "railyard: --replay: found local, a single host, expected a system with nodes and rails; name another\n"
+    )
+
+
+@pytest.mark.full
+def test_a_recorded_run_replays_to_the_same_curves_and_verdicts(site: VirtualSite) -> None:
+    cells = ("--system", "virtual:hsn", "-n", "ImbUniband%rails=1|NetpipeStream%rails=1", "-p", "mpich|openmpi")
+    first = site.run(*cells)
+    assert first.code == 0
+    recorded = site.call(*RAILYARD, "record")
+    assert (recorded.code, recorded.lines[-1]) == (
+        0, "2 recorded, 0 left out; play them: railyard run --replay --system virtual",
+    )  # fmt: skip
+    again = site.run("--replay", *cells)
+    assert again.code == 0
+    assert "virtual cluster up" not in again.lines
+    assert {r.case: r.curves for r in again.records} == {r.case: r.curves for r in first.records}
+    assert outcomes(again.records) == outcomes(first.records)
+    assert {r.replayed for r in again.records} == {"replayed: recorded in an earlier run, not measured now"}

@@ -1,0 +1,171 @@
+"""`railyard lint`: contradictions are problems, gaps are remarks, and a broken file is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from railyard.cells import Need
+from railyard.cli import main
+from railyard.errors import InputError
+from railyard.home import HOME_VARIABLE
+from railyard.lint import findings
+from railyard.references import References, load_references
+from railyard.systems import load_system
+
+SITE = """\
+system: site
+description: A cluster
+nodes: {count: 16}
+fabrics:
+  qdr: {description: QDR, kind: ib, link: ib-qdr, rails: [{device: mlx4_0, counters: mlx4}]}
+  fdr: {description: FDR, kind: ib, link: ib-fdr, rails: [{device: mlx4_1, counters: mlx4}]}
+stacks:
+  hpcx: {modules: [hpcx], benchmarks: {osu: /opt/osu}}
+"""
+TABLE = """\
+system: site
+sources:
+  blog: {document: a blog, date: 2016-02-02}
+entries:
+  - {id: qdr-bw, fabric: qdr, stack: hpcx, rails: 1, benchmark: osu/osu_bw, metric: bandwidth, unit: MB/s,
+     kind: published, curve: {4M: 3300}, tolerance: {low: 0.03}, source: {of: blog}}
+  - {id: fdr-bw, fabric: fdr, stack: hpcx, rails: 1, benchmark: osu/osu_bw, metric: bandwidth, unit: MB/s,
+     kind: published, curve: {4M: 6300}, tolerance: {low: 0.03}, source: {of: blog}}
+  - {id: fdr-put, fabric: fdr, benchmark: osu/osu_put_bw, metric: bandwidth, unit: MB/s,
+     kind: published, value: 6300, tolerance: {low: 0.03}, source: {of: blog}}
+relations:
+  - id: doubled
+    says: FDR is twice QDR
+    form: ratio
+    of: fdr-bw
+    to: qdr-bw
+    low: 1.8
+    high: 2.0
+    source: {of: blog}
+"""
+
+
+def need(check: str, benchmark: str) -> Need:
+    return Need(check=check, tool="osu", benchmark=benchmark, nodes=2)
+
+
+NEEDS = [need("OsuBandwidth", "osu/osu_bw"), need("OsuLatency", "osu/osu_latency")]
+
+
+def references(folder: Path, table: str = TABLE) -> References:
+    for name, text in (("systems", SITE), ("references", table)):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "site.yaml").write_text(text, encoding="utf-8")
+    return load_references(folder / "references" / "site.yaml", load_system(folder / "systems" / "site.yaml"))
+
+
+def test_gaps_are_remarks(tmp_path: Path) -> None:
+    found = findings(references(tmp_path), NEEDS)
+    assert [(each.system, each.weight, each.sentence) for each in found] == [
+        ("site", "remark", "fdr-put: no check that runs here measures osu/osu_put_bw over fdr"),
+        (
+            *("site", "remark"),
+            "osu/osu_latency: no entry on qdr with hpcx over 1 rail and fdr with hpcx over 1 rail",
+        ),
+    ]
+
+
+def test_a_relation_that_its_own_figures_break_is_a_problem(tmp_path: Path) -> None:
+    first = findings(references(tmp_path, TABLE.replace("high: 2.0", "high: 1.9")), NEEDS)[0]
+    assert (first.weight, first.sentence) == (
+        "problem",
+        "doubled: the entries' own figures break it: osu/osu_bw over fdr with hpcx is 1.91 times osu/osu_bw over qdr "
+        "with hpcx at 4 MiB, at least 1.8 and at most 1.9 is asked",
+    )
+
+
+def test_a_published_figure_above_the_limit_is_refused_without_a_note_and_a_problem_with_one(tmp_path: Path) -> None:
+    above = TABLE.replace("{4M: 6300}", "{4M: 6900}").replace("high: 2.0", "high: 2.2")
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, above)
+    assert str(caught.value).startswith(
+        "references/site.yaml:8: entries[1].curve: found 6900 MB/s, above the physical limit of 1 rail, expected at "
+        "most 6775.2 MB/s ("
+    )
+    noted = above.replace("4M: 6900}, tolerance: {low: 0.03}, source: {of: blog}", "4M: 6900}, tolerance: {low: 0.03}, "
+                          "source: {of: blog, note: as printed}")  # fmt: skip
+    first = findings(references(tmp_path, noted), NEEDS)[0]
+    assert first.weight == "problem"
+    assert first.sentence.startswith("fdr-bw: 6900 MB/s is above the physical limit, 6775.2 MB/s (")
+    assert first.sentence.endswith("): rule 3 fails every run that holds it")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("", "a curve beside a curve with a size in common"),
+        ("curve: {4M: 6250, 8M: 6200}", "a curve with one size in common"),
+        ("value: 6250", "a value for all sizes"),
+    ],
+    ids=lambda change: change[1],
+)
+def test_two_entries_for_the_same_thing_are_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+    start = TABLE.index("  - {id: fdr-bw")
+    twin = TABLE[start : TABLE.index("  - {id: fdr-put")].replace("fdr-bw", "twin")
+    twin = twin.replace("curve: {4M: 6300}", change[0]) if change[0] else twin
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, TABLE.replace("relations:", f"{twin}relations:"))
+    assert str(caught.value) == (
+        'references/site.yaml:11: entries[3]: found "twin", a second published entry, expected one entry for one thing '
+        "(fdr-bw in line 7 is for it already); remove one, or say what tells them apart (stack, rails, policy, sizes)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("id: twin", "id: twin, policy: striping"),
+        ("kind: published", "kind: contract"),
+        ("curve: {4M: 6300}", "curve: {2M: 6300}"),
+        ("curve: {4M: 6300}", "value: 6300, sizes: {to: 1M}"),
+        ("fabric: fdr", "fabric: qdr, directions: 2"),
+    ],
+)
+def test_what_tells_two_entries_apart(tmp_path: Path, old: str, new: str) -> None:
+    start = TABLE.index("  - {id: fdr-bw")
+    twin = TABLE[start : TABLE.index("  - {id: fdr-put")].replace("fdr-bw", "twin").replace(old, new)
+    policed = TABLE.replace("id: fdr-bw", "id: fdr-bw, policy: single")
+    assert len(references(tmp_path, policed.replace("relations:", f"{twin}relations:")).entries) == 4
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    references(tmp_path)
+    (tmp_path / "checks").mkdir()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint"]) == 0
+    assert capsys.readouterr().out == (
+        "site: remark: qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx\n"
+        "site: remark: fdr-bw: no check that runs here measures osu/osu_bw over fdr, 1 rail, hpcx\n"
+        "site: remark: fdr-put: no check that runs here measures osu/osu_put_bw over fdr\n"
+        "3 entries of 1 system: 0 files refused, 0 problems, 3 remarks\n"
+    )
+    path = home / "references" / "site.yaml"
+    path.write_text(TABLE.replace("high: 2.0", "high: 1.9"), encoding="utf-8")
+    assert main(["lint", "--system", "site", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["entries"], told["errors"], [each["weight"] for each in told["findings"]]) == (
+        3,
+        [],
+        ["problem", "remark", "remark", "remark"],
+    )
+    path.write_text(TABLE.replace("unit: MB/s", "unit: GB/s", 1), encoding="utf-8")
+    assert main(["lint"]) == 2
+    answer = capsys.readouterr()
+    assert answer.err == (
+        'railyard: references/site.yaml:5: entries[0].unit: found "GB/s", expected "MB/s", the unit of bandwidth; '
+        "convert the numbers to MB/s\n"
+    )
+    assert answer.out == "0 entries of 1 system: 1 file refused, 0 problems, 0 remarks\n"
