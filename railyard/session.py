@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,7 +17,9 @@ from railyard.cleantext import clean
 from railyard.cost import costs_of_run
 from railyard.errors import RailyardError, SetupError, did_you_mean
 from railyard.home import HOME_VARIABLE
-from railyard.record import FILE_NAME, Record, read_records
+from railyard.progress import ended
+from railyard.provided import provided
+from railyard.record import FILE_NAME, Record
 from railyard.references import references_of
 from railyard.replay.form import REPLAYED
 from railyard.replay.index import replayed_from
@@ -37,20 +38,10 @@ from railyard.run import (
 from railyard.selection import refuse_unknown
 from railyard.spack.wanted import offer
 from railyard.systems import System, load_systems, replays_all
-from railyard.testbed import Testbed
-from railyard.testbed.lock import measurement_lock
 from railyard.testbed.needs import namespaces_refused
-from railyard.testbed.processes import Process, process
-from railyard.testbed.spec import spec_of
 
 DEFAULT_SYSTEM = "virtual"
 FALLBACK_SYSTEM = "local"
-#: In the virtual cluster's folder: pid and start time of the run that brought it up.
-OWNER_FILE = "owner"
-#: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test.
-ENDED = re.compile(
-    r"^\[\s*(?P<word>OK|FAIL|SKIP|XFAIL|XPASS|ABORT)\s*\] \(\s*(?P<done>\d+)/\s*(?P<all>\d+)\) (?P<case>.+)$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +148,12 @@ class Session:
             self.echo(f"warning: {clean(problem)}")
         if more := offer(self.home, system):
             self.echo(more)
-        with _terminated_as_interrupted(), self._provided(system):
+        with _terminated_as_interrupted(), provided(self.home, system, self.echo):
             outcome = run(
                 self.home, name, words,
                 run_id=run_id, folder=folder, promised=promised, problems=problems,
                 replayed=REPLAYED if system.provider == "replay" else None,
-                on_line=lambda line: self._progress(line, folder / FILE_NAME),
+                on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
             )  # fmt: skip
         references = references_of(self.home / "references", system)
         outcome = replace(outcome, relations=relations.judge(references, outcome.records))
@@ -181,39 +172,6 @@ class Session:
             f"failing rails and every bandwidth between nodes are NOT tested"
         )
         return FALLBACK_SYSTEM
-
-    @contextlib.contextmanager
-    def _provided(self, system: System) -> Iterator[None]:
-        """Hold the machine's measurement lock, and the virtual cluster where the system needs one."""
-        if system.provider in ("nodes", "replay"):
-            yield
-            return
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(measurement_lock(self.echo, self.home))
-            if system.provider == "testbed":
-                stack.enter_context(self._cluster(Testbed(self.home, spec_of(system))))
-            yield
-
-    @contextlib.contextmanager
-    def _cluster(self, bed: Testbed) -> Iterator[None]:
-        """Hold the virtual cluster up; one that a killed run left is not taken for one that somebody brought up."""
-        note = bed.folder / OWNER_FILE
-        if bed.is_up() and _is_left_over(note):
-            bed.down()
-            self.echo("the virtual cluster of a run that was killed is taken down")
-        found = bed.is_up()
-        with bed:
-            self.echo(
-                "the virtual cluster is up already: used as it is, and left up" if found else "virtual cluster up"
-            )
-            if not found:
-                us = process(os.getpid())
-                note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
-            try:
-                yield
-            finally:
-                if not found:
-                    note.unlink(missing_ok=True)
 
     def _missing_cells(self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]) -> tuple[str, ...]:
         """Keep the whole product beside the records, for the report; return a sentence for each cell that is missing.
@@ -246,21 +204,10 @@ class Session:
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
         return tuple(missing)
 
-    def _progress(self, line: str, records: Path) -> None:
-        """Print one line for each test that ended, from its record where it left one."""
-        ended = ENDED.match(rfm_output.ANSI.sub("", line))
-        if ended is None:
-            return
-        record = _newest(records, ended["case"])
-        count = f"({ended['done']:>{len(ended['all'])}}/{ended['all']})"
-        if record is None:
-            self.echo(f"{count} {ended['word'].lower():<11} {ended['case']}")
-            return
-        named = {f.name: f"{f.value:.4g} {f.unit}" for f in record.figures}
-        figure = named.get("peak") or next(iter(named.values()), "")
-        rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}"
-        state = record.state if record.replayed is None else f"{record.state} (replayed)"
-        self.echo(f"{count} {state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}")
+    def _say_ended(self, line: str, records: Path) -> None:
+        said = ended(line, records)
+        if said is not None:
+            self.echo(said)
 
     def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
         from railyard.report import write_reports
@@ -290,15 +237,6 @@ def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
     return tuple(sorted(records, key=place))
 
 
-def _is_left_over(note: Path) -> bool:
-    """Return whether a run noted that the virtual cluster is its own and lives no more."""
-    try:
-        pid, start = note.read_text(encoding="ascii").split()
-        return not Process(int(pid), int(start)).is_alive()
-    except (FileNotFoundError, ValueError):
-        return False
-
-
 @contextlib.contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
     """Take SIGTERM and SIGHUP, by which runners and closed terminals end a run, as Ctrl-C: everything comes down."""
@@ -315,11 +253,3 @@ def _terminated_as_interrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _newest(records: Path, case: str) -> Record | None:
-    name = re.sub(r" /[0-9a-f]{8} ", " ", case)
-    if not records.exists():
-        return None
-    found = [record for record in read_records(records).records if record.case == name]
-    return found[-1] if found else None

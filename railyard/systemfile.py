@@ -1,14 +1,11 @@
 """The model of systems/*.yaml: what a cluster's file may say, field by field."""
 
-import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from railyard import links, stacks
-from railyard.errors import did_you_mean
+from railyard import links
 from railyard.fields import (
     Count,
     Duration,
@@ -16,56 +13,20 @@ from railyard.fields import (
     Module,
     Name,
     Option,
-    PathText,
     Positive,
     Prose,
     Size,
-    Value,
     Variable,
-    refuse,
-    show,
 )
 from railyard.pricefile import Price
 from railyard.referencefields import Benchmarks
-from railyard.spack.tools import TOOLS
+from railyard.spackfile import SpackSite, SpackStack
+from railyard.systemfields import EnvValue, HostPattern, LinkName, SlotName, StackName, Template, sentence_or_false
 
 Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
 Provider = Literal["testbed", "nodes", "host", "replay"]
 HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
-_BLANK = re.compile(r"\{([^{}]*)\}")
-
-
-def _known(names: Collection[str], what: str) -> AfterValidator:
-    def check(name: str) -> str:
-        if name in names:
-            return name
-        raise refuse(show(name), what, did_you_mean(name, names))
-
-    return AfterValidator(check)
-
-
-def _host_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise refuse(show(text), "a regular expression", str(error)) from None
-    return text
-
-
-def _blanks(text: str) -> str:
-    for blank in _BLANK.findall(text):
-        if blank not in ("home", "prefix"):
-            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
-    return text
-
-
-def _sentence_or_false(value: Any) -> Any:
-    if value is False:
-        return None
-    if value is True or not isinstance(value, str):
-        raise refuse(show(value), "false, or a sentence that says why there are no references")
-    return value
 
 
 def _link_form(value: Any) -> str | None:
@@ -73,21 +34,6 @@ def _link_form(value: Any) -> str | None:
     if isinstance(value, (dict, DeclaredLink)):
         return "(declared)"
     return "(name)" if isinstance(value, str) else None
-
-
-StackName = Annotated[Name, _known(stacks.STACKS, "a stack of railyard.stacks")]
-SlotName = Annotated[
-    str, _known(links.SLOTS, "a slot of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.SLOTS)})
-]
-LinkName = Annotated[
-    str, _known(links.LINKS, "a link of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.LINKS)})
-]
-ToolName = Annotated[
-    Name, _known(TOOLS, "a tool of railyard.spack.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
-]
-HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
-Template = Annotated[PathText, AfterValidator(_blanks)]
-EnvValue = Annotated[Value, AfterValidator(_blanks)]
 
 
 class DeclaredLink(Model):
@@ -176,27 +122,6 @@ class Nodes(Model):
         return len(self.names) or self.count or 0
 
 
-class SpackStack(Model):
-    """A stack whose benchmarks Spack builds: which of them, from which folder of spack_envs/."""
-
-    environment: Name | None = Field(None, description="Folder of spack_envs/; left out: the stack's own name")
-    benchmarks: tuple[ToolName, ...] = Field(min_length=1)
-    with_: tuple[Name, ...] = Field((), alias="with", description="Optional groups of the environment, such as wrf")
-    without: tuple[Name, ...] = Field((), description="Benchmarks of the environment that are not built here")
-    use: Literal["always", "asked"] = Field(
-        "always", description="asked: only with `railyard run --spack`, else what is installed is used"
-    )
-
-
-class SpackSite(Model):
-    """Where a system's Spack environments are built; compilers, externals and mirrors stand in systems/spack/."""
-
-    root: Template = Field(
-        "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
-    )
-    build_on: Literal["login", "compute"] = "login"
-
-
 class StackEntry(Model):
     """One MPI stack as this system has it installed, or as Spack builds its benchmarks."""
 
@@ -271,7 +196,7 @@ class System(Model):
     nodes: Nodes
     report_only: Annotated[
         Prose | None,
-        BeforeValidator(_sentence_or_false),
+        BeforeValidator(sentence_or_false),
         WithJsonSchema({"anyOf": [{"const": False}, {"type": "string", "minLength": 1}]}),
     ] = Field(None, description="false, or the sentence that says why there are no references")
     fabrics: dict[Name, Fabric] = Field(min_length=1)

@@ -7,8 +7,9 @@ from railyard.errors import InputError, did_you_mean
 from railyard.fields import show
 from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE
 from railyard.pricecheck import check_prices
+from railyard.spackfile import SpackSite, SpackStack
 from railyard.systemcheck import check_system
-from railyard.systemfile import DeclaredLink, Disabled, Fabric, Nodes, Rail, SpackSite, SpackStack, StackEntry, System
+from railyard.systemfile import DeclaredLink, Disabled, Fabric, Nodes, Rail, StackEntry, System
 from railyard.yamlfile import Document, load, validate
 
 __all__ = [

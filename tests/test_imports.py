@@ -21,6 +21,8 @@ IMPURE = {
     "railyard.rfm_backends": "launchers that ReFrame lacks",
     "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
+    "railyard.provided": "brings the virtual cluster up",
+    "railyard.rfm_probing": "what those hooks measure after a failure",
     "railyard.spackenv": "a fixture of ReFrame",
     "railyard.spack.bootstrap": "fetches with git",
     "railyard.spack.calls": "starts spack",
@@ -50,6 +52,7 @@ REFRAME = {
     "railyard.rfm_backends",
     "railyard.rfm_guards",
     "railyard.rfm_judging",
+    "railyard.rfm_probing",
     "railyard.siteconfig",
     "railyard.spackenv",
 }

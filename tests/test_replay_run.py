@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard import session
+from railyard import provided
 from railyard.home import REPLAY_VARIABLE
-from railyard.session import Session, SessionOptions
 from railyard.siteconfig import build
 from railyard.systems import load_system, load_systems
 
@@ -46,10 +45,9 @@ def test_no_lock_is_taken_and_no_cluster_brought_up(monkeypatch: pytest.MonkeyPa
     def refuse(*words: object) -> None:
         raise AssertionError(words)
 
-    monkeypatch.setattr(session, "measurement_lock", refuse)
-    monkeypatch.setattr(session, "Testbed", refuse)
-    ours = Session(ROOT, SessionOptions("dell-c6320", False, False, ()), echo=print)
-    with ours._provided(load_system(ROOT / "systems/dell-c6320.yaml")):
+    monkeypatch.setattr(provided, "measurement_lock", refuse)
+    monkeypatch.setattr(provided, "Testbed", refuse)
+    with provided.provided(ROOT, load_system(ROOT / "systems/dell-c6320.yaml"), print):
         pass
 
 

@@ -12,7 +12,6 @@ from railyard import session as sessions
 from railyard.catalogue import needs
 from railyard.cells import matrix
 from railyard.errors import RailyardError
-from railyard.record import FILE_NAME, FigureRecord, Record, VerdictRecord, append_record
 from railyard.rfm_output import CaseId
 from railyard.session import Session, SessionOptions, only_lists, pass_through
 from railyard.site import Site
@@ -177,28 +176,3 @@ def test_without_namespaces_the_host_stands_in_and_says_what_is_not_tested(
 
 
 # Progress
-
-
-def ended(word: str, case: str) -> str:
-    return f"[{word:>8} ] ( 3/33) {case}"
-
-
-def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
-    said: list[str] = []
-    made = Session(ROOT, OPTIONS, echo=said.append)
-    record = Record(
-        run="r", time="t", case="ImbUniband %rails=2 @virtual:hsn+mpich", check="ImbUniband", system="virtual",
-        fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", state="pass", verdict=VerdictRecord("x"),
-        figures=(FigureRecord("n_half", 1500.0, "B"), FigureRecord("peak", 95.53, "MB/s", 4194304)),
-    )  # fmt: skip
-    append_record(tmp_path / FILE_NAME, record)
-    for line in (
-        "[ RUN      ] ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich",
-        ended("OK", "ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich"),
-        f"\x1b[31m{ended('FAIL', 'Other %rails=1 /0a1b2c3d @virtual:hsn+mpich')}\x1b[0m",
-    ):
-        made._progress(line, tmp_path / FILE_NAME)
-    assert said == [
-        "( 3/33) pass        hsn   mpich     2 rails  imb/Uniband            95.53 MB/s",
-        "( 3/33) fail        Other %rails=1 /0a1b2c3d @virtual:hsn+mpich",
-    ]

@@ -1,0 +1,96 @@
+"""The probing part of every check: after a failure each rail is measured alone, with the check's own tool."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railyard.errors import RailyardError
+from railyard.launch import NAMESPACES, Launch
+from railyard.parsers.parsed import Parsed, ParseError
+from railyard.rfm_backends import namespace_words
+from railyard.rfm_guards import GuardedFigures
+from railyard.site import Site
+
+if TYPE_CHECKING:
+    from railyard.assess import Assessment
+    from railyard.suspects import Probe
+
+
+class Probing(GuardedFigures):
+    """Measures single rails of a run of InterconnectCheck, which declares what is named here."""
+
+    #: The parser of the tool's output.
+    parse: Callable[[str], Parsed]
+    #: The key of what ``probe_arguments`` runs: a ping-pong, which sees both directions of a rail.
+    probe_key: str
+    #: Its executable, of a tool that is a folder of them.
+    probe_program = ""
+
+    @property
+    def site(self) -> Site:
+        """The site and system that this test runs on."""
+        raise NotImplementedError
+
+    def probe_arguments(self, size: int) -> list[str]:
+        """Return the words of a short two-rank ping-pong at one size, which measures a rail alone."""
+        raise NotImplementedError
+
+    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...]) -> Launch:
+        raise NotImplementedError
+
+    def _program(self, program: str = "") -> str:
+        raise NotImplementedError
+
+    def _with_suspects(self, found: "Assessment") -> "Assessment":
+        """Measure the rails alone where a bandwidth between named nodes failed: one is named, and not its partner."""
+        from railyard.assess import with_suspects
+        from railyard.probes import probe_rails
+
+        verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
+        slow = job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric")
+        # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
+        broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
+        is_probed = verdict.state == "fail" and (slow or broke) and not job.refused
+        if not is_probed or self.site.system.launcher != NAMESPACES or len(launch.nodes) < 2:
+            return found
+        names = self.site.system.nodes.names
+        expected = self._expected_alone(found)
+        for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
+            others = tuple(name for name in names if name not in pair)
+            findings = probe_rails(
+                pair, others, launch.meant, expected, self._probe_words, self._probe_value, Path(self.stagedir),
+                launch.nodes,
+            )  # fmt: skip
+            # Where every probe breaks as the run did, the stack is broken and no switch is.
+            if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
+                return with_suspects(found, findings)
+        return with_suspects(found, findings) if slow else found
+
+    def _expected_alone(self, found: "Assessment") -> float:
+        alone = self.site.system.fabrics[found.case.fabric].limit(1, 1)
+        return 0.0 if alone is None else alone.value_mb_s
+
+    def _probe_words(self, probe: "Probe") -> tuple[dict[str, str], list[str]]:
+        from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES
+
+        launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
+        # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
+        head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
+        words = [*head, *launch.options, self._program(self.probe_program), *self.probe_arguments(PROBE_SIZE_BYTES)]
+        return dict(launch.env), [shlex.quote(word) for word in words]
+
+    def _probe_value(self, text: str) -> float | None:
+        """Return MB/s at a probe's size, None where it printed none: what a cut probe read of others says nothing."""
+        from railyard import metrics
+        from railyard.probes import PROBE_SIZE_BYTES
+
+        try:
+            tables = self.parse(text).tables
+            curve = metrics.curves(tables[0], self.probe_key)[0]
+        except (ParseError, ValueError, IndexError, RailyardError):
+            return None
+        if curve.sizes[-1] != PROBE_SIZE_BYTES:
+            return None
+        # A ping-pong that prints times (OSU): bytes a microsecond are MB/s.
+        return curve.values[-1] if curve.metric == metrics.BANDWIDTH else curve.sizes[-1] / curve.values[-1]

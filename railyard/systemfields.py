@@ -1,0 +1,62 @@
+"""The field types of systems/*.yaml alone: names that a table knows, host patterns, and texts with blanks."""
+
+import re
+from collections.abc import Collection
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, WithJsonSchema
+
+from railyard import links, stacks
+from railyard.errors import did_you_mean
+from railyard.fields import Name, PathText, Prose, Value, refuse, show
+from railyard.spack.tools import TOOLS
+
+_BLANK = re.compile(r"\{([^{}]*)\}")
+
+
+def _known(names: Collection[str], what: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if name in names:
+            return name
+        raise refuse(show(name), what, did_you_mean(name, names))
+
+    return AfterValidator(check)
+
+
+def _host_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise refuse(show(text), "a regular expression", str(error)) from None
+    return text
+
+
+def _blanks(text: str) -> str:
+    for blank in _BLANK.findall(text):
+        if blank not in ("home", "prefix"):
+            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
+    return text
+
+
+def sentence_or_false(value: Any) -> Any:
+    """Return None for false, and a sentence as it is; refuse anything else."""
+    if value is False:
+        return None
+    if value is True or not isinstance(value, str):
+        raise refuse(show(value), "false, or a sentence that says why there are no references")
+    return value
+
+
+StackName = Annotated[Name, _known(stacks.STACKS, "a stack of railyard.stacks")]
+SlotName = Annotated[
+    str, _known(links.SLOTS, "a slot of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.SLOTS)})
+]
+LinkName = Annotated[
+    str, _known(links.LINKS, "a link of railyard.links"), WithJsonSchema({"type": "string", "enum": list(links.LINKS)})
+]
+ToolName = Annotated[
+    Name, _known(TOOLS, "a tool of railyard.spack.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
+]
+HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
+Template = Annotated[PathText, AfterValidator(_blanks)]
+EnvValue = Annotated[Value, AfterValidator(_blanks)]

@@ -1,0 +1,29 @@
+"""The line of a test that ended: from its record where it left one, else from ReFrame's words."""
+
+from pathlib import Path
+
+from railyard.progress import ended
+from railyard.record import FILE_NAME, FigureRecord, Record, VerdictRecord, append_record
+
+
+def printed(word: str, case: str) -> str:
+    return f"[{word:>8} ] ( 3/33) {case}"
+
+
+def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
+    record = Record(
+        run="r", time="t", case="ImbUniband %rails=2 @virtual:hsn+mpich", check="ImbUniband", system="virtual",
+        fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", state="pass", verdict=VerdictRecord("x"),
+        figures=(FigureRecord("n_half", 1500.0, "B"), FigureRecord("peak", 95.53, "MB/s", 4194304)),
+    )  # fmt: skip
+    append_record(tmp_path / FILE_NAME, record)
+    lines = (
+        "[ RUN      ] ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich",
+        printed("OK", "ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich"),
+        f"\x1b[31m{printed('FAIL', 'Other %rails=1 /0a1b2c3d @virtual:hsn+mpich')}\x1b[0m",
+    )
+    assert [ended(line, tmp_path / FILE_NAME) for line in lines] == [
+        None,
+        "( 3/33) pass        hsn   mpich     2 rails  imb/Uniband            95.53 MB/s",
+        "( 3/33) fail        Other %rails=1 /0a1b2c3d @virtual:hsn+mpich",
+    ]
