@@ -33,7 +33,7 @@ def _place(case: CaseId) -> tuple[str, str, str]:
 
 def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
     """Return a case that did not run because its build failed with that build's own sentence as the reason."""
-    if fixture is None or result.result not in NOT_RUN:
+    if fixture is None or result.result != "fail_deps":
         return result
     # ReFrame writes the class of its error before the build's own sentence.
     reason = (fixture.reason or result.reason or "").removeprefix("reframe error: ")

@@ -51,8 +51,11 @@ TOLD_OTHERWISE = """\
 def tell_stacks(site: VirtualSite, device: str) -> None:
     """Make the site's checks tell each stack this one device where two rails were asked for."""
     hook = TOLD_OTHERWISE.replace("DEVICE", device)
-    for file in ("checks/microbench/imb.py", "checks/microbench/netpipe.py"):
-        site.edit(file, "import variable\n", "import run_after, variable\n")
+    for file, imported in (
+        ("checks/microbench/imb.py", "run_before, variable"),
+        ("checks/microbench/netpipe.py", "variable"),
+    ):
+        site.edit(file, f"import {imported}\n", f"import run_after, {imported}\n")
         site.edit(file, "    tool = ", f"{hook}    tool = ")
 
 

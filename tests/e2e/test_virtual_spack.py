@@ -1,0 +1,44 @@
+"""OSU built by the real Spack for two stacks, on the virtual cluster: 24 cells in one `reframe -r`, each proven."""
+
+import shutil
+
+import pytest
+
+from railyard.errors import RailyardError
+from railyard.spack.request import ready
+from railyard.spack.wanted import requests
+from tests.e2e.conftest import CLONE, VirtualSite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+
+def why_not_built() -> str | None:
+    """Return why there are no benchmarks of Spack's here and none can be built, or None."""
+    try:
+        missing = [request.stack for request in requests(CLONE, "virtual") if ready(request) is None]
+    except RailyardError as error:
+        return str(error)
+    if not missing or shutil.which("spack") is not None:
+        return None
+    return f"no spack on PATH, and nothing is built for {' and '.join(missing)}: railyard spack bootstrap"
+
+
+def test_osu_of_two_stacks_passes_on_both_fabrics_with_its_proof(cluster: None, machine: None) -> None:
+    reason = why_not_built()
+    if reason is not None:
+        pytest.skip(reason)
+    ran = VirtualSite(CLONE).run("--system", "virtual", "--spack", "-n", "Osu")
+    assert ran.code == 0, ran.said
+    assert {(record.stack, record.fabric, record.rails) for record in ran.records} == {
+        (stack, fabric, rails)
+        for stack in ("openmpi", "mpich")
+        for fabric, rails in (("hsn", 1), ("hsn", 2), ("eth", 1))
+    }
+    assert len(ran.records) == 24
+    for record in ran.records:
+        assert record.state == "pass", record.verdict.sentence
+        assert record.path_proof is not None and record.path_proof.state == "proven"
+        built = record.environment["spack"]
+        assert isinstance(built, dict)
+        assert built["mpi"].startswith(f"{record.stack}@")
+        assert any(spec.startswith("osu-micro-benchmarks@7.4 ") for spec in built["specs"])
