@@ -214,8 +214,14 @@ def wrong(sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
 
 
 def _takes_noise(sample: Sample) -> bool:
-    """Return whether a foreign line may stand anywhere in it: not in JSON or in a file of bare numbers."""
-    return not sample.name.endswith(".np.out") and not re.match(r"\s*(?:\$[^\n]*\n)?[\[{]\s*[\"{\n]", sample.text)
+    """Return whether a foreign line may stand anywhere in it.
+
+    Not in JSON, in a file of bare numbers, or between the halves of a row that a mailer wrapped: they are one row only
+    where they follow each other.
+    """
+    if sample.name.endswith(".np.out") or "wrapped" in sample.name:
+        return False
+    return not re.match(r"\s*(?:\$[^\n]*\n)?[\[{]\s*[\"{\n]", sample.text)
 
 
 def whole_way(text: str) -> None:

@@ -2,10 +2,12 @@
 
     .venv/bin/python benchmarks/parsers.py [--repeats 3] [--tools osu,imb] [--large]
 
-The text is an output of the tool, its tables (osu, imb, netpipe) or all of it (every other tool, from the samples that
-the tests are made of) repeated until the size is reached. Growth is the time at the largest size over that at 1 MB, by
-size: 1 for a parser that is linear, 10 a step for one that is quadratic. ``--large`` adds 100 MB, which takes some 2 GB
-of memory. The second table is one line of 1 and of 4 MB among rows, of the kind that takes each parser longest.
+The text is an output of the tool, its tables (osu, imb, netpipe) or all of it (every other tool, the longest of the
+samples that the tests are made of) repeated until the size is reached; each of a thousand copies of a sample has other
+decimals and GUIDs, so that little is fast because it was read before. A fabric's tools come after those of benchmarks.
+Growth is the time at the largest size over that at 1 MB, by size: 1 for a parser that is linear, 10 a step for one that
+is quadratic. ``--large`` adds 100 MB, which takes some 2 GB of memory. The second table is one line of 1 and of 4 MB
+among rows, of the kind that takes each parser longest.
 """
 
 import argparse
@@ -13,10 +15,12 @@ import re
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 
 from sidebyside import CLONE, RECORDED, in_turns, spread
 
 from railyard.parsers import PARSERS, ParseError
+from railyard.parsers.fabric import FABRIC_PARSERS
 
 MADE = CLONE / "tests" / "parsers" / "made"
 NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"
@@ -24,10 +28,16 @@ NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-v
 OSU = "\n# OSU MPI Bandwidth Test v7.5\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)
 )
+EVERY = {**PARSERS, **FABRIC_PARSERS}
 MEGABYTE = 10**6
+_COPIES = 1000
+#: What differs from copy to copy: decimals, one before a unit or more (but no lane's rate), and the end of a GUID.
+_VARIED = re.compile(
+    r"(?<=[0-9]\.)(?:[0-9]{2,}(?![0-9]| Gbps)|[0-9](?= (?!Gbps)[A-Za-z%]))|(?<=0x[0-9a-f]{12})[0-9a-f]{4}\b"
+)
 _SHORT, _TOO_LONG = 30_000, 0.5  # characters and seconds: a megabyte of such a line would take minutes
 #: Lines that a pattern may read many times over, each a character or a word to be repeated.
-LINES = (" ", "1 ", "# ", "9", "a", "-", "1.0 ", "a b ", "0: ", "= ", "[1,0]<stdout>: ", "\t")
+LINES = (" ", "1 ", "# ", "9", "a", "-", "1.0 ", "a b ", "0: ", "= ", "[1,0]<stdout>: ", "\t", "=", ".", "#", ":")
 
 
 def text_of(tool: str, size: int) -> str | None:
@@ -44,29 +54,41 @@ def text_of(tool: str, size: int) -> str | None:
         before, after = lines[: lines.index(rows[0])], lines[lines.index(rows[-1]) + 1 :]
         count = size // len(rows[0]) + 1
         return "".join([*before, *(re.sub(r"^ *\d+", f"{n:3d}", rows[n % len(rows)]) for n in range(count)), *after])
-    samples = [path.read_text(encoding="utf-8") for path in sorted(MADE.glob(f"{tool}-*.txt"))]
+    paths = [*sorted(MADE.glob(f"{tool}-*.txt")), *sorted(MADE.parent.glob(f"fabric/*/{tool}[-.]*"))]
+    samples = [path.read_text(encoding="utf-8") for path in paths if "json" not in path.name]
     longest = max(samples, key=len, default="")
-    return longest * (size // len(longest) + 1) if longest else None
+    count = size // len(longest) + 1 if longest else 0
+    copies = [_copy(longest, number) for number in range(min(count, _COPIES))]
+    return "".join(islice(cycle(copies), count)) if copies else None
+
+
+def _copy(sample: str, number: int) -> str:
+    def other(found: re.Match[str]) -> str:
+        base = 16 if len(found[0]) == 4 and found.string[found.start() - 14 : found.start() - 12] == "0x" else 10
+        value = (int(found[0], base) + 7 * number) % base ** len(found[0])
+        return f"{value:0{len(found[0])}{'x' if base == 16 else 'd'}}"
+
+    return _VARIED.sub(other, sample)
 
 
 def main() -> None:
     """Print a line a parser, of each table."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--repeats", type=int, default=3)
-    reader.add_argument("--tools", default=",".join(PARSERS), help="names, divided by commas")
+    reader.add_argument("--tools", default=",".join(EVERY), help="names, divided by commas")
     reader.add_argument("--large", action="store_true", help="100 MB too")
     asked = reader.parse_args()
     tools = [tool for tool in asked.tools.split(",") if tool]
-    unknown = sorted(set(tools) - set(PARSERS))
+    unknown = sorted(set(tools) - set(EVERY))
     if unknown:
-        reader.error(f"--tools: {', '.join(unknown)}: no such parser, only {', '.join(PARSERS)}")
+        reader.error(f"--tools: {', '.join(unknown)}: no such parser, only {', '.join(EVERY)}")
     sizes = [MEGABYTE, 10 * MEGABYTE, *([100 * MEGABYTE] if asked.large else [])]
-    print("parser   " + "".join(f"MB/s at {f'{size // MEGABYTE} MB':<16}" for size in sizes) + "growth")
+    print(f"{'parser':<15}" + "".join(f"MB/s at {f'{size // MEGABYTE} MB':<16}" for size in sizes) + "growth")
     for tool in tools:
-        print(f"{tool:<8} {_speeds(tool, sizes, asked.repeats)}")
-    print("\nparser   s for a line of 1 MB    4 MB     growth  of")
+        print(f"{tool:<14} {_speeds(tool, sizes, asked.repeats)}")
+    print(f"\n{'parser':<14} s for a line of 1 MB    4 MB     growth  of")
     for tool in tools:
-        print(f"{tool:<8} {_longest_line(tool)}")
+        print(f"{tool:<14} {_longest_line(tool)}")
 
 
 def _speeds(tool: str, sizes: Sequence[int], repeats: int) -> str:
@@ -87,9 +109,9 @@ def _rates(tool: str, texts: Mapping[int, str], repeats: int) -> dict[int, list[
 def _seconds(tool: str, text: str) -> float:
     """Return the seconds of CPU that one text takes; ends where nothing was read."""
     start = time.process_time()
-    parsed = PARSERS[tool](text)
+    parsed = EVERY[tool](text)
     taken = time.process_time() - start
-    if not any(table.rows for table in parsed.tables):
+    if not parsed.fabric and not any(table.rows for table in parsed.tables):
         raise SystemExit(f"{tool}: the parser read no row of {len(text)} characters")
     return taken
 
@@ -114,7 +136,7 @@ def _line(tool: str, before: str, unit: str, after: str, size: int) -> float:
     text = f"{before}{unit * (size // len(unit))}x\n{after}"
     start = time.process_time()
     try:
-        PARSERS[tool](text)
+        EVERY[tool](text)
     except ParseError:
         pass  # a text of one line, as JSON is, does not survive another line; its refusal is timed as well
     return time.process_time() - start

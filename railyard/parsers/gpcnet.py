@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, Line, first_line, is_failure, lines_of, not_a_number, number
+from railyard.parsers.lines import BINARY_MB, Line, each_line, first_line, is_failure, not_a_number, number
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
 # Printed title -> which box it is.
@@ -71,7 +71,7 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither a banner, nor a box, nor a refusal of GPCNeT.
     """
     reader = _Reader()
-    for line in lines_of(text):
+    for line in each_line(text):
         reader.read(line)
     return reader.parsed(text)
 

@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from railyard.parsers.hpccwords import Figure, converted, figures, is_prose, network_figures, summary_figure
 from railyard.parsers.hplrun import HplReader
-from railyard.parsers.lines import Line, first_line, is_failure, lines_of, number
+from railyard.parsers.lines import Line, each_line, first_line, is_failure, number
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
 # This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012
@@ -47,6 +47,7 @@ _OWN = re.compile(
     r"^(?:[#=-]{20,}|Produced by|Innovative Computing|University of|See the source|Compiled on|Hostname:"
     r"|Current time \(|End of HPC Challenge tests\.)"
 )
+_OWN_LETTERS = frozenset("#=-PIUSCHE")
 # The tables of LatencyBandwidth -> how many figures make the row whole
 _NETWORK = MappingProxyType({"LatencyBandwidth": 5, "PingPong": 6, "NaturallyOrderedRing": 2, "RandomlyOrderedRing": 2})
 _BY_SIZE = 5
@@ -76,8 +77,10 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither the banner nor a section of HPC Challenge.
     """
     reader = _Reader()
-    for line in lines_of(text):
-        reader.read(line)
+    for line in each_line(text):
+        stripped = line.text.strip()
+        if stripped:
+            reader.read(line, stripped)
     if not reader.known:
         first = first_line(text)
         raise ParseError(
@@ -100,20 +103,21 @@ class _Reader:
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
-    def read(self, line: Line) -> None:
-        """Read one line: a banner, a section's begin or end, else a line of the section that is open."""
-        text = line.text.strip()
-        if not text or (" of " in text and self._section(line, text)) or (text[0] == "T" and self._banner(line, text)):
+    def read(self, line: Line, text: str) -> None:
+        """Read one line, its blanks stripped: a banner, a section's begin or end, else a line of the open section."""
+        if text[-1] == "." and " of " in text and self._section(line, text):
+            return
+        if text[0] == "T" and self._banner(line, text):
             return
         if self.section is None or self.section.name == "HPL":
-            if not _OWN.match(text):
+            if text[0] not in _OWN_LETTERS or not _OWN.match(text):
                 self.hpl.read(line)
             return
         if self._inside(self.section, line, text):
             if text.endswith("(failed).") or text == "Success=0":
                 self.failures.append(Remark(line.number, text))
-        elif _BAD.match(text) or not is_prose(text):
-            failed = is_failure(text) or _BAD.match(text)
+        elif (bad := _BAD.match(text)) or not is_prose(text):
+            failed = bad or is_failure(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
     def parsed(self) -> Parsed:
@@ -152,7 +156,7 @@ class _Reader:
             return self._key(section, text)
         if section.name == "LatencyBandwidth":
             return self._network(section, line, text)
-        return self._keep(section, section.name, section.line, figures(text), Remark(line.number, text))
+        return self._keep(section, section.name, section.line, figures(text), line)
 
     def _ptrans(self, section: _Section, line: Line, text: str) -> bool:
         words = text[:200].split()
@@ -187,18 +191,18 @@ class _Reader:
             return True
         section.ping_pong |= text == "Ping Pong:"
         table, found = network_figures(text, section.ping_pong)
-        kept = self._keep(section, table, line.number, found, Remark(line.number, text))
+        kept = self._keep(section, table, line.number, found, line)
         by_size = section.values.get("RingBySize", {})
         if table == "RingBySize" and len(by_size) == _BY_SIZE:
             section.rows.setdefault(table, []).append(tuple(figure.value for figure in by_size.values()))
             section.values.pop(table)
         return kept
 
-    def _keep(self, section: _Section, table: str, begin: int, found: tuple[Figure, ...], said: Remark) -> bool:
+    def _keep(self, section: _Section, table: str, begin: int, found: tuple[Figure, ...], line: Line) -> bool:
         for figure in found:
             section.add(table, begin, figure)
             if figure.value is None:
-                self.failures.append(said)
+                self.failures.append(Remark(line.number, line.text.strip()))
         return bool(found)
 
     def _close(self, ended: bool) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -73,6 +74,14 @@ _MAJOR = re.compile(
 _BY_SIZE = re.compile(
     rf"^(?P<what>(?:Natural|Avg Random) Order (?:Latency|Bandwidth)|Message Size): +{_VALUE} (?P<unit>msec|MB/s|Byte)$"
 )
+# A line's first character -> what it can be, and the table
+_NETWORK = MappingProxyType(
+    {
+        **dict.fromkeys("MN", ((_MAJOR, "LatencyBandwidth"), (_BY_SIZE, "RingBySize"))),
+        "R": ((_MAJOR, "LatencyBandwidth"),),
+        "A": ((_BY_SIZE, "RingBySize"),),
+    }
+)
 # Latency   min / avg / max:   0.000446 /   0.000457 /   0.000468 msecs
 _PAIRS = re.compile(
     r"^(?P<what>Latency|Bandwidth) +min / avg / max: +(?P<min>\S{1,40}) / +(?P<avg>\S{1,40}) / +(?P<max>\S{1,40})"
@@ -123,17 +132,17 @@ def network_figures(text: str, ping_pong: bool) -> tuple[str, tuple[Figure, ...]
 
     ``ping_pong`` says whether the line stands under "Ping Pong:": the same words before it are of trial runs.
     """
-    for pattern, table in ((_MAJOR, "LatencyBandwidth"), (_BY_SIZE, "RingBySize")):
+    for pattern, table in _NETWORK.get(text[:1], ()):
         found = pattern.match(text)
         if found:
             what = "size" if found["unit"] == "Byte" else found["what"]
             return table, (_figure(what, found["value"], found["unit"]),)
-    found = _PAIRS.match(text) if ping_pong else None
+    found = _PAIRS.match(text) if ping_pong and text[0] in "LB" else None
     if found:
         return "PingPong", tuple(
             _figure(f"{found['what']} {part}", found[part], found["unit"]) for part in ("min", "avg", "max")
         )
-    found = _RING.match(text)
+    found = _RING.match(text) if text[0] == "O" else None
     if found:
         parts = (_figure("latency", found["latency"], "msec"), _figure("bandwidth", found["bandwidth"], "MB/s"))
         return f"{found['order'].capitalize()}OrderedRing", parts
@@ -165,6 +174,10 @@ def is_prose(text: str) -> bool:
 
 def _figure(what: str, value: str, printed: str) -> Figure:
     unit, factor = _UNITS[printed]
-    found = number(value)
+    return Figure(_column(what), unit, converted(number(value), factor))
+
+
+@lru_cache(maxsize=256)
+def _column(what: str) -> str:
     name = "_".join(what.lower().replace(":", "").split())
-    return Figure(_NAMES.get(name, name), unit, converted(found, factor))
+    return _NAMES.get(name, name)

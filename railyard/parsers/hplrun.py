@@ -206,14 +206,14 @@ def _shape(words: Sequence[str]) -> bool:
 
 
 def _cells(words: Sequence[str]) -> tuple[Cell, ...]:
-    """Return the cells of a whole row without ``passed``; none where words are missing or are no numbers.
+    """Return the cells of words of a ``_shape`` as a whole row without ``passed``; none where words are missing.
 
     NVIDIA's releases since 23 print the rate of one GPU behind the total, "( 4.213e+04)": it is no column here.
     """
     ai = bool(words) and words[0] == "HPL_AI"
     printed = words[2:] if ai else words[1:]
     size = len(_FIRST)
-    if len(printed) < size or not _shape(words) or not all(word.isdecimal() for word in printed[:4]):
+    if len(printed) < size or not "".join(printed[:4]).isdecimal():
         return ()
     cells = tuple(number(word) for word in printed)
     if not ai:

@@ -135,9 +135,10 @@ class _Reader:
         if not words or words[0] not in HEADINGS or any(word not in HEADINGS for word in words):
             self.heading_part = []
             return False
-        # the second line of a heading that a mailer wrapped belongs to the first
+        # the second line of a heading that a mailer wrapped belongs to the first; the same heading again is no second
         if self.heading_part and self.block and not self.block.rows:
-            self.block.headings += words
+            again = words[0] in self.block.headings[:1]
+            self.block.headings = words if again else self.block.headings + words
         else:
             if self.block is None or self.block.headings:
                 self._close(followed=True)

@@ -14,7 +14,7 @@ import re
 
 from railyard.parsers import iperf3json
 from railyard.parsers.iperf3run import Row, Run
-from railyard.parsers.lines import Line, is_failure, lines_of
+from railyard.parsers.lines import Line, each_line, first_line, is_failure
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 _BIT_RATES = {prefix: 1e-6 / 8 * 1e3**step for step, prefix in enumerate(("", "K", "M", "G", "T"))}
@@ -46,7 +46,7 @@ def parse(text: str) -> Parsed:
     """
     reader = _Reader(*iperf3json.read(text))
     if not (reader.runs or reader.failures):
-        for line in lines_of(text):
+        for line in each_line(text):
             reader.read(line)
     return reader.parsed(text)
 
@@ -82,7 +82,7 @@ class _Reader:
                 what = "the sum of its streams" if run.rows else "closing lines"
                 self.failures.append(Remark(run.line, f"a run without {what}"))
         if not self.runs and not (self.failures and _SIGN.search(text)):
-            first = next((line for line in lines_of(text) if line.text.strip()), Line(0, "", True))
+            first = first_line(text)
             raise ParseError(
                 first.number, first.text, 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
             )

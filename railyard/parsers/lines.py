@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterator
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain, count, repeat
 from typing import NamedTuple
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s under the name of MB
@@ -13,6 +14,7 @@ _TAG = re.compile(
     r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4})?"
     r"\[[0-9]{1,9},[0-9]{1,9}\]<std(?:out|err|diag)>: ?|\x1b\[[0-9;]{0,12}m"
 )
+_DIGITS = 24  # of a number before its point
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
@@ -65,6 +67,10 @@ class Line(NamedTuple):
         return self.text.strip() in ("...", "…", "[...]", ". . .")
 
 
+line_of: Callable[[Iterable[object]], Line] = partial(tuple.__new__, Line)
+"""Return a Line of its three values: ``Line._make`` in half the time, without a Python frame."""
+
+
 class Run(NamedTuple):
     """Rows that were taken at once: the first one's 1-based number, and their text, every one with its newline."""
 
@@ -97,7 +103,7 @@ class Scanner(Iterator[Line]):
         else:
             self._position = end + 1
         self._number += 1
-        return Line(self._number, self._text[start : None if end < 0 else end], end >= 0)
+        return line_of((self._number, self._text[start : None if end < 0 else end], end >= 0))
 
     def peek(self) -> Line | None:
         """Return the next line without taking it, None at the end."""
@@ -127,14 +133,26 @@ def run_pattern(*words: str) -> re.Pattern[str]:
     return re.compile("(?:[ \t]{0,40}" + "[ \t]{1,40}".join(words) + "[ \t]{0,40}\n){1,64}")
 
 
-def lines_of(text: str) -> list[Line]:
-    """Return the lines, cleaned of carriage returns, launcher tags and colours; the last may lack its newline.
+def texts_of(text: str) -> list[str]:
+    """Return the texts of all lines, cleaned of carriage returns, launcher tags and colours.
 
-    Only a newline ends a line: str.splitlines would also break at form feeds and shift every number after it.
+    The last lacks its newline: it is empty where the text ends in one. Only a newline ends a line: str.splitlines would
+    also break at form feeds and shift every number after it.
     """
-    parts = _cleaned(text).split("\n")
-    lines = list(map(Line._make, zip(range(1, len(parts)), parts, repeat(True), strict=False)))
-    return [*lines, Line(len(parts), parts[-1], False)] if parts[-1] else lines
+    return _cleaned(text).split("\n")
+
+
+def each_line(text: str) -> Iterator[Line]:
+    """Return the lines of ``texts_of``, one after another: none outlives its reading, and no list of them is made."""
+    parts = texts_of(text)
+    last = parts.pop()
+    cut = [Line(len(parts) + 1, last, False)] if last else []
+    return chain(map(line_of, zip(count(1), parts, repeat(True), strict=False)), cut)
+
+
+def lines_of(text: str) -> list[Line]:
+    """Return the lines of ``each_line`` as a list, for who looks ahead."""
+    return list(each_line(text))
 
 
 def first_line(text: str) -> Line:
@@ -156,14 +174,14 @@ def _clean(text: str) -> str:
 
 def number(word: str) -> int | float | None:
     """Return the number that a word prints: an int without a point, a finite float else; None for any other word."""
+    if word.isdigit() and word.isascii():
+        return int(word) if len(word) <= _DIGITS else None
     if not _NUMBER.match(word):
         return None
-    if word.isdigit():
+    if word[1:].isdigit():  # behind a sign
         return int(word)
     value = float(word)
-    if not math.isfinite(value):
-        return None
-    return int(word) if word.lstrip("+-").isdigit() else value
+    return value if math.isfinite(value) else None
 
 
 def not_a_number(word: str) -> bool:

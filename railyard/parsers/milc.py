@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, first_line, is_failure, lines_of
+from railyard.parsers.lines import Line, first_line, is_failure, line_of, texts_of
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
 _E = r"[0-9]\.[0-9]{1,16}e[-+][0-2]?[0-9]{2}"
@@ -44,6 +44,7 @@ _WARNING = re.compile(r"[Nn]ot converged|Not Converged|NOT CONVERGED|[Ww]arning|
 _SAID = re.compile(
     "iolation|problem|ERROR|rror|status|No room|Can't|onverged|ONVERGED|arning|WARN|Fix"
 )  # either's root
+_QUIET, _QUIET_LENGTH = 4096, 200  # lines that are remembered, and characters of the longest
 # How lines of results begin.
 _NUMBERS = frozenset(
     "|GMES|FMES|PLAQ|P_LO|G_LO|PBP:|FACT|Inve|LLTI|FFTI|GFTI|FLTI|CGRE| OK |eigV|prop|corr|aver|CHEC|Chec|Reco|DML_"
@@ -66,12 +67,17 @@ def parse(text: str) -> Parsed:
 
     A run that ended before its first "Time =" gives no table. Raises ParseError where the text is none of MILC's.
     """
-    lines = lines_of(text)
+    lines = texts_of(text)
     reader = _Reader()
-    for line in lines:
+    quiet: set[str] = set()  # lines that said nothing: each set of parameters prints the same ones again
+    for number, line in enumerate(lines, 1):
         # nine lines of ten are numbers: they cost no more than this
-        if line.text[:4] in _READERS or reader.half is not None or not _says_nothing(line.text):
-            reader.read(line)
+        read = _READERS.get(line[:4])
+        if read is not None or reader.half is not None:
+            reader.read(read, line_of((number, line, number < len(lines))))
+        elif line not in quiet and not _says_nothing(line) and not reader.foreign(number, line):
+            if len(line) < _QUIET_LENGTH and len(quiet) < _QUIET:
+                quiet.add(line)
     return reader.parsed(text, lines)
 
 
@@ -94,26 +100,30 @@ class _Reader:
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
-    def read(self, line: Line) -> None:
-        """Read one line by the four characters it begins with."""
-        text = line.text
-        if self.half is not None and text:
+    def read(self, read: "_Read | None", line: Line) -> None:
+        """Read one line, by what the four characters that it begins with call for."""
+        if self.half is not None and line.text:
             self._second_half(line)
-        read = _READERS.get(text[:4])
-        if read and read(self, line):
-            return
-        said = bool(_SAID.search(text[:400]))
-        if is_failure(text) or (said and _WRONG.search(text[:400])):
-            self.failures.append(Remark(line.number, text.strip()[:2000]))
-        elif said and _WARNING.search(text[:400]):
-            self.remarks.append(Remark(line.number, text.strip()[:2000]))
-        elif text[:1] in (".", "…", "[") and line.dots:
-            self.spoiled = True
+        if line.text and not (read and read(self, line)):
+            self.foreign(line.number, line.text)
 
-    def parsed(self, text: str, lines: list[Line]) -> Parsed:
+    def foreign(self, number: int, text: str) -> bool:
+        """Take a line that is none of MILC's results; return whether it says anything."""
+        said = _SAID.search(text[:400])
+        if is_failure(text) or (said and _WRONG.search(text[:400])):
+            self.failures.append(Remark(number, text.strip()[:2000]))
+        elif said and _WARNING.search(text[:400]):
+            self.remarks.append(Remark(number, text.strip()[:2000]))
+        elif text[0] in ".…[" and Line(number, text, True).dots:
+            self.spoiled = True
+        else:
+            return False
+        return True
+
+    def parsed(self, text: str, lines: list[str]) -> Parsed:
         """Return what was found, once every line was read."""
         # the next line tells whether iterations follow: where there is none, and the program iterates, the row is cut
-        followed = any(line.ended for line in lines[self.ended : self.ended + 1])
+        followed = self.ended < len(lines) - 1
         if self.waiting is not None and (followed or "iter" not in text):
             self._row(None)
         if not (self.rows or self.sign or self.solves):
@@ -169,19 +179,29 @@ class _Reader:
         self.solves_line = self.solves_line or number
 
     def heading(self, line: Line) -> bool:
-        """Read what names the program, its machine and its lattice; the first of each counts."""
-        version, machine, side = (pattern.match(line.text) for pattern in (_VERSION, _MACHINE, _SIDE))
-        if version:
+        """Read what names the program; its first name counts, as of the next two."""
+        found = _VERSION.match(line.text)
+        if found:
             self.sign = self.sign or line.number
-            self.version = self.version or version["version"]
-        if machine and "ranks" not in self.context:
-            self.context |= {"machine": machine["machine"], "ranks": int(machine["ranks"])}
-        if side:
-            self.sides.setdefault(side["axis"], side["sites"])
-        return bool(version or machine or side)
+            self.version = self.version or found["version"]
+        return bool(found)
 
-    def _tables(self, lines: list[Line]) -> tuple[Table, ...]:
-        begun = any(line.text.startswith(_BEGINS) for line in lines[self.ended :])
+    def machine(self, line: Line) -> bool:
+        """Read what names the machine and its ranks."""
+        found = _MACHINE.match(line.text)
+        if found and "ranks" not in self.context:
+            self.context |= {"machine": found["machine"], "ranks": int(found["ranks"])}
+        return bool(found)
+
+    def side(self, line: Line) -> bool:
+        """Read one side of the lattice."""
+        found = _SIDE.match(line.text)
+        if found:
+            self.sides.setdefault(found["axis"], found["sites"])
+        return bool(found)
+
+    def _tables(self, lines: list[str]) -> tuple[Table, ...]:
+        begun = any(line.startswith(_BEGINS) for line in lines[self.ended :])
         complete = not (begun or self.spoiled or self.waiting is not None)
         run = self._table("run", ("time", "iterations"), ("s", None), self.rows, self.line, complete)
         if not self.solves:
@@ -229,10 +249,12 @@ def _solve(text: str) -> tuple[Cell, ...] | None:
     return iterations, float(begun["time"]), float(found["mflops"]) / 1000 if found["mflops"] else None
 
 
-_READERS: dict[str, Callable[[_Reader, Line], bool]] = {
+_Read = Callable[[_Reader, Line], bool]
+_READERS: dict[str, _Read] = {
     **dict.fromkeys(("CONG", "MULT", "CGIL", "BiCG", "BiCo"), _Reader.solve),
-    **dict.fromkeys(("MIMD", "Mach"), _Reader.heading),
-    **{f"n{axis} {digit}": _Reader.heading for axis in "xyzt" for digit in range(10)},
+    "MIMD": _Reader.heading,
+    "Mach": _Reader.machine,
+    **{f"n{axis} {digit}": _Reader.side for axis in "xyzt" for digit in range(10)},
     "Time": _Reader.time,
     "tota": _Reader.iterations,
 }

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, first_line, is_failure, lines_of, not_a_number, number
+from railyard.parsers.lines import Line, each_line, first_line, is_failure, not_a_number, number
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
 COLUMNS = ("iterations", "time", "performance", "passed")
@@ -39,16 +39,17 @@ _KEYS = MappingProxyType(
 )
 _VERDICTS = MappingProxyType({"SUCCESSFUL": True, "UNSUCCESSFUL": False, "NOT PERFORMED": None})
 
+# Every pattern is matched against a line without the blanks around it.
 #  LU-MZ Benchmark Completed.    |    IS Benchmark Completed
-_TITLE = re.compile(r"^\s*(?P<name>[A-Z]{2}(?:-[A-Z]{2,6})?) Benchmark Completed\.?\s*$")
+_TITLE = re.compile(r"^(?P<name>[A-Z]{2}(?:-[A-Z]{2,6})?) Benchmark Completed\.?$")
 #  NAS Parallel Benchmarks (NPB3.3-MZ-MPI) - LU-MZ MPI+OpenMP Benchmark  |   NAS Parallel Benchmarks 3.3 -- EP Benchmark
-_BANNER = re.compile(r"^\s*NAS Parallel Benchmarks?\b.{0,200}$")
+_BANNER = re.compile(r"^NAS Parallel Benchmarks?\b.{0,200}$")
 # ./bin/ft.C.16: what a launcher says of a program that never began
 _PROGRAM = re.compile(r"\b(?:bt|cg|dc|dt|ep|ft|is|lu|mg|sp|ua)(?:-mz)?\.[SWA-F]\.(?:x|[0-9]{1,7})", re.IGNORECASE)
 # " FAILURE:  1 0.4767129350013E+05 …", " Verification failed", " ERROR: number of processes …"
-_OWN_FAILURE = re.compile(r"^\s*(?:FAILURE:|Verification failed|VERIFICATION FAILED|ERROR\b)")
+_OWN_FAILURE = re.compile(r"^(?:FAILURE:|Verification failed|VERIFICATION FAILED|ERROR\b)")
 _OWN = re.compile(
-    r"^\s*(?:Time step\s|Benchmark completed|VERIFICATION SUCCESSFUL|Verification (?:Success|being performed)|Size\s*:"
+    r"^(?:Time step\s|Benchmark completed|VERIFICATION SUCCESSFUL|Verification (?:Success|being performed)|Size\s*:"
     r"|[Aa]ccuracy setting|Comparison of |Iterations?\s*:|Number of |Total number of |Calculated speedup|Zeta |iter "
     r"|Use the default|No input file|The correct |Error is |L2 Norm |Result verification|iteration\b|Sums =|Counts:"
     r"|[Ii]nitial(?:ization| )|EP Benchmark Results|CPU Time =|N = 2\^|No\. Gaussian|class = |T = |Step\s+[0-9]"
@@ -95,8 +96,8 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither a banner nor a result block, nor an error that names a program of NPB.
     """
     reader = _Reader()
-    for line in lines_of(text):
-        reader.read(line)
+    for line in each_line(text):
+        reader.read(line, line.text.strip())
     return reader.parsed(text)
 
 
@@ -111,18 +112,15 @@ class _Reader:
         self.remarks: list[Remark] = []
         self.known = False
 
-    def read(self, line: Line) -> None:
-        """Read one line: a title, a line of the open block, or what is none of them."""
-        text = line.text
-        if not text or text.isspace():
+    def read(self, line: Line, text: str) -> None:
+        """Read one line, its blanks stripped: a title, a line of the open block, or what is none of them."""
+        if not text or (" Bench" in text and self._title(line, text)):
             return
-        if " Bench" in text and self._title(line):
+        if self.block and "=" in text and self._said(self.block, line, text):
             return
-        if self.block and "=" in text and self._said(self.block, line):
-            return
-        if not _OWN.match(text):
+        if not _OWN.match(f"{text} "):  # a label may stand alone
             failed = is_failure(text) or _OWN_FAILURE.match(text)
-            (self.failures if failed else self.remarks).append(Remark(line.number, text.strip()[:2000]))
+            (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
     def parsed(self, text: str) -> Parsed:
         """Return what was found, once every line was read."""
@@ -137,13 +135,13 @@ class _Reader:
         ordered = sorted(self.failures, key=lambda item: item.line)
         return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 
-    def _title(self, line: Line) -> bool:
-        title = _TITLE.match(line.text)
+    def _title(self, line: Line, text: str) -> bool:
+        title = _TITLE.match(text)
         if title:
             self.run = None
             self._close(followed=True)
             self.block = _Block(line.number, title["name"])
-        elif _BANNER.match(line.text):
+        elif _BANNER.match(text):
             self._close(followed=True)
             self.run = line
         else:
@@ -151,21 +149,21 @@ class _Reader:
         self.known = True
         return True
 
-    def _said(self, block: _Block, line: Line) -> bool:
+    def _said(self, block: _Block, line: Line, text: str) -> bool:
         """Read a line "name = value" of the block."""
-        name, _, value = line.text[:400].partition("=")
-        key, value = _KEYS.get(name.strip().lower()), value.strip()
+        name, _, value = text[:400].partition("=")
+        key, value = _KEYS.get(name.rstrip().lower()), value.strip()
         if key is None or key in block.said:
             return False
         if key == "passed":
             if value not in _VERDICTS:
                 return False
             if _VERDICTS[value] is False:
-                self.failures.append(Remark(line.number, line.text.strip()))
+                self.failures.append(Remark(line.number, text))
         elif not line.ended:
             return False  # the version or a number may be cut
         if not_a_number(value):
-            self.failures.append(Remark(line.number, line.text.strip()))
+            self.failures.append(Remark(line.number, text))
         block.said[key] = value
         return True
 

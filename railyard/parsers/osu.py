@@ -205,14 +205,15 @@ class _Reader:
         found = _INIT.match(text)
         if not found or (self.block and self.block.benchmark != "osu_init" and not self.block.rows):
             return False
-        if self.block is None or self.block.benchmark != "osu_init":
+        if self.block is None or self.block.benchmark != "osu_init" or self.block.rows:
             self._close()
             self.block = Block(line.number, "osu_init")
         self.known = True
         values = [number(found[name]) for name in ("avg", "min", "max")]
         self.block.columns, self.block.units = ("avg", "min", "max"), ("us", "us", "us")
         self.block.context["ranks"] = int(found["ranks"])
-        if all(value is not None for value in values):
+        # a last line without its newline is whole with its last unit
+        if all(value is not None for value in values) and (line.ended or text.endswith("ms")):
             self.block.rows.append(tuple(value * 1000 for value in values if value is not None))
         self._close()
         return True

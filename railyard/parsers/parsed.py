@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from railyard.parsers.fabric.port import PortState
 
@@ -24,9 +25,8 @@ class ParseError(ValueError):
         self.expected = expected
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A line that is no row: what the output reports as wrong, or noise."""
+class Remark(NamedTuple):
+    """A line that is no row: what the output reports as wrong, or noise (a tuple: made by the million)."""
 
     line: int
     text: str
@@ -53,9 +53,9 @@ class Table:
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.units):
             raise ValueError(f"{len(self.columns)} columns but {len(self.units)} units")
-        for row in self.rows:
-            if len(row) != len(self.columns):
-                raise ValueError(f"{len(self.columns)} columns but a row of {len(row)}")
+        other = set(map(len, self.rows)) - {len(self.columns)}
+        if other:
+            raise ValueError(f"{len(self.columns)} columns but a row of {min(other)}")
 
     def column(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of one column, a cell a row. Raises KeyError for a column that the table lacks."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from railyard.parsers import perftestformats as formats
 from railyard.parsers import perftestjson
-from railyard.parsers.lines import Line, is_failure, lines_of, number, whole
+from railyard.parsers.lines import Line, first_line, is_failure, line_of, number, texts_of, whole
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.perftestformats import Heading
 from railyard.parsers.perftestrun import Run, Title
@@ -31,17 +31,19 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither title nor heading nor results of perftest, nor an error of its own.
     """
     written = perftestjson.read(text)
-    reader = _Reader(lines_of(text))
-    for index, line in enumerate(reader.lines):
-        if line.number > reader.skip and line.number not in written.lines:
-            reader.read(index, line)
+    lines = texts_of(text)
+    reader = _Reader(lines)
+    for place, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if stripped and place > reader.skip and place not in written.lines:
+            reader.read(line_of((place, line, place < len(lines))), stripped)
     return reader.parsed(text, written)
 
 
 class _Reader:
     """The state between lines: titles without heading, tables that are open, and what was found so far."""
 
-    def __init__(self, lines: list[Line]) -> None:
+    def __init__(self, lines: list[str]) -> None:
         self.lines = lines
         self.titles: list[Title] = []  # that no heading has taken
         self.headed: list[Run] = []  # that have taken no title yet
@@ -57,17 +59,14 @@ class _Reader:
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
-    def read(self, index: int, line: Line) -> None:
-        """Read one line by its first letter; what no kind knows is a failure or a remark."""
-        text = line.text.strip()
-        if not text:
-            return
+    def read(self, line: Line, text: str) -> None:
+        """Read one line, its blanks stripped, by its first letter; what no kind knows is a failure or a remark."""
         if "0" <= text[0] <= "9":
             taken = self._row(line, text) or (self.unit is not None and ", " in text[:24])
         elif text[0] == "-":
-            taken = self._rule(index, text)
+            taken = self._rule(line, text)
         elif text[0] == "#":
-            taken = self._heading(index, line, text)
+            taken = self._heading(line, text)
         else:
             taken = self._title(line, text)
         if not (taken or self._own(line, text) or self._setting(text)):
@@ -87,14 +86,14 @@ class _Reader:
                 self.failures.append(Remark(run.line, f"a heading without any row: {name}"))
         failures = sorted([*self.failures, *written.failures], key=lambda item: item.line)
         if not (tables or self.runs or written.lines or (failures and formats.SIGN.search(text))):
-            first = next((line for line in self.lines if line.text.strip()), Line(0, "", True))
+            first = first_line(text)
             raise ParseError(
                 first.number, first.text, 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
             )
         return Parsed(tuple(sorted(tables, key=lambda table: table.line)), tuple(failures), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:
-        title = formats.title_of(text) if text[-4:].lower() == "test" else None
+        title = formats.title_of(text) if text[-1] in "tT" and text[-4:].lower() == "test" else None
         if not title:
             return False
         if self.headed:
@@ -128,12 +127,12 @@ class _Reader:
                 break
         return found is not None
 
-    def _heading(self, index: int, line: Line, text: str) -> bool:
+    def _heading(self, line: Line, text: str) -> bool:
         if text in ("#, usec", "#, cycles"):
             self.unit = text[3:]
         if not text.startswith(("#bytes", "#flows")):
             return False
-        heads, before = self._joined(index, text), self.current
+        heads, before = self._joined(line, text), self.current
         if not heads:
             return False
         if self.unit == "cycles":
@@ -151,15 +150,15 @@ class _Reader:
             self.current = run
         return True
 
-    def _joined(self, index: int, text: str) -> tuple[Heading, ...]:
+    def _joined(self, line: Line, text: str) -> tuple[Heading, ...]:
         """Return the columns of a heading, with those of the lines that a mailer wrapped it over."""
         heads = formats.columns(text)
-        for following in self.lines[index + 1 : index + 3]:
-            if "#" in following.text:
+        for after, following in enumerate(self.lines[line.number : line.number + 2], line.number + 1):
+            if "#" in following:
                 break
-            text = f"{text} {following.text.strip()[:200]}"
+            text = f"{text} {following.strip()[:200]}"
             if joined := formats.columns(text):
-                heads, self.skip = joined, following.number
+                heads, self.skip = joined, after
         return heads
 
     def _row(self, line: Line, text: str) -> bool:
@@ -199,10 +198,10 @@ class _Reader:
             self.failures.append(Remark(line.number, line.text.strip()))
         return True
 
-    def _rule(self, index: int, text: str) -> bool:
+    def _rule(self, line: Line, text: str) -> bool:
         if not _RULE.match(text):
             return False
-        following = next((line.text for line in self.lines[index + 1 : index + 4] if line.text.strip()), "")
+        following = next(filter(str.strip, self.lines[line.number : line.number + 3]), "")
         if self.beginning or formats.title_of(following[:200]):
             return True  # it opens what follows, and ends nothing
         filled = [run for run in self.open if run.rows]
@@ -214,11 +213,12 @@ class _Reader:
         return True
 
     def _own(self, line: Line, text: str) -> bool:
-        if text.startswith("* Waiting for client to connect"):
+        if text[0] == "*" and text.startswith("* Waiting for client to connect"):
             self.waiting = line.number
-        if text.startswith(("Local results:", "Remote results:")):
+        elif text[0] in "LR" and text.startswith(("Local results:", "Remote results:")):
             self.again = text.partition(" ")[0].lower()
-        self.beginning |= text.startswith(formats.BEGINNINGS)
+        elif text[0] in "DW" and text.startswith(formats.BEGINNINGS):
+            self.beginning = True
         return text.startswith(formats.OWN)
 
     def _foreign(self, line: Line, text: str) -> None:

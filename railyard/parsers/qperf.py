@@ -12,10 +12,11 @@ error stands before its end, or one side's bandwidth is missing. A test without 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, is_failure, lines_of, number
-from railyard.parsers.parsed import ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, each_line, first_line, is_failure, number
+from railyard.parsers.parsed import NO_CONTEXT, ContextValue, Parsed, ParseError, Remark, Table
 
 
 def _steps(words: tuple[str, ...], base: float, factor: float) -> dict[str, float]:
@@ -51,7 +52,14 @@ _TEST = re.compile(
     r"\A(?P<name>(?:rds|sctp|sdp|tcp|udp|uc|ud|xrc|rc)_(?:bw|lat)|(?:rc|uc|ud|xrc)_bi_bw|rc_rdma_read_(?:bw|lat)"
     r"|(?:rc|uc)_rdma_write_(?:bw|lat|poll_lat)|(?:ver_)?rc_(?:compare_swap|fetch_add)(?:_mr)?|conf|quit):\Z"
 )
-_MAIN = frozenset({"latency", "bw", "send_bw", "recv_bw"})
+_MAIN = MappingProxyType(
+    {
+        "lat": frozenset({"latency"}),
+        "bw": frozenset({"bw", "send_bw", "recv_bw"}),
+        "": frozenset({"msg_rate"}),
+    }
+)
+_SIDES = frozenset({"send_bw", "recv_bw"})
 # What -v… prints besides: resources, and the parameters of either side (qperf.c, show_rest and ParName)
 _BESIDES = re.compile(
     r"\A(?:msg_rate|(?:send|recv)_cost|(?:(?:send|recv|loc|rem|l|r|s)_){0,3}(?:cpus_(?:used|user|intr|kernel|iowait)"
@@ -62,7 +70,7 @@ _BESIDES = re.compile(
 #     msg_size   =  64 KiB (65,536)
 _FIGURE = re.compile(
     r"\A(?P<name>[a-z][a-z0-9_]{0,40})\s{1,60}=\s{1,60}(?P<value>-?[0-9][0-9,]{0,30}(?:\.[0-9]{1,20})?)"
-    r"(?: (?P<unit>[A-Za-z/% ]{0,12}?))?(?: \([0-9,]{1,30}\))?\Z"
+    r"(?: (?P<unit>[A-Za-z/% ]{0,12}))?(?: \([0-9,]{1,30}\))?\Z"
 )
 #     loc_node   =  vm1
 _WORD = re.compile(r"\A(?P<name>[a-z][a-z0-9_]{0,40})\s{1,60}=\s{1,60}(?P<value>\S.{0,200})\Z")
@@ -80,16 +88,26 @@ class _Run:
 
     line: int
     name: str
-    context: dict[str, ContextValue]
+    context: dict[str, ContextValue]  # shared with the configuration until a word of its own is kept
+    shared: bool = True
     figures: dict[str, tuple[float, str | None]] = field(default_factory=dict)
     spoiled: bool = False
 
     def takes(self, name: str) -> bool:
         """Return whether a figure can be this test's: its main ones first, of its kind, and none twice."""
-        kind = "latency" if self.name.endswith("_lat") else "bw" if self.name.endswith("_bw") else "msg_rate"
-        both = {"bw", "send_bw"} <= {name, *self.figures} or {"bw", "recv_bw"} <= {name, *self.figures}
-        main = name.endswith(kind) and (name in _MAIN or name == "msg_rate")
-        return name not in self.figures and not both and (main or (bool(self.figures) and bool(_BESIDES.match(name))))
+        figures = self.figures
+        if name in figures:
+            return False
+        if name in _main_of(self.name):
+            # one bandwidth, or one of each side
+            return not (_SIDES & figures.keys() if name == "bw" else "bw" in figures and name in _SIDES)
+        return bool(figures) and _is_besides(name)
+
+    def says(self, name: str, word: str) -> None:
+        """Keep a word."""
+        if self.shared:
+            self.context, self.shared = dict(self.context), False
+        self.context[name] = word
 
 
 def parse(text: str) -> Parsed:
@@ -98,26 +116,27 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither a test of qperf with its colon nor a server's errors under its name.
     """
     reader = _Reader()
-    lines = lines_of(text)
-    for line in lines:
-        reader.read(line)
-    return reader.parsed(lines, text)
+    for line in each_line(text):
+        stripped = line.text.strip()
+        if stripped:
+            reader.read(line, stripped)
+    return reader.parsed(text)
 
 
 class _Reader:
     """The test that is open, what ``conf`` said, and what was found so far."""
 
     def __init__(self) -> None:
-        self.run: _Run | None = None
-        self.runs: list[_Run] = []
-        self.said: dict[str, ContextValue] = {}
+        self.run: _Run | None = None  # that takes figures
+        self.last: _Run | None = None  # that is not closed
+        self.tables: list[Table] = []
+        self.conf: _Run | None = None  # the last one
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
-    def read(self, line: Line) -> None:
-        """Read one line: a test's name, a figure or a word of it, or what qperf did not print as its result."""
-        text = line.text.strip()
-        if not text or (text[-1] == ":" and self._test(line, text)):
+    def read(self, line: Line, text: str) -> None:
+        """Read one line, its blanks stripped: a test's name, a figure or a word of it, or what is no result."""
+        if text[-1] == ":" and self._test(line, text):
             return
         if not (self.run and "  =  " in text and len(text) <= 300 and self._figure(self.run, line, text)):
             failed = bool(_FAILURE.match(text[:200])) or is_failure(text)
@@ -125,54 +144,92 @@ class _Reader:
             if self.run and (failed or line.dots):
                 self.run.spoiled = True
 
-    def parsed(self, lines: list[Line], text: str) -> Parsed:
+    def parsed(self, text: str) -> Parsed:
         """Return what was found, once every line was read."""
-        if not self.runs and not (self.failures and re.search(r"\bqperf\b", text)):
-            first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+        if self.last is None and not (self.failures and re.search(r"\bqperf\b", text)):
+            first = first_line(text)
             raise ParseError(first.number, first.text, 'output of qperf: a test\'s name with its colon ("rc_bw:")')
-        tables = []
-        for run in self.runs:
-            if ("send_bw" in run.figures) != ("recv_bw" in run.figures):
-                self.failures.append(Remark(run.line, f"only one side's bandwidth: {run.name}"))
-            elif run.figures:
-                tables.append(_table(run))
-            else:
-                notes = self.remarks if run.name in ("conf", "quit") else self.failures  # these two measure nothing
-                notes.append(Remark(run.line, f"a test without any figure: {run.name}"))
+        self._close()
         ordered = sorted(self.failures, key=lambda item: item.line)
-        return Parsed(tuple(tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
+        return Parsed(tuple(self.tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
+
+    def _close(self) -> None:
+        """End the last test."""
+        run = self.last
+        if run is None:
+            return
+        if len(_SIDES & run.figures.keys()) == 1:
+            self.failures.append(Remark(run.line, f"only one side's bandwidth: {run.name}"))
+        elif run.figures:
+            self.tables.append(_table(run))
+        else:
+            notes = self.remarks if run.name in ("conf", "quit") else self.failures  # these two measure nothing
+            notes.append(Remark(run.line, f"a test without any figure: {run.name}"))
 
     def _test(self, line: Line, text: str) -> bool:
-        test = _TEST.match(text) if len(text) <= 120 else None
-        if test:
-            self.run = _Run(line.number, test["name"], self.said if test["name"] == "conf" else dict(self.said))
-            self.runs.append(self.run)
-        return bool(test)
+        name = _test_of(text) if len(text) <= 120 else None
+        if name:
+            said = self.conf.context if self.conf else {}
+            self._close()
+            self.run = self.last = _Run(line.number, name, said)
+            if name == "conf":
+                self.conf = self.run
+        return name is not None
 
     def _figure(self, run: _Run, line: Line, text: str) -> bool:
-        figure = _FIGURE.match(text) if run.name != "conf" else None
-        if figure and not run.takes(figure["name"]):
-            self.run = None  # the name of the test that follows is lost
-            return False
+        figure = _figure_of(text) if run.name != "conf" else None
         if figure:
-            found = _converted(figure["name"], figure["value"], (figure["unit"] or "").strip())
-            if found and (line.ended or figure["name"].endswith(_CERTAIN)):
-                run.figures[figure["name"]] = found
+            name, found = figure
+            if not run.takes(name):
+                self.run = None  # the name of the test that follows is lost
+                return False
+            if found and (line.ended or name.endswith(_CERTAIN)):
+                run.figures[name] = found
                 return True
-        word = _WORD.match(text)
-        if word and line.ended and not figure:
-            run.context[word["name"]] = word["value"]
+        elif line.ended and (word := _WORD.match(text)):
+            run.says(word["name"], word["value"])
             return True
         run.spoiled |= not line.ended
         return False
 
 
-def _converted(name: str, text: str, printed: str) -> tuple[float, str | None] | None:
-    """Return a figure and its unit by the kind that its name ends in; None where the printed unit is none of it."""
-    value = number(text.replace(",", ""))
+@lru_cache(maxsize=256)
+def _test_of(text: str) -> str | None:
+    """Return the name of the test that a line begins; None for another line."""
+    test = _TEST.match(text)
+    return test["name"] if test else None
+
+
+@lru_cache(maxsize=256)
+def _main_of(test: str) -> frozenset[str]:
+    """Return the names of a test's main figures."""
+    ending = test.rpartition("_")[2]
+    return _MAIN.get(ending, _MAIN[""])
+
+
+@lru_cache(maxsize=1024)
+def _is_besides(name: str) -> bool:
+    return bool(_BESIDES.match(name))
+
+
+@lru_cache(maxsize=4096)  # with -v each test prints most of its parameters again
+def _figure_of(text: str) -> tuple[str, tuple[float, str | None] | None] | None:
+    """Return a figure's name, and its value with its unit, None where these cannot be; None for another line."""
+    figure = _FIGURE.match(text)
+    if not figure:
+        return None
+    name, digits, printed = figure.groups()
+    unit, value = _unit_of(name, printed or ""), number(digits.replace(",", ""))
+    return name, (value * unit[1], unit[0]) if unit and value is not None else None
+
+
+@lru_cache(maxsize=1024)
+def _unit_of(name: str, printed: str) -> tuple[str | None, float] | None:
+    """Return a figure's unit and factor by the kind that its name ends in; None for a printed unit of no such kind."""
+    printed = printed.strip()
     for ending, unit, factors in _KINDS:
         if name.endswith(ending) and printed in factors:
-            return None if value is None else (value * factors[printed], unit)
+            return unit, factors[printed]
         if ending and name.endswith(ending):
             return None
     return None
@@ -180,14 +237,15 @@ def _converted(name: str, text: str, printed: str) -> tuple[float, str | None] |
 
 def _table(run: _Run) -> Table:
     version = run.context.get("loc_qperf")
+    values, units = zip(*run.figures.values(), strict=True)
     return Table(
         tool="qperf",
         version=str(version) if version else None,
         benchmark=run.name,
         columns=tuple(run.figures),
-        units=tuple(unit for _, unit in run.figures.values()),
-        rows=(tuple(value for value, _ in run.figures.values()),),
+        units=units,
+        rows=(values,),
         line=run.line,
         complete=not run.spoiled,
-        context=MappingProxyType(run.context),
+        context=MappingProxyType(run.context) if run.context else NO_CONTEXT,
     )

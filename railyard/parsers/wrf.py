@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, is_failure, lines_of
+from railyard.parsers.lines import Line, each_line, first_line, is_failure
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
 # Timing for main (dt= 60.00): time 2001-10-25_00:01:12 on domain   1:    0.41142 elapsed seconds
@@ -25,8 +25,7 @@ from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Rema
 _ROW = re.compile(
     r"Timing for (?:main(?: \(dt= {0,8}[-0-9.*]{1,12}\))?: {1,8}time {1,8}\S{1,60} {1,8}on"
     r"|Writing {1,8}(?P<file>\S{1,300}) {1,8}for) {1,8}domain {1,12}(?P<domain>[0-9]{1,8}): {0,20}"
-    r"(?:(?P<time>-?[0-9]{0,12}\.[0-9]{5})(?![0-9])|(?P<none>\*{10}|[-+]?(?:NaN|Inf(?:inity)?))(?= |\Z))",
-    re.IGNORECASE,
+    r"(?:(?P<time>-?[0-9]{0,12}\.[0-9]{5})(?![0-9])|(?P<none>\*{10}|[-+]?(?i:NaN|Inf(?:inity)?))(?= |\Z))"
 )
 _ROW_BEGUN = re.compile(r"Timing for (?:main(?: \(dt=|: +time )|Writing +(?:\S{0,300}/)?(?:wrfout|wrfrst|restart\b))")
 _SUCCESS = re.compile(r"(?:\A|[ :])wrf: SUCCESS COMPLETE WRF(?![A-Za-z0-9_])")
@@ -40,6 +39,7 @@ _SIGNS = re.compile(
 )
 _RULE = re.compile(r"^ *-{20,80} *$")
 _CRASH = re.compile(r"\bforrtl: (?:severe|error)|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TERM)\b|Fortran runtime error")
+_CRASH_ROOT = re.compile("SIG|ortr")  # every line of _CRASH holds one: forrtl, Fortran
 _FATAL_LINES = 8  # of one FATAL block at most, where its closing rule is missing
 
 
@@ -59,10 +59,9 @@ def parse(text: str) -> Parsed:
     A run that ended before its first timed step gives no table. Raises ParseError where the text is none of WRF's.
     """
     reader = _Reader()
-    lines = lines_of(text)
-    for line in lines:
+    for line in each_line(text):
         reader.read(line)
-    return reader.parsed(lines)
+    return reader.parsed(text)
 
 
 class _Reader:
@@ -97,12 +96,12 @@ class _Reader:
         if "arning" in text or "WARN" in text or "exceeded cfl" in text:
             self._remark(line)
 
-    def parsed(self, lines: list[Line]) -> Parsed:
+    def parsed(self, text: str) -> Parsed:
         """Return what was found, once every line was read."""
         if self.begun:
             self._spoil(_kind(self.begun[1]))
         if not self.tables:
-            first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+            first = first_line(text)
             if self.sign is None:
                 raise ParseError(
                     first.number, first.text, 'output of WRF: "Timing for main: …" or another line of wrf.exe'
@@ -113,23 +112,25 @@ class _Reader:
         return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(remarks))
 
     def _timing(self, line: Line) -> None:
-        found = False
-        for row in _ROW.finditer(line.text):
+        rows = list(_ROW.finditer(line.text))
+        for row in rows:
             self._row(line.number, row)
-            found = True
-        begun = None if found else _ROW_BEGUN.search(line.text)
+        begun = None if rows else _ROW_BEGUN.search(line.text)
         if begun and len(line.text) <= 2000:
             self.begun = (line.number, line.text[begun.start() :].strip())
 
     def _row(self, number: int, row: re.Match[str]) -> None:
-        name = (row["file"] or "").rpartition("/")[2]
+        file, domain, time, none = row.groups()
+        name = file.rpartition("/")[2] if file else ""
         if name and not (name == "restart" or name.startswith(("wrfout", "wrfrst"))):
             return
-        key = (int(row["domain"]), "writing" if name else "main")
-        steps = self.tables.setdefault(key, _Steps(number))
-        steps.rows.append((float(row["time"]) if row["time"] else None,))
+        key = (int(domain), "writing" if name else "main")
+        steps = self.tables.get(key)
+        if steps is None:
+            steps = self.tables[key] = _Steps(number)
+        steps.rows.append((float(time) if time else None,))
         steps.last = number
-        if row["none"]:
+        if none:
             self.failures.append(Remark(number, row[0]))
 
     def _wrapped(self, text: str) -> None:
@@ -180,7 +181,7 @@ class _Reader:
             self.sign = self.sign or line.number
 
     def _foreign(self, line: Line) -> None:
-        if is_failure(line.text) or _CRASH.search(line.text[:2000]):
+        if is_failure(line.text) or (_CRASH_ROOT.search(line.text) and _CRASH.search(line.text[:2000])):
             self.failures.append(Remark(line.number, line.text.strip()[:2000]))
         elif line.dots:
             self._spoil()

@@ -144,7 +144,7 @@ def test_a_killed_run_leaves_room_for_the_next(site: VirtualSite) -> None:
         assert site.bed().is_up()
     ran = site.cell("ImbUniband", "mpich", 2)
     assert (ran.code, failed(ran.record)) == (0, ("pass", None, None))
-    assert ran.lines[1:3] == ["the virtual cluster of a run that was killed is taken down", "virtual cluster up"]
+    assert ran.lines[2:4] == ["the virtual cluster of a run that was killed is taken down", "virtual cluster up"]
     assert nothing_is_left(site)
 
 

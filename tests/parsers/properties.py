@@ -16,7 +16,8 @@ from railyard.parsers.parsed import Parsed, Table
 #: tools the text cannot tell an output that ends early from one that was asked for less.
 CLOSING = {
     "hpl": re.compile(r"^End of Tests\.|tests completed and passed\b", re.MULTILINE),
-    "perftest": re.compile(r"^\s*-{20,}\s*$|^\s*\}", re.MULTILINE),
+    # a rule; of --out_json the brace that ends the results
+    "perftest": re.compile(r"^\s*-{20,}\s*$|\bresults\"?\s*:\s*\{[^{}]*\}", re.MULTILINE),
     "wrf": re.compile(r"SUCCESS COMPLETE WRF"),
 }
 _HEADING = {"perftest": re.compile(r"#bytes.*\n")}
@@ -42,6 +43,8 @@ def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
     for key, value in form.items():
         if isinstance(value, dict):
             yield from (((key, *inner), one) for inner, one in _flat(value))
+        elif isinstance(value, list):
+            yield from (((key, one), "listed") for one in value)
         else:
             yield (key,), json.dumps(value)
 
@@ -90,7 +93,7 @@ def invented(part: Parsed, whole: Parsed) -> str | None:
     """Say which value the reading of a cut text has and that of the whole lacks."""
     known = values(whole)
     for key, value in values(part).items():
-        # what a tool calls degraded, saturated or its extra follows from values that a cut may leave out
+        # what a tool calls degraded follows from values that a cut may leave out
         if known.get(key, "nothing") != value and "degraded" not in key:
             return f"{key}: {value}, in the whole {known.get(key, 'nothing')}"
     return None
@@ -108,8 +111,8 @@ def wrongly_complete(part: Parsed, whole: Parsed, text: str) -> str | None:
         below = text.split("\n", table.line - 1)[-1] if table.line > 1 else text
         sign = CLOSING.get(table.tool)
         heading = _HEADING.get(table.tool)
-        if heading:
-            below = below[heading.search(below).end() :] if heading.search(below) else ""  # type: ignore[union-attr]
+        if heading and (begun := heading.search(below)):  # what --out_json writes has no heading
+            below = below[begun.end() :]
         if sign and not sign.search(below):
             return f"{table.tool} table of line {table.line} is complete without its closing sign"
         before = rows.get((table.tool, table.line))

@@ -7,8 +7,8 @@ from railyard.parsers.fabric import FABRIC_TOOLS
 
 HERE = Path(__file__).parent
 MADE = HERE / "made"
-#: The folders of recordings; a file's name begins with its tool's.
-RECORDED = (HERE.parent / "recordings", HERE / "fabric" / "recordings")
+#: The other forms of the fabric tools' outputs, made by hand, and the recordings; a file's name begins with its tool's.
+OTHERS = (HERE / "fabric" / "samples", HERE.parent / "recordings", HERE / "fabric" / "recordings")
 
 
 def tool_of(name: str) -> str:
@@ -18,6 +18,6 @@ def tool_of(name: str) -> str:
 
 def samples() -> list[tuple[str, str, str]]:
     """Return (tool, file's name, text) of every sample, made ones first, each in the order of their names."""
-    files = [path for folder in (MADE, *RECORDED) for path in sorted(folder.glob("*.*")) if path.suffix != ".tsv"]
+    files = [path for folder in (MADE, *OTHERS) for path in sorted(folder.glob("*.*")) if path.suffix != ".tsv"]
     texts = ((path.name, path.read_text(encoding="utf-8")) for path in files)
     return [(tool_of(name), name, text) for name, text in texts]

@@ -310,3 +310,19 @@ def test_a_text_that_is_no_output_of_imb_is_an_error(text: str, message: str) ->
     with pytest.raises(ParseError) as caught:
         parse(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_heading_that_is_printed_again_is_no_second_half_of_it(times: int) -> None:
+    heading = "#bytes #repetitions t[usec] Mbytes/sec\n"
+    (table,) = parse("# Benchmarking PingPong\n" + heading * times + "8 10 4.00 2.00\n16 10 4.00 4.00\n").tables
+    assert (table.benchmark, table.columns) == ("PingPong", ("size", "repetitions", "time", "bandwidth"))
+    assert table.rows == ((8, 10, 4.0, 2.0), (16, 10, 4.0, 4.0))
+
+
+def test_a_title_between_two_headings_begins_a_table_of_its_own() -> None:
+    # found by benchmarks/fuzz.py
+    heading = "#bytes #repetitions t[usec] Mbytes/sec\n"
+    parsed = parse(f"{heading}# Benchmarking PingPong\n{heading}8 10 4.00 2.00\n")
+    assert [(table.benchmark, table.rows) for table in parsed.tables] == [("PingPong", ((8, 10, 4.0, 2.0),))]
+    assert parsed.failures == (Remark(1, "a heading without any row: no title"),)

@@ -8,11 +8,13 @@ from railyard.parsers.lines import (
     Line,
     Run,
     Scanner,
+    each_line,
     first_line,
     is_failure,
     lines_of,
     number,
     run_pattern,
+    texts_of,
     whole,
 )
 
@@ -34,7 +36,9 @@ TAG = "Mon Feb 19 15:13:08 2018[1,0]<stdout>: "
 )
 def test_only_a_newline_ends_a_line_and_tags_and_colours_go(text: str, lines: list[tuple[int, str, bool]]) -> None:
     assert lines_of(text) == lines
+    assert list(each_line(text)) == lines
     assert list(Scanner(text)) == lines
+    assert texts_of(text) == [line for _, line, _ in lines] + ([] if lines and not lines[-1][2] else [""])
 
 
 def test_rows_that_stand_together_are_taken_at_once() -> None:
@@ -65,6 +69,7 @@ def test_the_first_line_that_is_not_blank_is_found() -> None:
     [
         *(("7", 7), ("-7", -7), ("+7", 7), ("7.50", 7.5), ("1e3", 1000.0), ("9" * 24, int("9" * 24))),
         *(("", None), ("٣", None), ("1e999", None), ("nan", None), ("7.", None), ("0x7", None), ("9" * 25, None)),
+        *(("²", None), ("1²", None), ("-9", -9), ("-" + "9" * 24, -int("9" * 24))),
     ],
 )
 def test_a_word_is_a_number_or_none(word: str, value: float | None) -> None:

@@ -360,6 +360,27 @@ def test_an_init_of_an_older_release_has_no_banner() -> None:
     assert (table.benchmark, table.version, table.rows) == ("osu_init", None, ((14000, 13000, 15000),))
 
 
+def test_an_init_below_rows_of_another_form_is_a_table_of_its_own() -> None:
+    # found by benchmarks/fuzz.py
+    parsed = parse(
+        "# OSU MPI Init Test v5.6.3\n# Size          Latency (us)\n0                       0.98\n"
+        "nprocs: 2, min: 13 ms, max: 14 ms, avg: 13 ms\n"
+    )
+    assert [(table.line, table.columns, len(table.rows)) for table in parsed.tables] == [
+        (1, ("size", "latency"), 1),
+        (4, ("avg", "min", "max"), 1),
+    ]
+
+
+@pytest.mark.parametrize("last", ["2", "20", "2048"])
+def test_an_init_whose_last_number_may_be_cut_is_no_row(last: str) -> None:
+    # found by benchmarks/fuzz.py: "avg: 2" is the beginning of "avg: 2048 ms"
+    sentence = f"# OSU MPI Init Test v7.5\nnprocs: 144, min: 2032 ms, max: 2054 ms, avg: {last}"
+    parsed = parse(sentence)
+    assert (parsed.tables, [failure.line for failure in parsed.failures]) == ((), [1])
+    assert parse(f"{sentence} ms").tables[0].rows == ((int(last) * 1000, 2032000, 2054000),)
+
+
 @pytest.mark.parametrize(
     "refusal",
     [

@@ -85,4 +85,7 @@ def is_full(name: str, value: int, bits: int | None = None) -> bool:
 
 def full(counters: Iterable[tuple[str, int]], bits: int | None = None) -> tuple[str, ...]:
     """Return the names of the counters that are full, in the order given."""
-    return tuple(name for name, value in counters if value and is_full(name, value, bits))
+    if bits:
+        top = 2**bits - 1
+        return tuple([name for name, value in counters if value == top])
+    return tuple([name for name, value in counters if value and is_full(name, value)])

@@ -8,7 +8,7 @@ Source: ``print_port`` of infiniband-diags/iblinkinfo.c; headings of 1.4 and 1.5
 import re
 from typing import Any
 
-from railyard.parsers.fabric.linkinfo import best_fields, link_fields, peer_of
+from railyard.parsers.fabric.linkinfo import peer_of, whole_link
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
 from railyard.parsers.fabric.words import KINDS, guid_of, named
@@ -51,7 +51,8 @@ def parse(text: str) -> Parsed:
                     ports.append(port)
                     continue
             elif number != cut and (found := _NODE.match(line)):
-                node = _node(found["kind"], found["guid"] or found["old"], found["name"])
+                kind, guid, old, name = found.groups()
+                node = _node(kind, guid or old, name)
                 continue
         notes.foreign(number, line)
     return finish(
@@ -62,7 +63,9 @@ def parse(text: str) -> Parsed:
 def _node(kind: str, guid: str | None, description: str) -> dict[str, Any]:
     node, device = (description.strip() or None, None) if kind == "Switch" else named(description)
     fields = {"node": node, "device": device, "kind": KINDS.get(kind.lower())}
-    return fields | ({"guid": guid_of(guid)} if guid else {})
+    if guid:
+        fields["guid"] = guid_of(guid)
+    return fields
 
 
 def _is_whole(line: str) -> bool:
@@ -74,28 +77,24 @@ def _port(line: str, node: dict[str, Any], number: int, cut: bool) -> PortState 
     """Return the port of one line; None where it is no such line, or cut before its partner is told."""
     left, _, rest = line.partition("==(")
     link, arrow, remote = rest.partition("==>")
-    own = _LEFT.match(left)
-    fields = link_fields(link.rstrip().removesuffix(")")) if arrow else None
-    if own is None or fields is None:
+    own = _LEFT.match(left) if arrow else None
+    if own is None:
         return None
     peer = peer_of(remote, cut)
+    fields = whole_link(link, peer[1] if peer else None)
+    if fields is None:
+        return None
     if peer is None and cut and not remote.rstrip().endswith('"" ( )'):
         return None
-    where = node
-    if own["node"] is not None:
+    guid, description, lid, port = own.groups()
+    said = {"port": int(port), "lid": int(lid), "line": number, **fields}
+    if description is None:
+        said.update(node)
+    else:
         # with -l a line says neither kind nor whose the description is: an adapter's ends in its device
-        name, device = named(own["node"])
-        where = {"node": name, "device": device}
-    guid = guid_of(own["guid"]) if own["guid"] else where.get("guid")
-    return PortState(
-        node=where.get("node"),
-        device=where.get("device"),
-        kind=where.get("kind"),
-        port=int(own["port"]),
-        lid=int(own["lid"]),
-        guid=guid,
-        peer=peer[0] if peer else None,
-        line=number,
-        **fields,
-        **(best_fields(peer[1], fields) if peer else {}),
-    )
+        said["node"], said["device"] = named(description)
+    if guid:
+        said["guid"] = guid_of(guid)
+    if peer:
+        said["peer"] = peer[0]
+    return PortState(**said)

@@ -7,12 +7,13 @@ Source: ``out_switch_port``, ``out_ca_port``, ``dump_ports_report`` of infiniban
 """
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.speeds import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
-from railyard.parsers.fabric.words import KINDS, guid_of, named
+from railyard.parsers.fabric.words import guid_of, named
 from railyard.parsers.parsed import Parsed
 
 # Switch	40 "S-ec0d9a0300000020"		# "Leaf2" enhanced port 0 lid 5 lmc 0
@@ -44,6 +45,7 @@ _OWN = re.compile(
     r"^(?:vendid=|devid=|sysimgguid=|switchguid=|caguid=|rtguid=|#$|# (?:Topology file|Reported max hops|Total MADs"
     r"|Initiated from|Spine Nodes|Line Nodes|Chassis Switches|Chassis CAs|Non-Chassis)|Chassis [0-9]|Hostname: )"
 )
+_KINDS = {"Ca": "CA", "Rt": "Router", "CA": "CA", "SW": "Switch", "RT": "Router"}  # of a node, and of -p
 
 
 def parse(text: str) -> Parsed:
@@ -55,79 +57,88 @@ def parse(text: str) -> Parsed:
     notes = Notes()
     ports: list[PortState] = []
     node: dict[str, Any] = {}
+    header: tuple[int, str] | None = None  # of the last node
     for number, line in enumerate(lines, 1):
-        if len(line) <= LONGEST and line:
+        if not line:
+            continue
+        if len(line) <= LONGEST:
             if line[0] == "[":
                 found = _PORT.match(line) if node and number != cut else None
                 if found:
-                    ports.append(_topology_port(found.groupdict(), node, number))
+                    ports.append(_topology_port(found, node, number))
                     continue
+            elif line[0] in "vdsc#" and _OWN.match(line):
+                continue
             elif (found := _REPORT.match(line)) and (number != cut or line.count("'") == (4 if found["node"] else 2)):
-                ports.append(_report_port(found.groupdict(), number))
+                ports.append(_report_port(found, number))
                 continue
             elif (found := _NODE.match(line)) and number != cut:
-                node = _node(found.groupdict())
+                node, header = _node(found), (number, line)
                 continue
             elif _OWN.match(line):
                 continue
         notes.foreign(number, line)
+    notes.no_port(None if ports else header)
     known = bool(ports or node)
     return finish("ibnetdiscover", ports, known, notes, lines, 'a node as "Switch 40 "S-...", or a port of its -p')
 
 
-def _node(said: dict[str, str | None]) -> dict[str, Any]:
-    description = said["name"] or ""
-    kind = KINDS.get({"Ca": "ca", "Rt": "rt"}.get(said["kind"] or "", "switch"))
-    name, device = (description or None, None) if said["lid"] else named(description)
-    guid = guid_of(said["guid"] or "")
-    fields: dict[str, Any] = {"node": name, "device": device, "kind": kind, "node_guid": guid}
-    return fields | ({"lid": int(said["lid"]), "guid": guid} if said["lid"] else {})
+def _node(found: re.Match[str]) -> dict[str, Any]:
+    printed, digits, description, lid = found.groups()
+    kind, guid = _KINDS.get(printed, "Switch"), guid_of(digits)
+    if lid:
+        return {"node": description or None, "kind": kind, "node_guid": guid, "lid": int(lid), "guid": guid}
+    name, device = named(description)
+    return {"node": name, "device": device, "kind": kind, "node_guid": guid}
 
 
-def _topology_port(said: dict[str, str | None], node: dict[str, Any], number: int) -> PortState:
-    width, speed = width_of(said["width"] or ""), speed_name(said["speed"] or "")
+def _topology_port(found: re.Match[str], node: dict[str, Any], number: int) -> PortState:
+    # fmt: off
+    (port, guid, peer_node_guid, peer_port, peer_guid, lid,
+     description, peer_lid, printed_width, printed_speed) = found.groups()
+    # fmt: on
+    width, speed, rate = _link(printed_width or "", printed_speed or "")
     # an adapter's own GUID and LID stand on its port's line; a switch's are its node's
-    own = {"guid": guid_of(said["guid"] or "")} if said["guid"] else {}
-    if said["lid"]:
-        own |= {"lid": int(said["lid"])}  # type: ignore[dict-item]
-    name, device = named(said["peer"] or "")
-    if not said["peer_guid"]:
-        name, device = said["peer"] or None, None
-    guid = guid_of(said["peer_guid"] or said["peer_node_guid"] or "")
-    return PortState(
-        **(node | own),
-        port=int(said["port"] or 0),
-        rate=rate_gbit_s(width, speed),
-        width=width,
-        speed=speed,
-        peer=Peer(name, device, int(said["peer_port"] or 0), int(said["peer_lid"] or 0), guid),
-        line=number,
-    )
+    if guid or lid:
+        own = {"guid": guid_of(guid)} if guid else {}
+        node = {**node, **own, "lid": int(lid)} if lid else {**node, **own}
+    name, device = named(description) if peer_guid else (description or None, None)
+    peer = Peer(name, device, int(peer_port), int(peer_lid), guid_of(peer_guid or peer_node_guid))
+    return PortState(**node, port=int(port), rate=rate, width=width, speed=speed, peer=peer, line=number)
 
 
+@lru_cache(maxsize=4096)
 def _described(kind: str | None, description: str) -> tuple[str | None, str | None]:
     return (description or None, None) if kind == "SW" else named(description)
 
 
-def _report_port(said: dict[str, str | None], number: int) -> PortState:
-    width, speed = width_of(said["width"] or ""), speed_name(said["speed"] or "")
+def _report_port(found: re.Match[str], number: int) -> PortState:
+    # fmt: off
+    (kind, lid, port, guid, printed_width, printed_speed,
+     peer_kind, peer_lid, peer_port, peer_guid, node, peer_node, alone) = found.groups()
+    # fmt: on
+    width, speed, rate = _link(printed_width, printed_speed)
     peer = None
-    if said["peer"] is not None:
-        name, device = _described(said["peer_kind"], said["peer"])
-        lid, port = int(said["peer_lid"] or 0), int(said["peer_port"] or 0)
-        peer = Peer(name, device, port, lid, guid_of(said["peer_guid"] or ""))
-    own = said["node"] if said["node"] is not None else said["alone"]
-    name, device = _described(said["kind"], own or "")
+    if peer_node is not None:
+        peer = Peer(*_described(peer_kind, peer_node), int(peer_port), int(peer_lid), guid_of(peer_guid))
+    name, device = _described(kind, alone if node is None else node)
     return PortState(
         node=name,
         device=device,
-        port=int(said["port"] or 0),
-        kind=KINDS.get((said["kind"] or "").lower()),
-        rate=rate_gbit_s(width, speed) if peer else None,
+        port=int(port),
+        kind=_KINDS.get(kind),
+        rate=rate if peer else None,
         width=width,
         speed=speed,
-        lid=int(said["lid"] or 0),
-        guid=guid_of(said["guid"] or ""),
+        lid=int(lid),
+        guid=guid_of(guid),
         peer=peer,
         line=number,
     )
+
+
+@lru_cache(maxsize=256)
+def _link(width: str, speed: str) -> tuple[str | None, str | None, float | None]:
+    """Return width, speed and rate of a link of which these are printed."""
+    one, other = width_of(width), speed_name(speed)
+    return one, other, rate_gbit_s(one, other)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from railyard.parsers.fabric.counters import is_full, standard_name
-from railyard.parsers.fabric.linkinfo import best_fields, link_fields, peer_of
+from railyard.parsers.fabric.linkinfo import peer_of, whole_link
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of
 from railyard.parsers.fabric.words import guid_of, named
@@ -47,10 +47,12 @@ def parse(text: str) -> Parsed:
     lines, cut = lines_of(text)
     reader = _Reader()
     for number, line in enumerate(lines, 1):
-        if len(line) > _LONGEST or not reader.read(number, line, number == cut):
+        if line and (len(line) > _LONGEST or not reader.read(number, line, number == cut)):
             reader.notes.foreign(number, line)
-    ports = [reader.port(fields) for fields in reader.ports]
-    return finish("ibqueryerrors", ports, reader.known, reader.notes, lines, '"Errors for ..." or "## Summary: ..."')
+    reader.notes.no_port(reader.header)
+    return finish(
+        "ibqueryerrors", reader.states(), reader.known, reader.notes, lines, '"Errors for ..." or "## Summary: ..."'
+    )
 
 
 class _Reader:
@@ -60,25 +62,25 @@ class _Reader:
         self.notes = Notes()
         self.known = False
         self.node: dict[str, Any] = {}
+        self.header: tuple[int, str] | None = None  # of a node without any port so far
         self.ports: list[dict[str, Any]] = []
         self.thresholds: dict[str, int] = {}
 
     def read(self, number: int, line: str, cut: bool) -> bool:
         """Take one line; return False for one that is not the tool's."""
-        if line.startswith("##") and _SUMMARY.match(line):
+        first = line.lstrip()[:1]
+        if first == "#" and line[:2] == "##" and _SUMMARY.match(line):
             self.summary(number, line)
-        elif found := _PORT.match(line):
-            self.known = True
-            self.ports.append(self.node | _counted(line, found) | {"line": number})
-        elif (node := _NODE.match(line)) and not cut:
-            self.known = True
-            name, device = (node["name"], None) if node["guid"] and node["what"] == "Errors" else named(node["name"])
-            self.node = {
-                "node": name,
-                "device": device,
-                "kind": "Switch" if name == node["name"] and node["guid"] else None,
-            }
-        elif self.ports and (link := _LINK.match(line)):
+        elif first == "G" and (found := _PORT.match(line)):
+            self.known, self.header = True, None
+            self.ports.append({**self.node, **_counted(line, found), "line": number})
+        elif first in ("E", "D") and (node := _NODE.match(line)) and not cut:
+            self.notes.no_port(self.header)
+            self.known, self.header = True, (number, line)
+            what, guid, description = node.groups()
+            name, device = (description, None) if guid and what == "Errors" else named(description)
+            self.node = {"node": name, "device": device, "kind": "Switch" if name == description and guid else None}
+        elif first == "L" and self.ports and (link := _LINK.match(line)):
             self.ports[-1].update(_linked(line, link, cut))
         else:
             return not line.strip()
@@ -93,23 +95,25 @@ class _Reader:
         if line.startswith("## Thresholds:"):
             self.thresholds = {found["name"]: int(found["value"]) for found in _THRESHOLD.finditer(line)}
 
-    def port(self, fields: dict[str, Any]) -> PortState:
-        return PortState(**fields, thresholds=MappingProxyType(self.thresholds) if self.thresholds else NOTHING)
+    def states(self) -> list[PortState]:
+        thresholds = MappingProxyType(self.thresholds) if self.thresholds else NOTHING
+        return [PortState(**fields, thresholds=thresholds) for fields in self.ports]
 
 
 def _counted(line: str, found: re.Match[str]) -> dict[str, Any]:
     counters: dict[str, int] = {}
     saturated = []
-    for one in _COUNTER.finditer(line, found.end()):
-        name, value = standard_name(one["name"]), int(one["value"])
+    for printed, digits, wide in _COUNTER.findall(line, found.end()):
+        name, value = standard_name(printed), int(digits)
         counters[name] = value
         # data counters show a round figure at either width: 32 bits are full at 4294967295, 64 never in practice
-        bits = 64 if one["wide"] and name not in _DATA else None
+        bits = 64 if wide and name not in _DATA else None
         if is_full(name, value, bits):
             saturated.append(name)
+    guid, port = found.groups()
     return {
-        "port": ALL_PORTS if found["port"] == "ALL" else int(found["port"]),
-        "guid": guid_of(found["guid"]),
+        "port": ALL_PORTS if port == "ALL" else int(port),
+        "guid": guid_of(guid),
         "counters": MappingProxyType(counters),
         "saturated": tuple(saturated),
     }
@@ -118,9 +122,8 @@ def _counted(line: str, found: re.Match[str]) -> dict[str, Any]:
 def _linked(line: str, found: re.Match[str], cut: bool) -> dict[str, Any]:
     """Return the fields of a "Link info" line (-r), which follows its port's counters."""
     link, arrow, remote = line[found.end() :].partition("==>")
-    fields = link_fields(link.rstrip().removesuffix(")")) if arrow else None
-    peer = peer_of(remote, cut) if fields else None
+    peer = peer_of(remote, cut) if arrow else None
+    fields = whole_link(link, peer[1] if peer else None) if arrow else None
     if fields is None or (cut and peer is None):
         return {}
-    best = best_fields(peer[1], fields) if peer else {}
-    return {"lid": int(found["lid"]), **fields, **best, "peer": peer[0] if peer else None}
+    return {"lid": int(found["lid"]), **fields, "peer": peer[0] if peer else None}

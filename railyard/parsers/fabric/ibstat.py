@@ -109,8 +109,7 @@ class _Reader:
 
     def close_device(self) -> None:
         self.close_port()
-        if self.header is not None:
-            self.notes.remark(self.header[0], f"no port is printed: {self.header[1].strip()}")
+        self.notes.no_port(self.header)
         self.header = None
 
 

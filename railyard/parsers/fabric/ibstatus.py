@@ -7,6 +7,7 @@ Source: infiniband-diags/scripts/ibstatus, and the files that it prints: ``rate_
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from railyard.parsers.fabric.port import PortState
@@ -38,11 +39,15 @@ def parse(text: str) -> Parsed:
     fields: dict[str, Any] = {}
     for number, line in enumerate(lines, 1):
         key, colon, value = line.partition(":")
-        read = _READ.get(key.strip()) if colon and blocks else None
-        if read:
+        key = key.strip()
+        name = _NAMES.get(key) if colon and blocks else None
+        if name:
+            value = value.strip()
             # a cut rate that has its closing bracket, or a cut link layer that is a whole name, is whole
-            if number != cut or value.endswith(")") or (key.strip() == "link_layer" and value.strip() in _WHOLE_LAYERS):
-                fields.update(read(value.strip()))
+            if number != cut or line.endswith(")") or (key == "link_layer" and value in _WHOLE_LAYERS):
+                fields[name] = _READ[name](value)
+            continue
+        if not key and not colon:
             continue
         found = _PORT.match(line) if len(line) < 200 else None
         if found:
@@ -56,10 +61,10 @@ def parse(text: str) -> Parsed:
 
 
 def _port(fields: dict[str, Any]) -> PortState:
-    gid = fields.pop("gid", "")
+    gid, link = fields.pop("gid", ""), fields.pop("link", _NO_LINK)
     if fields.get("link_layer") == "InfiniBand":
         fields["guid"] = _guid_of_gid(gid)
-    return PortState(**fields)
+    return PortState(**fields, **link)
 
 
 def _guid_of_gid(gid: str) -> str | None:
@@ -67,6 +72,7 @@ def _guid_of_gid(gid: str) -> str | None:
     return guid_of(":".join(parts[4:])) if len(parts) == 8 else None
 
 
+@lru_cache(maxsize=256)
 def _rate(value: str) -> dict[str, Any]:
     found = _RATE.match(value)
     if not found:
@@ -77,13 +83,23 @@ def _rate(value: str) -> dict[str, Any]:
 
 
 _WHOLE_LAYERS = frozenset({"InfiniBand", "Ethernet"})
-# printed key -> its fields
-_READ: dict[str, Callable[[str], dict[str, Any]]] = {
-    "default gid": lambda value: {"gid": value},
-    "base lid": lambda value: {"lid": integer(value)},
-    "sm lid": lambda value: {"sm_lid": integer(value)},
-    "state": lambda value: {"state": state_of(_CODED.sub("", value))},
-    "phys state": lambda value: {"physical_state": physical_of(_CODED.sub("", value))},
-    "rate": _rate,
-    "link_layer": lambda value: {"link_layer": LINK_LAYERS.get(value.lower()) or said(value)},
+_NO_LINK: dict[str, Any] = {}
+# printed key -> its field ("gid" and "link", which has several, are read further), and what reads that
+_NAMES = {
+    "default gid": "gid",
+    "base lid": "lid",
+    "sm lid": "sm_lid",
+    "state": "state",
+    "phys state": "physical_state",
+    "rate": "link",
+    "link_layer": "link_layer",
+}
+_READ: dict[str, Callable[[str], Any]] = {
+    "gid": str,
+    "lid": integer,
+    "sm_lid": integer,
+    "state": lru_cache(lambda value: state_of(_CODED.sub("", value))),
+    "physical_state": lru_cache(lambda value: physical_of(_CODED.sub("", value))),
+    "link": _rate,
+    "link_layer": lru_cache(lambda value: LINK_LAYERS.get(value.lower()) or said(value)),
 }

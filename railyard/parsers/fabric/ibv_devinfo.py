@@ -36,22 +36,25 @@ def parse(text: str) -> Parsed:
     known = False
     device: dict[str, Any] = {}
     port: dict[str, Any] | None = None
+    header: tuple[int, str] | None = None  # of a device without any port so far
     for number, line in enumerate(lines, 1):
         key, colon, value = line.partition(":")
         key, value = key.strip(), value.strip()
         if key == "hca_id" and colon:
             ports += [_port(device, port)] if port else []
-            known, port = True, None
+            notes.no_port(header)
+            known, port, header = True, None, (number, line)
             device = {"device": said(value), "kind": "CA"}
         elif key == "port" and known and value.isdigit() and len(value) <= 5:
             ports += [_port(device, port)] if port else []
-            port = None if number == cut else {"port": int(value), "line": number}
+            port, header = (None, header) if number == cut else ({"port": int(value), "line": number}, None)
         elif known and colon and line[:1].isspace():
             _field(device, port, key, value, whole=number != cut or value.endswith(")"))
         elif not known or not line[:1].isspace():
             known |= len(line) < 100 and _LIST.match(line) is not None
             notes.foreign(number, line)
     ports += [_port(device, port)] if port else []
+    notes.no_port(header)
     known |= any(failure.text.startswith(("No IB devices found", "IB device '")) for failure in notes.failures)
     return finish("ibv_devinfo", ports, known, notes, lines, 'a device as "hca_id: mlx5_0"')
 

@@ -9,7 +9,6 @@
 
 import re
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from railyard.parsers.fabric.port import Peer
@@ -30,15 +29,15 @@ _REMOTE = re.compile(
 _COULD_WIDTH = re.compile(r"Could be (?P<width>[0-9]{1,2}X)")
 _COULD_SPEED = re.compile(r"Could be (?:(?P<gbit>[0-9]{1,4}(?:\.[0-9]{1,5})?) Gbps|(?P<fdr10>FDR10))")
 BOTH_ENDS = "both ends"
-_NO_BEST: MappingProxyType[str, Any] = MappingProxyType({})
 
 
 @lru_cache(maxsize=4096)
-def link_fields(text: str) -> MappingProxyType[str, Any] | None:
-    """Return the fields of what stands between "==(" and ")==>"; None where that is no link.
+def link_fields(text: str) -> dict[str, Any] | None:
+    """Return the fields of what stands between "==(" and "==>"; None where that is no link.
 
-    Cached: a fabric prints the same dozen over and over.
+    Cached, since a fabric prints the same dozen over and over: the dictionary is to be read only.
     """
+    text = text.rstrip().removesuffix(")")
     # -p adds the switch's timers behind the bracket: "... LinkUp) (HOQ:12 VL_Stall:7"
     inside = text.partition(") (HOQ:")[0]
     found = _LINK.match(inside) if len(inside) <= 200 else None
@@ -53,7 +52,14 @@ def link_fields(text: str) -> MappingProxyType[str, Any] | None:
     if state != "Down":
         fields["width"] = width_of(found["width"] or "")
         fields["rate"] = rate_gbit_s(fields["width"], fields.get("speed"))
-    return MappingProxyType(fields)
+    return fields
+
+
+@lru_cache(maxsize=4096)
+def whole_link(text: str, could: str | None) -> dict[str, Any] | None:
+    """Return the fields of ``link_fields`` and, of a link with a partner, those of ``best_fields``; to be read only."""
+    fields = link_fields(text)
+    return fields if fields is None or could is None else {**fields, **_best_fields(could, fields)}
 
 
 def peer_of(text: str, cut: bool) -> tuple[Peer, str] | None:
@@ -64,27 +70,21 @@ def peer_of(text: str, cut: bool) -> tuple[Peer, str] | None:
     found = _REMOTE.match(text)
     if not found or (cut and text.count('"') != 2):
         return None
-    node, device = named(found["node"])
-    return Peer(node, device, int(found["port"]), int(found["lid"]), guid_of(found["guid"] or "")), found["could"]
+    guid, lid, port, description, could = found.groups()
+    node, device = named(description)
+    return Peer(node, device, int(port), int(lid), guid_of(guid) if guid else None), could[:200]
 
 
-@lru_cache(maxsize=4096)
-def _could(could: str, width: str | None, speed: str | None) -> MappingProxyType[str, Any]:
-    better_width, better_speed = _COULD_WIDTH.search(could), _COULD_SPEED.search(could)
-    best_speed = speed
-    if better_speed:
-        best_speed = "FDR10" if better_speed["fdr10"] else speed_of_lane(float(better_speed["gbit"]))
-    return MappingProxyType(
-        {
-            "best_width": better_width["width"] if better_width else width,
-            "best_speed": best_speed,
-            "best_from": BOTH_ENDS,
-        }
-    )
-
-
-def best_fields(could: str, link: MappingProxyType[str, Any]) -> MappingProxyType[str, Any]:
+def _best_fields(could: str, link: dict[str, Any]) -> dict[str, Any]:
     """Return what the link could be: what "Could be" names, else what it is; nothing for a port that is down."""
     if link["state"] == "Down":
-        return _NO_BEST
-    return _could(could[:200], link.get("width"), link.get("speed"))
+        return {}
+    better_width, better_speed = _COULD_WIDTH.search(could), _COULD_SPEED.search(could)
+    best_speed = link.get("speed")
+    if better_speed:
+        best_speed = "FDR10" if better_speed["fdr10"] else speed_of_lane(float(better_speed["gbit"]))
+    return {
+        "best_width": better_width["width"] if better_width else link.get("width"),
+        "best_speed": best_speed,
+        "best_from": BOTH_ENDS,
+    }

@@ -7,7 +7,6 @@ Source: ``link_parse_cb`` of rdma/link.c.
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from railyard.parsers.fabric.jsontext import documents
 from railyard.parsers.fabric.port import PortState
@@ -39,8 +38,8 @@ def parse(text: str) -> Parsed:
         found = _PORT.match(line) if len(line) <= LONGEST else None
         said = _pairs(found["rest"], number == cut) if found else {}
         if found and "state" in said:
-            port = int(found["port"] or found["old_port"])
-            ports.append(_port(found["device"] or found["old"], port, said, number))
+            device, port, old, old_port, _ = found.groups()
+            ports.append(_port(device or old, int(port or old_port), said, number))
         elif not (ports and _CAPABILITIES.match(line[:LONGEST])):
             notes.foreign(number, line)
     return finish("rdma link", ports, bool(ports), notes, lines, _EXPECTED)
@@ -48,24 +47,22 @@ def parse(text: str) -> Parsed:
 
 def _pairs(rest: str, cut: bool) -> dict[str, str]:
     """Return the words as key and value; of a cut line without the last word."""
-    words = rest.replace("\\", " ").split()
-    words = words[:-1] if cut else words
+    words = rest.replace("\\", " ").split() if "\\" in rest else rest.split()
+    if cut:
+        del words[-1:]
     return dict(zip(words[::2], words[1::2], strict=False))
 
 
-def _port(device: str, port: int, said: Mapping[str, Any], line: int) -> PortState:
-    def word(key: str) -> str:
-        value = said.get(key)
-        return value if isinstance(value, str) else ""
-
+def _port(device: str, port: int, said: Mapping[str, str], line: int) -> PortState:
+    word = said.get
     return PortState(
         device=device,
         port=port,
         kind="CA",
-        state=state_of(word("state")),
-        physical_state=physical_of(word("physical_state")),
-        lid=integer(word("lid")),
-        sm_lid=integer(word("sm_lid")),
+        state=state_of(word("state", "")),
+        physical_state=physical_of(word("physical_state", "")),
+        lid=integer(said["lid"]) if "lid" in said else None,
+        sm_lid=integer(said["sm_lid"]) if "sm_lid" in said else None,
         netdev=word("netdev") or None,
         line=line,
     )
@@ -80,5 +77,6 @@ def _from_json(text: str) -> list[PortState]:
                 raise ParseError(line, text.split("\n")[line - 1], f"output of rdma link: {_EXPECTED}")
             number = integer(str(one.get("port", "")))
             if number is not None:
-                ports.append(_port(one["ifname"], number, one, line))
+                said = {key: value for key, value in one.items() if isinstance(value, str)}
+                ports.append(_port(one["ifname"], number, said, line))
     return ports

@@ -6,6 +6,7 @@ Source: ``stat_show_parse_cb``, ``res_get_hwcounters``, ``res_counter_line`` of 
 """
 
 import re
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +26,11 @@ _WRAPPED = 60  # a line that a mailer broke is at least so long
 _EXPECTED = 'a port as "link mlx5_0/1 rx_write_requests 0 ...", or the same as JSON'
 
 
+@lru_cache(maxsize=1024)
+def _is_name(word: str) -> bool:
+    return bool(_NAME.match(word))
+
+
 class _Port:
     """A port that is open: a name waits for its value, which may stand on the next line."""
 
@@ -38,9 +44,9 @@ class _Port:
         words = ([self.waiting] if self.waiting else []) + (words[:-1] if cut else words)
         names, values = words[::2], words[1::2]
         together = "".join(values)
-        if not all(map(_NAME.match, names)) or (values and not (together.isdecimal() and together.isascii())):
+        if not all(map(_is_name, names)) or (values and not (together.isdecimal() and together.isascii())):
             return False
-        if any(len(value) > _DIGITS for value in values):
+        if max(map(len, values), default=0) > _DIGITS:
             return False
         self.waiting = names.pop() if len(names) > len(values) else None
         self.counters.update(zip(names, map(int, values), strict=True))

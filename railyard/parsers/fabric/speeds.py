@@ -7,6 +7,7 @@ rdma-core (signalled rates); ``speed_str`` of ibv_devinfo (14.0, 25.0, 50.0 ... 
 """
 
 import re
+from functools import lru_cache
 from types import MappingProxyType
 
 # name -> round number of one lane, signalled rate of one lane, in Gbit/s; slowest first
@@ -29,6 +30,7 @@ _WIDTH = re.compile(r"\A([0-9]{1,2})[xX]\Z")
 _ETHERNET = re.compile(r"\A([0-9]{1,4}(?:\.[0-9])?)(G|M)(?:bE|bps)?(?:_[0-9]{1,2}[xX])?\Z")
 
 
+@lru_cache(maxsize=256)
 def width_of(word: str) -> str | None:
     """Return a printed width as "4X"; None for a word that is none ("??", "undefined (0)", "N/A", "0x")."""
     found = _WIDTH.match(word)
@@ -40,12 +42,14 @@ def lanes(width: str | None) -> int | None:
     return int(width[:-1]) if width else None
 
 
+@lru_cache(maxsize=256)
 def speed_name(word: str) -> str | None:
     """Return the name of a speed ("EDR") from any case of it, with or without "IB-"; None for a word that is none."""
     name = word.upper().removeprefix("IB-")
     return name if name in LANES else None
 
 
+@lru_cache(maxsize=256)
 def speed_of_lane(gbit_s: float) -> str | None:
     """Return the name of a lane speed in Gbit/s, round or signalled (14.0, 14.0625), within 1 %; None for no such."""
     for name, rates in LANES.items():

@@ -63,6 +63,11 @@ class Notes:
         """Take a line that is worth quoting and no failure."""
         self.remarks.append(Remark(number, line[:LONGEST].strip()))
 
+    def no_port(self, header: tuple[int, str] | None) -> None:
+        """Note that no port follows this line, which names a device or a node; nothing for None."""
+        if header is not None:
+            self.remark(header[0], f"no port is printed: {header[1][:LONGEST].strip()}")
+
 
 def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: list[str], expected: str) -> Parsed:
     """Return the result; a text without the tool's own lines must at least name the tool and say what failed.
@@ -72,4 +77,5 @@ def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: 
     if not known and not (notes.failures and re.search(rf"\b{tool}\b", "\n".join(line[:LONGEST] for line in lines))):
         found = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
         raise ParseError(found[0], found[1], f"output of {tool}: {expected}")
-    return Parsed(failures=tuple(notes.failures), remarks=tuple(notes.remarks), fabric=tuple(ports))
+    remarks = sorted(notes.remarks, key=lambda note: note.line)
+    return Parsed(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))

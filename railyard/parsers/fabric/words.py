@@ -1,6 +1,6 @@
 """The words of all tools -> one vocabulary (ibstat's), and the values that they print in several forms.
 
-Two are cached: a node prints its GUID and its description once a port.
+Most are cached: a node prints its GUID and its description once a port, and states are few.
 """
 
 import re
@@ -54,13 +54,16 @@ _COLONED = re.compile(r"\A[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3}\Z")
 # the last word of an adapter's description: mlx5_0, HCA-1, mthca0, hfi1_0, ibsim0
 _DEVICE = re.compile(r"\A(?:HCA-[0-9]{1,3}|[a-z][a-z0-9_]{0,40}[0-9])\Z")
 _INTEGER = re.compile(r"\A(?:0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\Z")
+_DIGITS = 20  # of 2^64 - 1
 
 
+@lru_cache(maxsize=256)
 def state_of(word: str) -> str | None:
     """Return a port's logical state in ibstat's word; another word as printed, None for one that says nothing."""
     return STATES.get(word.lower()) or said(word)
 
 
+@lru_cache(maxsize=256)
 def physical_of(word: str) -> str | None:
     """Return a port's physical state in ibstat's word; another word as printed, None for one that says nothing."""
     return PHYSICAL_STATES.get(word.lower()) or said(word)
@@ -74,12 +77,14 @@ def said(word: str) -> str | None:
 @lru_cache(maxsize=4096)
 def guid_of(word: str) -> str | None:
     """Return a GUID as "0x" and 16 digits in lower case, from 0x2c903006e29b0 or 506b:4b03:0028:4ddc; else None."""
-    found = _GUID.match(word.replace(":", "") if _COLONED.match(word) else word)
+    found = _GUID.match(word.replace(":", "") if ":" in word and _COLONED.match(word) else word)
     return f"0x{found[1].lower():0>16}" if found else None
 
 
 def integer(word: str) -> int | None:
     """Return a whole number printed in decimal or as 0x..., of at most 20 digits; None for any other word."""
+    if word.isdigit() and word.isascii():
+        return int(word) if len(word) <= _DIGITS else None
     if not _INTEGER.match(word):
         return None
     return int(word, 16) if word[1:2] in ("x", "X") else int(word)

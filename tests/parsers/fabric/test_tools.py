@@ -11,6 +11,9 @@ from railyard.parsers.fabric.port import Peer, PortState
 HERE = Path(__file__).parent
 
 
+CA_LINE = 'Ca\t1 "H-00aa000000000001"\t\t# "node1 mlx5_0"'
+
+
 def read(name: str) -> Parsed:
     path = next(
         path for path in (HERE / "samples" / f"{name}.txt", HERE / "recordings" / f"{name}.out") if path.is_file()
@@ -200,3 +203,18 @@ def test_ibportstate_tells_fdr10_and_what_this_end_has_enabled() -> None:
     (portinfo,) = read("ibportstate-smpquery-ibsim").fabric
     assert link(query) == link(portinfo) == ("4X", "EDR", 100.0, False)
     assert portinfo.mtu_bytes == 2048
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "line", "header"),
+    [
+        ("ibv_devinfo", "hca_id:\tmlx5_0\n\ttransport", 1, "hca_id:\tmlx5_0"),
+        ("ibv_devinfo", "hca_id: a\n\tport: 1\n\t\tstate: PORT_DOWN (1)\nhca_id: b\n", 4, "hca_id: b"),
+        ("ibqueryerrors", 'Errors for "node1 mlx5_0"\n ', 1, 'Errors for "node1 mlx5_0"'),
+        ("ibstat", "CA 'mlx5_0'\n\tCA type: MT4123\n", 1, "CA 'mlx5_0'"),
+        ("ibnetdiscover", 'Ca\t1 "H-00aa000000000001"\t\t# "node1 mlx5_0"\n', 1, CA_LINE),
+    ],
+)
+def test_a_device_or_node_without_a_port_is_a_remark(tool: str, text: str, line: int, header: str) -> None:
+    # found by benchmarks/fuzz.py: a text that was taken for the tool's, and of which nothing was said
+    assert FABRIC_PARSERS[tool](text).remarks == (Remark(line, f"no port is printed: {header}"),)
