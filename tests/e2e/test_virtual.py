@@ -102,7 +102,7 @@ def test_one_fabric_alone_is_selected_by_its_name(site: VirtualSite) -> None:
 
 def begin(site: VirtualSite) -> "subprocess.Popen[str]":
     """Start a run of four tests and return it when the first has its record."""
-    running = site.start(*RAILYARD, "run", "--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|PingPong)")
+    running = site.start(*RAILYARD, "run", "--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|Biband)")
     wait_for(lambda: bool(site.records()) or running.poll() is not None, 120, "the first record")
     assert running.poll() is None, running.communicate()
     return running
