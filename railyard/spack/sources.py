@@ -115,12 +115,12 @@ def gather(
         includes += [(file, load(file, overlay.shown(file))) for file in files]
     over_file = overlay.overlay_file(home, system)
     over = overlay.read(over_file) if over_file.is_file() else None
-    if over is not None:
-        inner = Document(manifest.file, body, _node(manifest))
-        overlay.refuse_conflicts(over, (inner, *(document for _, document in includes)))
     lock = lock_file(home, system, stack)
     committed = lock if lock.is_file() else None
-    return Sources(home, system, environment, manifest, tuple(includes), over, committed, with_, without)
+    sources = Sources(home, system, environment, manifest, tuple(includes), over, committed, with_, without)
+    if over is not None:
+        overlay.refuse_conflicts(over, sources.documents[1:])
+    return sources
 
 
 def _node(manifest: Document) -> Any:
