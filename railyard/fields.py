@@ -1,5 +1,6 @@
 """The field types that system and reference files share: names, prose, sizes, and text that must not reach a shell."""
 
+import datetime
 import re
 from typing import Annotated, Any
 
@@ -108,6 +109,12 @@ def _size(value: Any) -> int:
     return size
 
 
+def _date(value: Any) -> Any:
+    if isinstance(value, datetime.date):
+        return value
+    raise refuse(show(value), "a date, YYYY-MM-DD, without quotes")
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
@@ -136,6 +143,7 @@ Size = Annotated[
     BeforeValidator(_size),
     WithJsonSchema({"type": ["integer", "string"], "pattern": "^[0-9]+[KMG]?$", "minimum": 0}),
 ]
+Date = Annotated[datetime.date, BeforeValidator(_date)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(strict=True)]
 Positive = Annotated[float, Field(strict=True, gt=0)]

@@ -1,11 +1,10 @@
 """The model of prices in systems/*.yaml: what a node's share of a fabric costs, by the number of nodes."""
 
-import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from railyard.fields import AS_LIST, Count, Model, Name, Positive, Prose, one_or_many, refuse, show
+from railyard.fields import AS_LIST, Count, Date, Model, Name, Positive, Prose, one_or_many, refuse, show
 
 Part = Literal["whole", "nic", "second_port", "switch_port", "optics", "cables", "software"]
 PriceBound = Literal["exact", "around", "at-least", "at-most"]
@@ -68,18 +67,11 @@ class Price(Model):
     rails: Count = 1
     nodes: NodeCounts = NodeCounts.model_validate({})
     currency: Currency
-    date: datetime.date
+    date: Date
     parts: dict[Part, Money] = Field(min_length=1, description="A number, or the two ends of a range, each a node")
     bound: PriceBound = Field("exact", description="What the sum is: the source's own word")
     source: Prose
     note: Prose | None = None
-
-    @field_validator("date", mode="before")
-    @classmethod
-    def _is_a_date(cls, value: Any) -> Any:
-        if isinstance(value, datetime.date):
-            return value
-        raise refuse(show(value), "a date, YYYY-MM-DD, without quotes")
 
     @property
     def low(self) -> float:

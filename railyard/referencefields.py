@@ -1,12 +1,23 @@
 """The fields that entries and relations of references/*.yaml share: metric, rails, policy, sizes, and the source."""
 
-import datetime
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from railyard.fields import AS_LIST, BenchmarkName, Count, Model, Name, Number, Prose, Size, one_or_many, refuse, show
+from railyard.fields import (
+    AS_LIST,
+    BenchmarkName,
+    Count,
+    Date,
+    Model,
+    Name,
+    Number,
+    Prose,
+    Size,
+    one_or_many,
+    refuse,
+)
 
 ANY = "any"
 UNITS: Mapping[str, str] = {
@@ -80,7 +91,7 @@ class Source(Model):
     model_config = ConfigDict(json_schema_extra=lambda schema: _or_named(schema))
 
     document: Prose = Field(description="What was read or derived, or what was measured")
-    date: datetime.date
+    date: Date
     of: None = Field(None, description="In place of document and date: the name of one of the file's sources")
     at: Prose | None = Field(None, description="Where in the document: a table, a figure, a page")
     hardware: Prose | None = None
@@ -92,13 +103,6 @@ class Source(Model):
     conditions: dict[Name, Prose] = Field({}, description="Settings that decide the number: snoop mode, turbo, MTU …")
     runs: tuple[Name, ...] = Field((), description="Run ids that a baseline was captured from")
     note: Prose | None = None
-
-    @field_validator("date", mode="before")
-    @classmethod
-    def _is_a_date(cls, value: Any) -> Any:
-        if isinstance(value, datetime.date):
-            return value
-        raise refuse(show(value), "a date, YYYY-MM-DD, without quotes")
 
     def cite(self) -> str:
         """Return the source in one line."""
