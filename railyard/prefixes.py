@@ -7,7 +7,6 @@ there whole, or not at all. What these packages hold finds its parts relative to
 To add one: a line in SOURCES, and for a wheel its ``requirements/stacks/<stack>.in``.
 """
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -22,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from railyard.errors import RailyardError, SetupError, did_you_mean
+from railyard.filelock import hold
 
 STAMP = "railyard-stamp"  # in each prefix: the key of what it was made from
 
@@ -214,11 +214,7 @@ def _one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"stacks: another process is making a prefix in {folder}; waiting for it")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        hold(descriptor, say, f"stacks: another process is making a prefix in {folder}; waiting for it")
         yield
     finally:
         os.close(descriptor)

@@ -2,12 +2,12 @@
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from railyard.errors import SetupError
+from railyard.filelock import hold
 
 FILE = ".lock"
 
@@ -36,11 +36,7 @@ def one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
 
 def _hold(descriptor: int, folder: Path, say: Callable[[str], None]) -> None:
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"spack: another process builds in {folder}; waiting for it")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        hold(descriptor, say, f"spack: another process builds in {folder}; waiting for it")
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
             raise
