@@ -47,7 +47,7 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
 
                 ensure(request, _say)
             elif ready(request) is None:
-                self.build_system.commands = [_command(self.site, request.stack)]
+                self.build_system.commands = [build_command(request)]
 
     @run_after("compile")
     def demand_build(self) -> None:
@@ -60,7 +60,7 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
         with as_reframe_error():
             request = request_of(self.site, self.current_environ.name)
             if ready(request) is None:
-                raise SetupError(_why_unbuilt(request, Path(self.stagedir) / str(self.build_job.stderr)))
+                raise SetupError(why_unbuilt(request, Path(self.stagedir) / str(self.build_job.stderr)))
 
     @property
     def _entry(self) -> StackEntry:
@@ -72,14 +72,14 @@ def _say(line: str) -> None:
         getlogger().info(line)
 
 
-def _command(site: Site, stack: str) -> Any:
-    """Return the build's command for a job; that it failed is told by the marker that it did not write."""
-    words = [sys.executable, "-m", "railyard", "spack", "install", "--system", site.system.system, "--stack", stack]
-    return f"RAILYARD_HOME={shlex.quote(str(site.home))} RAILYARD_SPACK=1 {shlex.join(words)} || :"
+def build_command(request: Request) -> str:
+    """Return the command that builds in a job; it always ends well: that it failed is told by the missing marker."""
+    words = [sys.executable, "-m", "railyard", "spack", "install", "--system", request.system, "--stack", request.stack]
+    return f"RAILYARD_HOME={shlex.quote(str(request.home))} RAILYARD_SPACK=1 {shlex.join(words)} || :"
 
 
-def _why_unbuilt(request: Request, errors: Path) -> str:
-    """Return the sentence that the build's command ended with, from its job's error output."""
+def why_unbuilt(request: Request, errors: Path) -> str:
+    """Return the sentence that ``build_command`` ended with, from its job's error output."""
     try:
         lines = errors.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -20,14 +20,19 @@ MANIFESTS = sorted(ENVS.glob("*/spack.yaml"))
 FILES = [*MANIFESTS, *sorted(COMMON.glob("*.yaml")), *OVERLAYS, *sorted(ENVS.glob("repo/**/repo.yaml"))]
 
 #: Stacks without a folder, and why Spack cannot serve them.
-NOT_BUILT = {"craympich": "its compiler wrappers belong to the Cray programming environment, which modules bring"}
+NOT_BUILT = {
+    "craympich": "its compiler wrappers belong to the Cray programming environment, which modules bring",
+    "tcp": "iperf3 and NPtcp come with every distribution, and no version of theirs decides what a socket carries",
+    "libfabric": "fabtests must be of the very release of the libfabric that the site runs",
+}
 #: The stacks' names and those of Spack's packages, where they differ.
 PACKAGE = {"intelmpi": "intel-oneapi-mpi", "hpcx": "hpcx-mpi"}
 #: Benchmarks that a site brings a recipe of: there is none here to pin.
-NO_RECIPE = {"perftest", "milc-qcd"}
+NO_RECIPE = {"milc-qcd"}
 #: A version in packages.yaml with what is said behind it.
 PIN = re.compile(r'^ *- "(?P<pin>@[^"]+)"(?: # (?P<said>.+))?$')
-MPI_LIBRARIES = {PACKAGE.get(stack, stack) for stack in STACKS}
+WITHOUT_MPI = {name for name, stack in STACKS.items() if stack.pair}
+MPI_LIBRARIES = {PACKAGE.get(stack, stack) for stack in set(STACKS) - WITHOUT_MPI}
 
 
 def name_of(path: Path) -> str:
@@ -100,10 +105,10 @@ def test_every_shared_file_is_named_as_its_one_section() -> None:
 def test_the_package_repository_is_where_the_shared_file_says() -> None:
     folder = COMMON / load(COMMON / "repos.yaml").data["repos"]["railyard"]
     assert load(folder / "repo.yaml").data == {"repo": {"namespace": "railyard", "api": "v2.0"}}
-    assert [path.parent.name for path in RECIPES] == ["netpipe"]
+    assert [path.parent.name for path in RECIPES] == ["netpipe", "perftest"]
 
 
-@pytest.mark.parametrize("stack", sorted(set(STACKS) - set(NOT_BUILT)))
+@pytest.mark.parametrize("stack", sorted(set(STACKS) - set(NOT_BUILT) - WITHOUT_MPI))
 def test_a_stack_asks_for_its_own_mpi_and_says_nothing_else_of_the_others(stack: str) -> None:
     own = PACKAGE.get(stack, stack)
     said = manifest(stack)["packages"]
@@ -112,6 +117,12 @@ def test_a_stack_asks_for_its_own_mpi_and_says_nothing_else_of_the_others(stack:
     assert set(said) == {"mpi", own}
     assert manifest(stack)["specs"] == ["$benchmarks"]
     assert manifest(stack)["view"] is False
+
+
+def test_a_stack_without_mpi_asks_for_none_and_names_its_benchmarks() -> None:
+    assert {stack: manifest(stack)["specs"] for stack in WITHOUT_MPI - set(NOT_BUILT)} == {"verbs": ["perftest"]}
+    assert "packages" not in manifest("verbs")
+    assert manifest("verbs")["view"] is False
 
 
 def test_only_the_deprecated_stack_allows_deprecated_versions() -> None:
@@ -164,7 +175,7 @@ def test_no_package_is_described_in_two_files() -> None:
     described = [
         (name, path.parent.name)
         for path in MANIFESTS
-        for name in manifest(path.parent.name)["packages"]
+        for name in manifest(path.parent.name).get("packages", ())
         if name != "mpi"
     ]
     assert len({name for name, _ in described}) == len(described)

@@ -39,7 +39,7 @@ def install(name: str, stacks: tuple[str, ...], verbose: bool, again: bool) -> i
 
     for request in _requests(name, stacks):
         found = ensure(request, click.echo, verbose=verbose, again=again)
-        click.echo(f"{request.stack}: {', '.join(sorted(found.tools))} for {found.mpi}, built {found.built}")
+        click.echo(f"{request.stack}: {found.contents}, built {found.built}")
     return 0
 
 
@@ -208,7 +208,7 @@ def _state(each: "Built") -> str:
     if each.stale is not None:
         return f"not what was built: {each.stale}"
     old = age(each.marker.built, datetime.now(timezone.utc))
-    return f"{', '.join(sorted(each.marker.tools))} for {each.marker.mpi}, {old} old, {each.size_bytes / 1e6:.0f} MB"
+    return f"{each.marker.contents}, {old} old, {each.size_bytes / 1e6:.0f} MB"
 
 
 def _shown_only(verbose: bool) -> Callable[[str], None]:

@@ -53,7 +53,7 @@ def bootstrap(
 def _fetch(pin: Pin, source: str, folder: Path, say: Callable[[str], None]) -> None:
     place = folder / pin.name
     if (place / ".git").is_dir() and _git(place, "rev-parse", "HEAD").strip() == pin.commit:
-        say(f"{pin.what} is in {place} already")
+        say(f"{pin.what}: in {place} already")
         return
     if place.exists() and not (place / ".git").is_dir():
         raise SetupError(f"{place}: found a folder that is no clone, expected none or a clone; remove it")

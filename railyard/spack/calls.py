@@ -2,17 +2,23 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from railyard.errors import RailyardError, SetupError
 from railyard.spack import failures
 
 #: The first release with package API v2.4 and the `toolchains` section; tried: 1.2.0.dev0.
 OLDEST = (1, 1)
+#: An environment is what the site's files say, whoever builds it: neither the user's own configuration (~/.spack,
+#: SPACK_USER_CONFIG_PATH) nor the host's (/etc/spack) has a part in it, so neither is in its key. What stands inside
+#: Spack's own folder (etc/spack) counts as a part of that Spack, as its version and its packages do.
+ALONE: Mapping[str, str] = MappingProxyType({"SPACK_DISABLE_LOCAL_CONFIG": "1"})
 _VERSION = re.compile(r"^(?P<version>(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\S*)")
 
 
@@ -82,7 +88,7 @@ class Spack:
     def _streamed(self, words: Sequence[str], log: Path) -> tuple[int, str]:
         lines: list[str] = []
         with log.open("a", encoding="utf-8") as stream:
-            stream.write(f"$ {self.program} {_shown(words)}\n")
+            stream.write(f"{self._line(words)}\n")
             stream.flush()
             try:
                 child = subprocess.Popen(
@@ -106,12 +112,17 @@ class Spack:
     def _note(self, words: Sequence[str]) -> None:
         self.calls.append(tuple(words))
         if self.verbose:
-            self.say(f"$ {self.program} {_shown(words)}")
+            self.say(self._line(words))
+
+    def _line(self, words: Sequence[str]) -> str:
+        """Return a call as a person can type it again."""
+        told = [f"{name}={shlex.quote(text)}" for name, text in {**ALONE, **self.environment}.items() if text]
+        return " ".join(["$", *told, shlex.join([self.program, *words])])
 
     def _env(self) -> dict[str, str]:
         # An environment that the user's shell has active would win over `-e`.
-        kept = {name: value for name, value in os.environ.items() if name not in ("SPACK_ENV", "SPACK_ENV_VIEW")}
-        return {**kept, "SPACK_COLOR": "never", **self.environment}
+        kept = {name: text for name, text in os.environ.items() if name not in ("SPACK_ENV", "SPACK_ENV_VIEW")}
+        return {**kept, "SPACK_COLOR": "never", **ALONE, **self.environment}
 
 
 def find(

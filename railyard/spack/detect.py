@@ -101,7 +101,7 @@ def write(path: Path, text: str, *, replace: bool) -> None:
     if path.exists() and not replace:
         raise InputError(
             str(path), "an overlay already", "none, or --replace",
-            action="compare it with what was printed, and change it by hand where that says more",
+            action="--print shows what would be written; change it by hand where that says more",
         )  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -78,7 +78,25 @@ CAUSES: tuple[Cause, ...] = (
             "or end what hangs, and build again"
         ),
     ),
+    Cause(
+        "solver",
+        re.compile(r"cannot bootstrap the \"(?P<what>[\w-]+)\" Python module"),
+        lambda match, text: (
+            f"Spack's own {match['what']} is not there and cannot be fetched: install it for a Python of yours (from a "
+            "wheel that was carried here: pip install --no-index --find-links FOLDER clingo) and set SPACK_PYTHON to "
+            "that Python; docs/spack.md, An air-gapped site"
+        ),
+    ),
     Cause("checksum", re.compile(r"checksum failed for (?P<what>/\S+)"), _checksum),
+    Cause(
+        "mirror",
+        # spack mirror create: the list ends the output
+        re.compile(r"Failed downloads:\s*\n(?P<what>(?:[ \t]*\S+@\S+\s*)+)"),
+        lambda match, text: (
+            f"{', '.join(match['what'].split())} cannot be fetched: the places that they come from cannot be reached; "
+            "what could be fetched is in the folder and is kept: type it again where there is a network"
+        ),
+    ),
     Cause(
         "fetch",
         re.compile(

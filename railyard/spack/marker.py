@@ -51,7 +51,10 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What an environment holds. ``tools`` maps a tool to its executable or folder, ``target`` is what it runs on."""
+    """What an environment holds. ``tools`` maps a tool to its executable or folder, ``target`` is what it runs on.
+
+    ``mpi`` and ``mpi_prefix`` are empty for a stack without MPI.
+    """
 
     key: str
     system: str
@@ -68,6 +71,11 @@ class Marker:
     seconds: float
     built: str
     libraries: tuple[Library, ...] = ()
+
+    @property
+    def contents(self) -> str:
+        """Its benchmarks and the MPI that they are linked to, as a person reads it: ``imb, osu for openmpi@4.1.4``."""
+        return ", ".join(sorted(self.tools)) + (f" for {self.mpi}" if self.mpi else "")
 
 
 def read(folder: Path) -> Marker | None:

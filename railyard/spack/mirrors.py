@@ -37,7 +37,7 @@ def push(request: Request, folder: Path, say: Callable[[str], None], *, verbose:
             f"{request.stack} on {request.system}: found no build, expected one to push; type: {request.command}"
         )
     place = request.place / found.key
-    spack = calls.find(say, verbose)
+    spack = calls.find(say, verbose, compose.variables(request.sources()))
     spack.version()
     words = ["-e", str(place / request.environment), "buildcache", "push", "--unsigned", "--update-index"]
     spack.run([*words, str(folder.resolve())], place / build.LOG)

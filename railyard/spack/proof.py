@@ -14,10 +14,18 @@ from railyard.spack.marker import Executable, Library, Package
 from railyard.spack.request import Request
 from railyard.spack.tools import TOOLS, Tool
 
+_ADVICE = {
+    "MPI": "give each MPI library a prefix of its own in the overlay",
+    "library": "see what its package depends on in spack_envs/ and in the overlay",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is proven. ``mpi`` is its name and version, ``tools`` maps a tool to its executable or folder."""
+    """What is proven. ``mpi`` is its name and version, ``tools`` maps a tool to its executable or folder.
+
+    A stack without MPI has neither: ``mpi`` and ``mpi_prefix`` are empty.
+    """
 
     mpi: str
     mpi_prefix: str
@@ -28,7 +36,7 @@ class Made:
 
 def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
     """Return what the build gave, each executable there and linked to the stack's MPI. Raises SetupError for less."""
-    prefix = _mpi_prefix(request, lock, packages)
+    prefix = None if stacks.STACKS[request.stack].pair else _mpi_prefix(request, lock, packages)
     tools: dict[str, str] = {}
     executables: list[Executable] = []
     for name in request.tools:
@@ -42,9 +50,9 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
         tools[name] = str(Path(package.prefix) / tool.path)
         executables += _proven(request.stack, tool, package, prefix)
     paths = sorted({path for each in executables for path in each.linked.values()})
-    assert lock.mpi is not None
     found = tuple(marker.library(path) for path in paths)
-    return Made(f"{lock.mpi.name}@{lock.mpi.version}", prefix, tools, tuple(executables), found)
+    mpi = f"{lock.mpi.name}@{lock.mpi.version}" if prefix is not None and lock.mpi is not None else ""
+    return Made(mpi, prefix or "", tools, tuple(executables), found)
 
 
 def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> str:
@@ -61,16 +69,17 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
     return prefix
 
 
-def _proven(stack: str, tool: Tool, package: Package, mpi_prefix: str) -> list[Executable]:
-    """Return a tool's executables, each linked to the MPI of that prefix."""
+def _proven(stack: str, tool: Tool, package: Package, mpi_prefix: str | None) -> list[Executable]:
+    """Return a tool's executables, each linked to the MPI of that prefix; with None, to the stack's libraries alone."""
     sonames = stacks.STACKS[stack].sonames
     proven, is_shown = [], not tool.uses_mpi
     for file in _executables(Path(package.prefix) / tool.path, tool.executables, package):
         found = libraries(file)
-        if tool.uses_mpi and found:
+        if found and (tool.uses_mpi or mpi_prefix is None):
             why = linked.why_wrong(str(file), found, sonames, mpi_prefix)
             if why is not None:
-                raise SetupError(f"wrong MPI linked: {why}; give each MPI library a prefix of its own in the overlay")
+                what = "MPI" if mpi_prefix else "library"
+                raise SetupError(f"wrong {what} linked: {why}; {_ADVICE[what]}")
             is_shown = True
         status = file.stat()
         proven.append(Executable(str(file), status.st_size, status.st_mtime_ns, linked.interesting(found)))

@@ -177,3 +177,17 @@ def test_the_real_spack_is_new_enough() -> None:
     from railyard.spack import calls
 
     assert calls.find(print).version()
+
+
+@pytest.mark.skipif(shutil.which("spack") is None, reason="no spack on PATH: nothing is asked of the real one")
+def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from railyard.spack import calls
+
+    for variable in ("SPACK_USER_CONFIG_PATH", "SPACK_SYSTEM_CONFIG_PATH"):
+        folder = tmp_path / variable
+        folder.mkdir()
+        (folder / "packages.yaml").write_text(f"packages: {{{variable.lower()}: {{buildable: false}}}}\n")
+        monkeypatch.setenv(variable, str(folder))
+    assert "_config_path" not in calls.find(print).output(["config", "get", "packages"])

@@ -35,8 +35,15 @@ PACKAGES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         {"implementation": "mpi", "classes": ["S", "W"]},
         tuple(f"bin/{name}.S.x" for name in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")),
     ),
+    "perftest": (
+        "25.01.0-0.80",
+        {},
+        tuple(f"bin/ib_{verb}_{what}" for verb in ("send", "write", "read") for what in ("bw", "lat")),
+    ),
 }
-SONAMES = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
+NOTED = ("SPACK_ENV", "SPACK_DISABLE_LOCAL_CONFIG", "RAILYARD_SPACK_WITH")
+#: What a stack's benchmarks are linked to; verbs has no MPI, and its environment's library provides none.
+SONAMES = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12", "rdma-core": "libibverbs.so.1"}
 
 
 def main(folder: Path, words: list[str]) -> int:
@@ -46,7 +53,7 @@ def main(folder: Path, words: list[str]) -> int:
     place = Path(words[1]) if words[0] == "-e" else Path()
     command = words[2] if words[0] == "-e" else words[0]
     with (folder / "calls").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"words": words, "SPACK_ENV": os.environ.get("SPACK_ENV")}) + "\n")
+        stream.write(json.dumps({"words": words, **{name: os.environ.get(name) for name in NOTED}}) + "\n")
     time.sleep(told.get("sleep", {}).get(command, 0))
     if command in told.get("fail", {}):
         sys.stderr.write(told["fail"][command])
@@ -59,7 +66,7 @@ def main(folder: Path, words: list[str]) -> int:
 
 def answer(folder: Path, told: dict[str, Any], command: str, words: list[str], text: str) -> int:
     with (folder / "calls").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"words": words, "SPACK_ENV": os.environ.get("SPACK_ENV")}) + "\n")
+        stream.write(json.dumps({"words": words, **{name: os.environ.get(name) for name in NOTED}}) + "\n")
     print(text)
     return 0
 
@@ -67,7 +74,8 @@ def answer(folder: Path, told: dict[str, Any], command: str, words: list[str], t
 def concretize(told: dict[str, Any], place: Path, words: list[str]) -> None:
     if (place / "spack.lock").is_file():
         return
-    mpi = told.get("mpi") or place.name
+    mpi = told.get("mpi") or {"verbs": "rdma-core"}.get(place.name, place.name)
+    provided = [] if mpi == "rdma-core" else ["mpi"]
     overlay = yaml.safe_load((place.parent / "overlay.yaml").read_text(encoding="utf-8"))
     external = overlay["packages"][mpi]["externals"][0]
     target = overlay["packages"]["all"]["target"][0]
@@ -83,7 +91,7 @@ def concretize(told: dict[str, Any], place: Path, words: list[str]) -> None:
         key = digest(name, version, mpi_hash, target)
         specs[key] = spec(name, version, key, target, {**variants, **told.get("variants", {}).get(name, {})}, None)
         specs[key]["dependencies"] = [
-            {"name": mpi, "hash": mpi_hash, "parameters": {"deptypes": ["build", "link"], "virtuals": ["mpi"]}},
+            {"name": mpi, "hash": mpi_hash, "parameters": {"deptypes": ["build", "link"], "virtuals": provided}},
             {"name": "gcc", "hash": compiler, "parameters": {"deptypes": ["build"], "virtuals": ["c"]}},
         ]
         roots.append({"hash": key, "spec": name})
@@ -130,7 +138,7 @@ def install(told: dict[str, Any], place: Path, words: list[str]) -> None:
         if prefix.is_dir() and "--overwrite" not in words:
             continue  # as the real one: what its database has is installed, whatever became of the files
         shutil.rmtree(prefix, ignore_errors=True)
-        mpi = next(specs[each["hash"]] for each in found["dependencies"] if "mpi" in each["parameters"]["virtuals"])
+        mpi = next(specs[each["hash"]] for each in found["dependencies"] if "link" in each["parameters"]["deptypes"])
         soname = SONAMES[told.get("linked", mpi["name"])]
         library = Path(told.get("linked_prefix", mpi["external"]["path"])) / "lib" / soname
         for path in PACKAGES[found["name"]][2]:

@@ -106,7 +106,7 @@ class MadeSite:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        """Each call of the fake, in order: its words, and the SPACK_ENV that it was given."""
+        """Each call of the fake, in order: its words, and those variables of it that decide something."""
         file = self.fake / "calls"
         return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
 

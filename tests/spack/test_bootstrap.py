@@ -51,8 +51,8 @@ def test_from_folders(tmp_path: Path, sources: tuple[str, str]) -> None:
     assert said == [
         f"fetching Spack 1.2 from {sources[0]} into {to}/spack",
         f"fetching its packages from {sources[1]} into {to}/spack-packages",
-        f"Spack 1.2 is in {to}/spack already",
-        f"its packages is in {to}/spack-packages already",
+        f"Spack 1.2: in {to}/spack already",
+        f"its packages: in {to}/spack-packages already",
     ]
 
 

@@ -91,6 +91,11 @@ def test_an_active_environment_of_the_users_shell_does_not_win(site: MadeSite, m
     assert [call["SPACK_ENV"] for call in site.calls] == [None] * 4
 
 
+def test_neither_the_users_nor_the_hosts_configuration_takes_part(site: MadeSite) -> None:
+    built(site.request())
+    assert [call["SPACK_DISABLE_LOCAL_CONFIG"] for call in site.calls] == ["1"] * 4
+
+
 def test_no_spack_on_path(site: MadeSite, without_spack: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(site.bin))
     with pytest.raises(SetupError) as error:

@@ -53,10 +53,10 @@ def test_v_prints_each_command_before_it_runs(site: MadeSite, say: Say) -> None:
     _, lines, _ = say("install", "--system", "made", "--stack", "mpich", "-v")
     place = folder(site, "mpich") / "mpich"
     assert [line for line in lines if line.startswith("$")] == [
-        f"$ {site.bin}/spack --version",
-        f"$ {site.bin}/spack -e {place} concretize",
-        f"$ {site.bin}/spack -e {place} install --fail-fast",
-        f"$ {site.bin}/spack -e {place} find --format {{hash}} {{prefix}}",
+        f"$ SPACK_DISABLE_LOCAL_CONFIG=1 {site.bin}/spack --version",
+        f"$ SPACK_DISABLE_LOCAL_CONFIG=1 {site.bin}/spack -e {place} concretize",
+        f"$ SPACK_DISABLE_LOCAL_CONFIG=1 {site.bin}/spack -e {place} install --fail-fast",
+        f"$ SPACK_DISABLE_LOCAL_CONFIG=1 {site.bin}/spack -e {place} find --format '{{hash}} {{prefix}}'",
     ]
 
 
@@ -196,8 +196,8 @@ def test_detect(site: MadeSite, say: Say, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(detect, "seen", lambda: (Seen("openmpi", "4.1.4", "/usr"),))
     path = site.home / "systems/spack/made.yaml"
     assert say("detect", "--system", "made")[2] == (
-        f"railyard: {path}: found an overlay already, expected none, or --replace; compare it with what was printed, "
-        "and change it by hand where that says more\n"
+        f"railyard: {path}: found an overlay already, expected none, or --replace; --print shows what would be "
+        "written; change it by hand where that says more\n"
     )
     code, lines, _ = say("detect", "--system", "made", "--replace")
     assert (code, lines[0]) == (0, f"1 packages written to {path}: review it")
@@ -241,7 +241,7 @@ def test_a_failed_install_is_one_sentence_and_2(site: MadeSite, say: Say) -> Non
         f"it: {place}/spack.log)\n",
     )
     log = (place / "spack.log").read_text(encoding="utf-8").splitlines()
-    assert log[0] == f"$ {site.bin}/spack -e {place}/mpich concretize"
+    assert log[0] == f"$ SPACK_DISABLE_LOCAL_CONFIG=1 {site.bin}/spack -e {place}/mpich concretize"
     assert log[-1] == "    netpipe@5"
 
 

@@ -68,7 +68,7 @@ def test_an_overlay_that_is_there_is_kept(site: MadeSite) -> None:
     with pytest.raises(InputError) as error:
         detect.write(path, text, replace=False)
     assert str(error.value) == (
-        f"{path}: found an overlay already, expected none, or --replace; compare it with what was printed, and change "
+        f"{path}: found an overlay already, expected none, or --replace; --print shows what would be written; change "
         "it by hand where that says more"
     )
     detect.write(path, text, replace=True)

@@ -36,6 +36,19 @@ SENTENCES = [
         "overlay under mirrors",
     ),
     (
+        ("no-clingo.out",),
+        "solver",
+        "Spack's own clingo is not there and cannot be fetched: install it for a Python of yours (from a wheel that "
+        "was carried here: pip install --no-index --find-links FOLDER clingo) and set SPACK_PYTHON to that Python; "
+        "docs/spack.md, An air-gapped site",
+    ),
+    (
+        ("mirror-failed.out",),
+        "mirror",
+        "compiler-wrapper@1.1.0, netpipe@3.7.2 cannot be fetched: the places that they come from cannot be reached; "
+        "what could be fetched is in the folder and is kept: type it again where there is a network",
+    ),
+    (
         ("tree-readonly.out",),
         "permission",
         "cannot create lock '/opt/software/.spack-db/lock': file does not exist and location is not writable; the "

@@ -87,3 +87,38 @@ def test_executables_that_show_no_library_prove_nothing(site: MadeSite) -> None:
         "intel-mpi-benchmarks, expected some that are linked to libmpi.so.40: which MPI they would measure cannot be "
         "shown; build them shared"
     )
+
+
+@pytest.fixture
+def verbs(site: MadeSite) -> MadeSite:
+    """The made site with an environment without MPI."""
+    site.write("spack_envs/verbs/spack.yaml", "spack:\n  include: [../common]\n  specs: [perftest]\n  view: false\n")
+    external = '  rdma-core: {externals: [{spec: rdma-core@44.0, prefix: "{home}/rdma"}]}\n'
+    site.edit("systems/spack/made.yaml", "packages:\n", f"packages:\n{external}")
+    site.write("rdma/lib/libibverbs.so.1", "a library")
+    site.behave(packages=["perftest"])
+    return site
+
+
+def test_a_stack_without_mpi_is_linked_to_its_own_libraries(verbs: MadeSite) -> None:
+    found = ensure(verbs.request("verbs", ("perftest",)), lambda line: None)
+    assert (found.mpi, found.mpi_prefix, found.contents) == ("", "", "perftest")
+    assert found.tools == {"perftest": f"{prefix(verbs, 'perftest')}/bin"}
+    assert len(found.executables) == 6
+    assert {library.path for library in found.libraries} == {f"{verbs.home}/rdma/lib/libibverbs.so.1"}
+
+
+def test_a_stack_without_mpi_that_is_linked_to_one(verbs: MadeSite) -> None:
+    verbs.behave(packages=["perftest"], linked="openmpi")
+    (verbs.home / "rdma/lib/libmpi.so.40").write_text("a library", encoding="utf-8")
+    assert refused(verbs, "verbs", ("perftest",)) == (
+        f"wrong library linked: {prefix(verbs, 'perftest')}/bin/ib_read_bw is linked to libmpi.so.40 "
+        f"({verbs.home}/rdma/lib/libmpi.so.40), expected no MPI library; see what its package depends on in "
+        "spack_envs/ and in the overlay"
+    )
+
+
+def test_verbs_built_static_show_nothing(verbs: MadeSite) -> None:
+    verbs.behave(packages=["perftest"], static=True)
+    found = ensure(verbs.request("verbs", ("perftest",)), lambda line: None)
+    assert found.libraries == ()

@@ -1,0 +1,23 @@
+"""Spack recipe of perftest, the bandwidth and latency of RDMA verbs between two hosts, without MPI."""
+
+from spack.package import conflicts, depends_on, license, version
+from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+
+
+class Perftest(AutotoolsPackage):
+    """ib_send_bw, ib_write_bw, ib_read_bw and their like: one verb each, its bandwidth or its latency."""
+
+    homepage = "https://github.com/linux-rdma/perftest"
+    # A release's archive has configure, and its commit in its name; a tag's has neither, and another checksum.
+    url = "https://github.com/linux-rdma/perftest/releases/download/25.01.0-0.80/perftest-25.01.0-0.80.g6730e97.tar.gz"
+
+    license("GPL-2.0-only OR BSD-2-Clause")
+
+    # The checksum is that of Debian's perftest_25.01.0+0.80.orig.tar.gz, which is the release's archive.
+    version("25.01.0-0.80", sha256="54e86b131f0b06862b8b9cd692739737295463cfef467bdda5f5aa3dae8c5b05")
+
+    depends_on("c", type="build")
+    depends_on("rdma-core")
+    depends_on("pciutils")
+
+    conflicts("platform=darwin", msg="verbs exist on Linux alone")
