@@ -1,0 +1,145 @@
+"""How often a healthy run would fail a captured reference: a simulation with spreads that were measured.
+
+    .venv/bin/python benchmarks/capture.py [--home SITE] [--system virtual] [--captures 300] [--runs 300] [--seed 1]
+
+For each test of the stored runs of a system (five or more) the repeats give medians, the standard deviation of the
+logarithm at each size, and how sizes go together. From these, runs are drawn: log-normal, and heavy-tailed (the
+logarithm has Student's t with 5 degrees of freedom, of the same standard deviation), rounded to two decimals as tools
+print. Each capture is made of 5, 10 or 20 drawn runs by `railyard.capture.spread`, and as many new runs as `--runs` are
+held against it. Printed: the share of new runs that leave the reference at any asserted size, for each kind and number
+of repeats, over all tests, the worst test, and what tolerance was given. Then each stored run is held against a capture
+of all others: a run that is the only one of its kind fails there, since nothing of its kind was captured.
+"""
+
+import argparse
+import math
+import random
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from railyard import store
+from railyard.capture.chosen import Group, chosen
+from railyard.capture.spread import Spread, spread
+from railyard.referencefields import HIGHER_IS_BETTER
+
+HEAVY_DEGREES = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", type=Path, default=Path.cwd())
+    parser.add_argument("--system", default="virtual")
+    parser.add_argument("--captures", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    groups, _ = chosen(store.records(asked.home, store.Wanted(system=asked.system)).records, replace=True)
+    tests = [_columns(group, metric) for group in groups if len(group.records) >= 5 for metric in _metrics(group)]
+    print(f"{len(tests)} curves of {len(groups)} tests, {max(len(next(iter(c.values()))) for _, c in tests)} runs each")
+    for kind in ("log-normal", "heavy-tailed"):
+        for repeats in (5, 10, 20):
+            _simulate(tests, kind, repeats, asked.captures, asked.runs, random.Random(asked.seed))
+    _leave_one_out(tests)
+
+
+def _metrics(group: Group) -> list[str]:
+    names = {curve.metric for record in group.records for curve in record.curves}
+    return sorted(names - ({"message_rate"} if "bandwidth" in names else set()))
+
+
+def _columns(group: Group, metric: str) -> tuple[str, dict[int, list[float]]]:
+    curves = [next(curve for curve in record.curves if curve.metric == metric) for record in group.records]
+    sizes = set(curves[0].sizes).intersection(*(curve.sizes for curve in curves))
+    columns = {size: [curve.values[curve.sizes.index(size)] for curve in curves] for size in sorted(sizes)}
+    return metric, {size: values for size, values in columns.items() if min(values) > 0}
+
+
+def _factors(columns: dict[int, list[float]]) -> tuple[dict[int, float], list[list[float]]]:
+    """Return the medians, and repeats as vectors whose weighted sums have the measured covariance."""
+    medians = {size: statistics.median(values) for size, values in columns.items()}
+    logs = {size: list(map(math.log, values)) for size, values in columns.items()}
+    count = len(next(iter(columns.values())))
+    vectors = [
+        [(each[place] - statistics.fmean(each)) / math.sqrt(count - 1) for each in logs.values()]
+        for place in range(count)
+    ]
+    return medians, vectors
+
+
+def _drawn(vectors: Sequence[Sequence[float]], kind: str, chance: random.Random) -> list[float]:
+    """Return the factor by which one run differs from the median, at each size."""
+    weights = [chance.gauss(0, 1) for _ in vectors]
+    scale = 1.0
+    if kind == "heavy-tailed":
+        chi = sum(chance.gauss(0, 1) ** 2 for _ in range(HEAVY_DEGREES))
+        scale = math.sqrt((HEAVY_DEGREES - 2) / chi)  # the standard deviation stays
+    sums = (scale * sum(w * v[at] for w, v in zip(weights, vectors, strict=True)) for at in range(len(vectors[0])))
+    return [math.exp(max(-20.0, min(20.0, each))) for each in sums]
+
+
+def _simulate(
+    tests: Sequence[tuple[str, dict[int, list[float]]]],
+    kind: str,
+    repeats: int,
+    captures: int,
+    runs: int,
+    chance: random.Random,
+) -> None:
+    shares, tolerances, asserted, sizes = [], [], 0, 0
+    for metric, columns in tests:
+        medians, vectors = _factors(columns)
+        alarms = held = 0
+        for _ in range(captures):
+            drawn = [_drawn(vectors, kind, chance) for _ in range(repeats)]
+            repeated = {size: [round(medians[size] * one[at], 2) for one in drawn] for at, size in enumerate(columns)}
+            found = spread(repeated, [str(n) for n in range(repeats)], metric)
+            asserted, sizes = asserted + len(found.curve), sizes + len(columns)
+            if not found.curve:
+                continue
+            tolerances.append(max(found.tolerance.values()))
+            for _ in range(runs):
+                factors = _drawn(vectors, kind, chance)
+                new = {size: round(medians[size] * factor, 2) for size, factor in zip(columns, factors, strict=True)}
+                alarms += _alarms(found, new, metric)
+                held += 1
+        if held:
+            shares.append((alarms, held))
+    total = sum(alarms for alarms, _ in shares) / sum(held for _, held in shares)
+    worst = max(alarms / held for alarms, held in shares)
+    print(
+        f"{kind:<12} {repeats:2d} repeats: {100 * total:.4f} % false alarms of {sum(h for _, h in shares)} runs, "
+        f"worst test {100 * worst:.3f} %, median tolerance {100 * statistics.median(tolerances):.1f} %, "
+        f"{100 * asserted / sizes:.0f} % of sizes asserted",
+        flush=True,
+    )
+
+
+def _alarms(found: Spread, new: dict[int, float], metric: str) -> bool:
+    from railyard.bands import regime
+
+    for size, median in found.curve.items():
+        tolerance = found.tolerance[regime(size)]
+        bad = (
+            new[size] < median * (1 - tolerance) if metric in HIGHER_IS_BETTER else new[size] > median * (1 + tolerance)
+        )
+        if bad:
+            return True
+    return False
+
+
+def _leave_one_out(tests: Sequence[tuple[str, dict[int, list[float]]]]) -> None:
+    alarms = held = 0
+    for metric, columns in tests:
+        count = len(next(iter(columns.values())))
+        for left in range(count):
+            others = {size: values[:left] + values[left + 1 :] for size, values in columns.items()}
+            found = spread(others, [str(n) for n in range(count - 1)], metric)
+            if found.curve:
+                held += 1
+                alarms += _alarms(found, {size: values[left] for size, values in columns.items()}, metric)
+    print(f"each stored run against a capture of the others: {alarms} of {held} fail")
+
+
+if __name__ == "__main__":
+    main()

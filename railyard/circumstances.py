@@ -1,0 +1,44 @@
+"""What else belongs to a record: the job, the nodes that it ran on, what the loader found, which variables were set."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from railyard import linked, nodefacts
+from railyard.parsers.parsed import Parsed, ParseError
+from railyard.variables import allowed
+
+
+def circumstances(
+    folder: Path,
+    tag: str,
+    *,
+    said: str | None,
+    variables: Mapping[str, str],
+    scheduler: str | None,
+    job_id: object,
+    started: datetime | None,
+) -> dict[str, Any]:
+    """Return fields of a record. ``folder`` holds a ``.facts`` file a node, ``said`` is what ``ldd`` printed.
+
+    What cannot be read is left empty: no verdict rests on it.
+    """
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.facts")))
+    nodes = [facts for text in texts if (facts := nodefacts.parse(text, tag)) is not None]
+    return {
+        "started": None if started is None else f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
+        "scheduler": scheduler,
+        "job_id": None if job_id is None else str(job_id),
+        "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linked.parse(said or "").items()),
+        "variables": allowed(variables),
+        "hardware": nodefacts.grouped(nodes),
+    }
+
+
+def version_in(output: str, parse: Callable[[str], Parsed]) -> str | None:
+    """Return the version that a benchmark prints of itself, None where it prints none."""
+    try:
+        return next((table.version for table in parse(output).tables if table.version), None)
+    except ParseError:
+        return None

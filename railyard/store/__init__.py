@@ -1,0 +1,20 @@
+"""The results of all runs of a site: files of records are the truth, an index that may be thrown away answers fast."""
+
+from railyard.store.finals import final
+from railyard.store.index import COLUMNS
+from railyard.store.query import Found, Run, RunSummary, Wanted, load, records, runs, runs_folder
+from railyard.store.units import in_unit
+
+__all__ = [
+    "COLUMNS",
+    "Found",
+    "Run",
+    "RunSummary",
+    "Wanted",
+    "final",
+    "in_unit",
+    "load",
+    "records",
+    "runs",
+    "runs_folder",
+]

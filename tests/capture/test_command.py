@@ -1,0 +1,147 @@
+"""`railyard capture` from the store to a table that lints and judges the next run."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railyard.cli import main
+from railyard.home import HOME_VARIABLE
+from railyard.record import FILE_NAME, append_record
+from railyard.recordform import PathProofRecord, Record
+from railyard.references import load_references
+from railyard.systems import System
+
+ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
+
+
+@pytest.fixture
+def home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The made site with six good runs in its store."""
+    monkeypatch.setenv(HOME_VARIABLE, str(site))
+    for record in made_runs:
+        append_record(site / ".railyard" / "runs" / record.run / FILE_NAME, record)
+    return site
+
+
+def test_a_capture_is_a_diff_that_patch_takes_and_nothing_is_written(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = home / "references" / "site.yaml"
+    before = table.read_text(encoding="utf-8")
+    assert main(["capture", "--system", "site"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("--- a/references/site.yaml\n+++ b/references/site.yaml\n@@ ")
+    assert f"+  - id: {ID}\n" in out
+    assert not [line for line in out.splitlines()[2:] if line.startswith("-")]
+    assert table.read_text(encoding="utf-8") == before
+    assert main(["capture", "--system", "site", "--write"]) == 0
+    written = table.read_text(encoding="utf-8")
+    table.write_text(before, encoding="utf-8")
+    subprocess.run(["git", "apply", "-"], input=out, text=True, cwd=home, check=True)
+    assert table.read_text(encoding="utf-8") == written
+
+
+def test_capture_then_edit_then_lint_then_run(home: Path, system: System, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "checks").mkdir()
+    assert main(["capture", "--system", "site", "--write"]) == 0
+    assert capsys.readouterr().err == "wrote references/site.yaml; check it: railyard lint --system site\n"
+    table = home / "references" / "site.yaml"
+    text = table.read_text(encoding="utf-8")
+    assert "      bandwidth: {low: 0.02}\n" in text
+    table.write_text(text.replace("      bandwidth: {low: 0.02}\n", "      bandwidth: {low: 0.03}\n"), encoding="utf-8")
+    assert main(["lint", "--system", "site"]) == 0
+    bands = load_references(table, system).bands(
+        "edr", "hpcx", 1, "single", "osu/osu_bw", "bandwidth", 12420.0, directions=1, streaming=True
+    )
+    band = next(band for band in bands if band.entry_id == ID)
+    assert band.required_sizes == (1, 65536, 4194304)
+    bound = band.bound_at(4194304)
+    assert bound is not None and bound.low == pytest.approx(12106 * 0.97)
+
+
+def test_no_run_is_replaced_or_refused_without_a_word(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["capture", "--system", "site", "--write"]) == 0
+    capsys.readouterr()
+    assert main(["capture", "--system", "site"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"left out: osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found {ID} already, expected none; "
+        "--replace puts the new one in its place\n"
+        "railyard: found nothing to capture for site, expected at least one test with 5 good runs\n",
+    )
+
+
+def test_a_run_that_failed_its_path_proof_is_left_out_by_name(
+    home: Path, made_runs: tuple[Record, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = replace(made_runs[0], run="20261109T000000Z-bad0", path_proof=PathProofRecord("failed", "over eth0"))
+    append_record(home / ".railyard" / "runs" / bad.run / FILE_NAME, bad)
+    assert main(["capture", "--system", "site"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "left out: 1 test of 20261109T000000Z-bad0: its path proof failed\n"
+    assert "20261109T000000Z-bad0" not in out
+
+
+def test_runs_are_named_and_left_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["capture", "--system", "site", "--runs", "20261101*", "--runs", "20261102T02"]) == 2
+    assert capsys.readouterr().err == (
+        "left out: osu/osu_bw over edr with hpcx, 1 rail, single: found 3 runs, expected 5 or more; run it again\n"
+        "railyard: found nothing to capture for site, expected at least one test with 5 good runs\n"
+    )
+    assert main(["capture", "--system", "site", "--without", "last"]) == 0
+    out, _ = capsys.readouterr()
+    assert "aa04" in out and "aa05" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--system", "site", "--fabric", "fdr"],
+            "{stored}: found no such test of site, expected at least one; loosen the options",
+        ),
+        (
+            ["--system", "site", "--stored-as", "sight"],
+            '{stored}: found no such test of sight, expected at least one; did you mean "site"?; was it renamed? '
+            "--stored-as NAME",
+        ),
+    ],
+)
+def test_nothing_to_take_is_a_sentence(
+    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(["capture", *arguments]) == 2
+    assert capsys.readouterr().err == f"railyard: {sentence.format(stored=home / '.railyard' / 'runs')}\n"
+
+
+def test_an_empty_store_is_a_sentence(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(site))
+    assert main(["capture", "--system", "site"]) == 2
+    assert capsys.readouterr().err == (
+        f"railyard: {site}/.railyard/runs: found no stored run, expected runs of the system; railyard run stores some\n"
+    )
+
+
+def test_a_system_that_was_renamed_is_found_by_its_old_name(
+    site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(site))
+    for record in made_runs:
+        append_record(site / ".railyard" / "runs" / record.run / FILE_NAME, replace(record, system="old"))
+    assert main(["capture", "--system", "site", "--stored-as", "old"]) == 0
+    assert f"+  - id: {ID}\n" in capsys.readouterr().out
+
+
+def test_a_report_only_system_is_told_what_to_change(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    system = home / "systems" / "site.yaml"
+    system.write_text(system.read_text(encoding="utf-8") + "report_only: new\n", encoding="utf-8")
+    (home / "references" / "site.yaml").unlink()
+    assert main(["capture", "--system", "site"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("--- /dev/null\n+++ b/references/site.yaml\n")
+    assert err == "systems/site.yaml: set report_only to false, or these references are refused\n"

@@ -1,0 +1,49 @@
+"""From measured runs to a reference and back: capture, edit, lint, and the run that is held against it."""
+
+import re
+
+import pytest
+
+from tests.e2e.conftest import RAILYARD, VirtualSite
+
+pytestmark = pytest.mark.e2e
+
+ID = "baseline-hsn-intelmpi-1-rail-imb-Uniband-bandwidth"
+
+
+def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
+    with site.bed():
+        measured = site.cell("ImbUniband", "intelmpi", 1, "--repeat=5")
+        assert (measured.code, len(measured.records)) == (0, 5), measured.out
+        (_, *_, last) = measured.records
+        assert (last.scheduler, last.benchmark_version, last.variables["I_MPI_FABRICS"]) == ("local", "2021.11", "ofi")
+        (group,) = last.hardware
+        assert group.nodes == ("vn1", "vn2")
+        assert {"kernel", "processor", "logical_processors"} <= set(group.facts)
+        assert group.devices["hsn0"]["mtu"] == "1500"
+        assert any(name.startswith("libmpi.so.12 => ") for name in last.linked)
+
+        refused = site.call(*RAILYARD, "capture", "--system", "virtual")
+        assert refused.code == 2
+        assert "found 1 set of nodes in 1 job, expected 3 and 2; repeat on other nodes, or take --quick" in refused.said
+        written = site.call(*RAILYARD, "capture", "--system", "virtual", "--quick", "--write")
+        assert written.code == 0
+        assert f"+  - id: {ID}" in written.lines
+        assert "+        capture: quick" in written.lines
+
+        table = (site.folder / "references/virtual.yaml").read_text(encoding="utf-8")
+        tolerance = re.search(r"bandwidth: \{low: (0\.\d+)\}", table)
+        assert tolerance is not None and 0.02 <= float(tolerance[1]) <= 0.25
+        site.edit("references/virtual.yaml", tolerance[0], "bandwidth: {low: 0.06}")
+        assert site.call(*RAILYARD, "lint", "--system", "virtual").code == 0
+
+        held = site.cell("ImbUniband", "intelmpi", 1)
+        assert (held.code, held.record.state) == (0, "pass")
+        assert ID in held.record.references
+        value = re.search(rf"- id: {ID}.*?4M: ([0-9.]+)", table, re.DOTALL)
+        assert value is not None
+        site.edit("references/virtual.yaml", f"4M: {value[1]}", "4M: 48.2")
+        site.edit("references/virtual.yaml", "bandwidth: {low: 0.06}", "bandwidth: {low: 0.0001}")
+        failed = site.cell("ImbUniband", "intelmpi", 1)
+        assert (failed.code, failed.record.verdict.rule) == (1, 5)
+        assert ID in failed.record.verdict.sentence

@@ -1,0 +1,86 @@
+"""What is wrong or odd in stored results, in words."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.record import FILE_NAME
+from railyard.recordform import CurveRecord, Record
+from railyard.store.verify import verify
+
+Made = Callable[..., Record]
+Stored = Callable[..., Path]
+
+
+def said(folder: Path, systems: tuple[str, ...] = ("virtual",)) -> list[tuple[str, str]]:
+    return [(each.weight, each.sentence) for each in verify(folder, systems).findings]
+
+
+def test_a_healthy_run_has_nothing(stored: Stored, made: Made) -> None:
+    folder = stored(made(), made(case="b"))
+    assert said(folder) == []
+    assert verify(folder, ("virtual",)).records == 2
+
+
+def test_a_cut_line_and_an_empty_file_are_problems(stored: Stored, made: Made) -> None:
+    folder = stored(made())
+    path = folder / FILE_NAME
+    path.write_bytes(path.read_bytes() + b'{"form')
+    cut = "the last line is cut after 6 bytes, its writer was stopped; that record is lost, the 1 before it are kept"
+    assert said(folder) == [("problem", f"{path}:2: {cut}")]
+    path.write_bytes(b"")
+    assert said(folder) == [("problem", f"{path}: found no record, expected one a test")]
+
+
+def test_a_folder_that_was_renamed_is_a_problem(stored: Stored, made: Made) -> None:
+    folder = stored(made(run="r1"))
+    renamed = folder.rename(folder.with_name("r2"))
+    assert said(renamed) == [
+        ("problem", "found records of run r1, expected those of r2 alone; was a folder renamed, or a file copied?")
+    ]
+
+
+def test_an_output_that_is_not_there_is_odd(stored: Stored, made: Made) -> None:
+    folder = stored(made(output="outputs/a.out"), made(case="b", output="outputs/b.out"))
+    (folder / "outputs").mkdir()
+    (folder / "outputs" / "a.out").write_text("", encoding="utf-8")
+    assert said(folder) == [
+        ("remark", "1 output that records name is not there (the first: outputs/b.out); the figures are")
+    ]
+
+
+def test_a_clock_that_went_back_is_odd(stored: Stored, made: Made) -> None:
+    folder = stored(made(time="2026-11-21T06:00:12Z"), made(case="b", time="2026-11-21T05:59:12Z"))
+    assert said(folder) == [
+        (
+            "remark",
+            "the clock went back by 60 s between ImbPingPong %rails=1 @virtual:hsn+mpich (2026-11-21T06:00:12Z) and "
+            "b (2026-11-21T05:59:12Z); the order of the file holds, and elapsed times are not the clock's",
+        )
+    ]
+
+
+@pytest.mark.parametrize("time", ["", "yesterday", "2026-11-21"])
+def test_a_time_of_another_form_is_no_traceback(stored: Stored, made: Made, time: str) -> None:
+    assert said(stored(made(time=time), made(case="b"))) == []
+
+
+def test_a_system_that_was_renamed_is_odd(stored: Stored, made: Made) -> None:
+    assert said(stored(made(system="virtaul"))) == [
+        (
+            "remark",
+            'its system "virtaul" has no file in systems/ (did you mean "virtual"?); where it was renamed, '
+            "`railyard capture --stored-as virtaul` still finds its runs",
+        )
+    ]
+
+
+def test_other_units_are_odd_where_they_convert_and_a_problem_where_not(stored: Stored, made: Made) -> None:
+    def curve(unit: str) -> tuple[CurveRecord, ...]:
+        return (CurveRecord("bandwidth", unit, (1,), (1.0,)),)
+
+    assert said(stored(made(curves=curve("MiB/s")), made(case="b", curves=curve("furlong")))) == [
+        ("remark", "bandwidth is in MiB/s, expected MB/s; it is converted where it is compared"),
+        ("problem", "bandwidth is in furlong, expected MB/s; it cannot be compared"),
+    ]

@@ -1,0 +1,49 @@
+"""What else belongs to a record: read where it is, empty where it is not."""
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from railyard.circumstances import circumstances, version_in
+from railyard.parsers import imb
+from railyard.recordform import NodeGroup
+
+LDD = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f1)\n\tlibx.so => not found\n"
+
+
+def test_all_that_there_is(tmp_path: Path) -> None:
+    for node in ("vn1", "vn2"):
+        text = f"railyard-node 1 t\nnode {node}\nfact smt on\nend\n"
+        (tmp_path / f"{node}.facts").write_text(text, encoding="utf-8")
+    (tmp_path / "vn3.facts").write_text("railyard-node 1 other\nnode vn3\nend\n", encoding="utf-8")
+    east = timezone(timedelta(hours=2))
+    assert circumstances(
+        tmp_path,
+        "t",
+        said=LDD,
+        variables={"UCX_TLS": "tcp", "HOME": "/home/alice"},
+        scheduler="slurm",
+        job_id=4711,
+        started=datetime(2026, 11, 21, 8, 0, 6, tzinfo=east),
+    ) == {
+        "started": "2026-11-21T06:00:06Z",
+        "scheduler": "slurm",
+        "job_id": "4711",
+        "linked": ("libmpi.so.12 => /opt/lib/libmpi.so.12", "libx.so => not found"),
+        "variables": {"UCX_TLS": "tcp"},
+        "hardware": (NodeGroup(("vn1", "vn2"), {"smt": "on"}, {}),),
+    }
+
+
+def test_nothing_is_no_error(tmp_path: Path) -> None:
+    assert circumstances(
+        tmp_path / "nowhere", "t", said=None, variables={}, scheduler=None, job_id=None, started=None
+    ) == {"started": None, "scheduler": None, "job_id": None, "linked": (), "variables": {}, "hardware": ()}
+
+
+def test_the_version_that_a_benchmark_prints() -> None:
+    text = (
+        "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n# Benchmarking PingPong \n# #processes = 2 \n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec\n            1          100         1.00         1.00\n\n"
+    )
+    assert version_in(text, imb.parse) == "2021.11"
+    assert version_in("no output", imb.parse) is None

@@ -1,0 +1,214 @@
+"""What a node is and how it is set: the script on a made sysfs, what comes of it, and nodes that are alike."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from railyard.counters import reader_script
+from railyard.nodefacts import DEVICE_FACTS, FACTS, NodeFacts, grouped, node_script, parse
+from railyard.recordform import NodeGroup
+
+TEXT = """\
+railyard-node 1 run1
+node vn1
+fact kernel 6.1.0
+fact smt on
+device hsn0 driver veth
+device hsn0 mtu 1500
+end
+"""
+
+
+def put(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """Two sockets of two cores each, four domains, an mlx5 card behind ib0, a veth hsn0."""
+    cpu = "sys/devices/system/cpu"
+    put(
+        tmp_path,
+        {
+            "proc/sys/kernel/hostname": "vn1\n",
+            "proc/uptime": "10.00 20.00\n",
+            "proc/sys/kernel/osrelease": "6.1.0-17-amd64\n",
+            "proc/sys/kernel/numa_balancing": "1\n",
+            "proc/cmdline": "root=UUID=1-2 iscsi.password=hush iommu=pt processor.max_cstate=1 quiet\n",
+            "proc/meminfo": "MemTotal:       263921504 kB\nMemFree: 1 kB\n",
+            "proc/cpuinfo": "processor\t: 0\nmodel name\t: EPYC 9354: 32 cores\n"
+            "microcode\t: 0xa101148\nflags\t\t: fpu vme\n",
+            **{f"{cpu}/cpu{n}/topology/physical_package_id": f"{n // 2}\n" for n in range(4)},
+            f"{cpu}/smt/control": "off\n",
+            f"{cpu}/cpufreq/boost": "1\n",
+            f"{cpu}/cpu0/cpufreq/scaling_governor": "performance\n",
+            f"{cpu}/cpu0/cpufreq/scaling_driver": "acpi-cpufreq\n",
+            f"{cpu}/cpu0/cpuidle/state0/name": "POLL\n",
+            f"{cpu}/cpu0/cpuidle/state0/disable": "0\n",
+            f"{cpu}/cpu0/cpuidle/state1/name": "C1\n",
+            f"{cpu}/cpu0/cpuidle/state1/disable": "0\n",
+            f"{cpu}/cpu0/cpuidle/state2/name": "C2\n",
+            f"{cpu}/cpu0/cpuidle/state2/disable": "1\n",
+            "sys/devices/system/node/has_cpu": "0-2,5\n",
+            "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+            "sys/class/dmi/id/bios_version": "2.7.3\n",
+            "sys/class/dmi/id/product_serial": "HUSH1234\n",
+            "sys/class/net/hsn0/statistics/tx_bytes": "1\n",
+            "sys/class/net/hsn0/carrier": "1\n",
+            "sys/class/net/hsn0/mtu": "1500\n",
+            "sys/class/net/hsn0/speed": "10000\n",
+            "sys/class/net/ib0/statistics/tx_bytes": "1\n",
+            "sys/class/net/ib0/carrier": "1\n",
+            "sys/class/net/ib0/mtu": "2044\n",
+            "sys/class/net/ib0/mode": "datagram\n",
+            "sys/class/net/ib0/device/infiniband/mlx5_0/fw_ver": "20.31.1014\n",
+            "sys/class/net/ib0/device/infiniband/mlx5_0/hca_type": "MT4123\n",
+            "sys/class/net/ib0/device/current_link_width": "16\n",
+            "sys/class/net/ib0/device/numa_node": "1\n",
+            "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE\n",
+            "sys/class/infiniband/mlx5_0/ports/1/rate": "100 Gb/sec (4X EDR)\n",
+            "sys/class/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand\n",
+            "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data": "1\n",
+            "sys/class/infiniband/mlx5_0/fw_ver": "20.31.1014\n",
+            "sys/class/infiniband/mlx5_0/board_id": "MT_0000000222\n",
+            "sys/module/mlx5_core/version": "5.8-1.1.2\n",
+            "sys/bus/mlx5_core/x": "",
+            "reader.sh": reader_script(),
+            "node.sh": node_script(),
+            "out/.keep": "",
+        },
+    )
+    (tmp_path / "sys/class/net/ib0/device/driver").symlink_to(tmp_path / "sys/bus/mlx5_core")
+    return tmp_path
+
+
+def run(node: Path, meant: str, watched: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", str(node / "reader.sh"), str(node / "out"), "run1", meant, watched, "--", "echo", "ran"],
+        env={
+            "PATH": os.environ["PATH"],
+            "MPI_LOCALRANKID": "0",
+            "RAILYARD_SYSFS": str(node / "sys"),
+            "RAILYARD_PROC": str(node / "proc"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+
+
+def test_the_script_says_what_the_node_is(node: Path) -> None:
+    answer = run(node, "mlx5_0:1,ib0", "hsn0")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "ran\n", "")
+    text = (node / "out" / "vn1.facts").read_text(encoding="utf-8")
+    facts = parse(text, "run1")
+    assert facts is not None
+    assert facts.node == "vn1"
+    assert facts.facts == {
+        "kernel": "6.1.0-17-amd64",
+        "kernel_options": "iommu=pt processor.max_cstate=1",
+        "memory": "263921504 kB",
+        "processor": "EPYC 9354: 32 cores",
+        "microcode": "0xa101148",
+        "logical_processors": "4",
+        "sockets": "2",
+        "numa_nodes_per_socket": "2",
+        "smt": "off",
+        "turbo": "on",
+        "governor": "performance",
+        "frequency_driver": "acpi-cpufreq",
+        "c_states": "POLL C1",
+        "transparent_hugepages": "madvise",
+        "numa_balancing": "1",
+        "bios_version": "2.7.3",
+    }
+    assert facts.devices == {
+        "mlx5_0:1": {
+            "rate": "100 Gb/sec (4X EDR)",
+            "link_layer": "InfiniBand",
+            "firmware": "20.31.1014",
+            "board": "MT_0000000222",
+        },
+        "ib0": {
+            "mtu": "2044",
+            "mode": "datagram",
+            "firmware": "20.31.1014",
+            "card": "MT4123",
+            "driver": "mlx5_core",
+            "driver_version": "5.8-1.1.2",
+            "current_link_width": "16",
+            "numa_node": "1",
+        },
+        "hsn0": {"mtu": "1500", "speed_mbit_s": "10000"},
+    }
+    assert "hush" not in text.lower()
+
+
+def test_a_script_that_is_not_there_or_breaks_stops_nothing(node: Path) -> None:
+    (node / "node.sh").write_text("exit 3\nif then fi )(\n", encoding="utf-8")
+    answer = run(node, "hsn0", "ib0")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "ran\n", "")
+    (node / "node.sh").unlink()
+    answer = run(node, "hsn0", "ib0")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "ran\n", "")
+
+
+def test_a_node_without_any_of_it_says_no_more_than_its_name(node: Path) -> None:
+    for name in ("cpuinfo", "cmdline", "meminfo"):
+        (node / "proc" / name).unlink()
+    (node / "proc/sys/kernel/osrelease").unlink()
+    (node / "proc/sys/kernel/numa_balancing").unlink()
+    for folder in ("devices", "kernel", "class/dmi"):
+        subprocess.run(["rm", "-r", str(node / "sys" / folder)], check=True)
+    assert run(node, "hsn0", "ib0").stdout == "ran\n"
+    facts = parse((node / "out" / "vn1.facts").read_text(encoding="utf-8"), "run1")
+    assert facts is not None
+    assert (facts.node, facts.facts) == ("vn1", {})
+
+
+def test_the_names_of_the_script_are_those_of_the_tables() -> None:
+    script = node_script()
+    named = set(re.findall(r"[\"']fact (\w+)[\"']", script))
+    named |= set(re.search(r"for name in (sys_vendor[\w ]+);", script)[1].split())  # type: ignore[index]
+    assert named == set(FACTS)
+    of_devices = set(re.findall(r"device \$1 (\w+)", script))
+    of_devices |= set(re.search(r"for name in (current_link_speed[\w ]+);", script)[1].split())  # type: ignore[index]
+    assert of_devices == set(DEVICE_FACTS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        TEXT[:-1],
+        TEXT[:-5],
+        TEXT.replace("run1", "run0"),
+        TEXT.replace("node 1", "node 2"),
+        "railyard-node 1 run1\nend\n",
+        "x\n" * 5,
+    ],
+)
+def test_a_file_that_is_cut_or_of_another_run_is_none(text: str) -> None:
+    assert parse(text, "run1") is None
+
+
+def test_a_line_that_is_not_known_is_left_out_and_control_codes_go() -> None:
+    text = TEXT.replace("fact smt on", "fact serial X1\nfact smt \x1b[31mon\x07\nnoise\ndevice hsn0 owner me")
+    facts = parse(text, "run1")
+    assert facts == NodeFacts("vn1", {"kernel": "6.1.0", "smt": "on"}, {"hsn0": {"driver": "veth", "mtu": "1500"}})
+
+
+def test_nodes_that_are_alike_share_a_group_and_an_odd_one_stands_alone() -> None:
+    def one(node: str, smt: str) -> NodeFacts:
+        return NodeFacts(node, {"smt": smt}, {"hsn0": {"driver": "veth"}})
+
+    assert grouped([one("n3", "on"), one("n1", "off"), one("n2", "on"), one("n4", "on")]) == (
+        NodeGroup(("n2", "n3", "n4"), {"smt": "on"}, {"hsn0": {"driver": "veth"}}),
+        NodeGroup(("n1",), {"smt": "off"}, {"hsn0": {"driver": "veth"}}),
+    )
+    assert grouped([]) == ()
