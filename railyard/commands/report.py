@@ -1,42 +1,54 @@
-"""railyard report: the verdicts of a finished run as a table, a page, JUnit XML or JSON, from its records alone."""
+"""railyard report: the verdicts of finished runs, from their records, as a table, page, Markdown, JUnit, JSON, CSV."""
 
-import os
-import shutil
-import sys
 from pathlib import Path
 
 import click
 
-from railyard.report.files import FORMATS, read_results, write_report, written
+from railyard.console import colour, width
+from railyard.report.files import FORMATS, read_many, write_report, written
 
-_SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json"}
-_DEFAULT_WIDTH = 100
+_SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"}
 
 
 @click.command("report")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the ending of -o, else terminal.")
-def command(results: Path, output: Path | None, form: str | None) -> int:
-    """Show the verdicts of RESULTS, a run's folder or its records.jsonl.
+@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Also draw each test's curve in here.")
+@click.option("--as", "kind", type=click.Choice(("png", "pdf")), help="What --plots draws.  [default: pdf]")
+def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots: Path | None, kind: str | None) -> int:
+    """Show the verdicts of runs: of the last one, or of each RUN, named by its id or the beginning of that, a pattern
+    ('20261121T*'), last5, a run's folder or its records.jsonl.
+
+    Tests that come again in several runs are shown once on the page, with the spread of all.
 
     Exit code: 0 where all is well, 1 where a test failed, left no record, or nothing was judged at all.
     """
-    read = read_results(results)
+    if kind and not plots:
+        raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
+    read = read_many(_folders(runs))
     form = form or (_SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
     if output:
         write_report(output, written(read, form))
         click.echo(f"wrote {output}", err=True)
     else:
-        click.echo(written(read, form, width=_width(), colour=_colour()), nl=False)
+        click.echo(written(read, form, width=width(), colour=colour()), nl=False)
+    if plots:
+        from railyard.report.plots import write_plots
+
+        drawn = write_plots(read.records, plots, kind or "pdf")
+        click.echo(f"drew {len(drawn)} plot{'' if len(drawn) == 1 else 's'} in {plots}", err=True)
     return 0 if read.passed else 1
 
 
-def _width() -> int:
-    """Return the width of the terminal (COLUMNS stands above it), 100 where there is none."""
-    return max(40, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)
+def _folders(names: tuple[str, ...]) -> list[Path]:
+    """Return the folders of the runs that were named, each once."""
+    from railyard.home import find_home
+    from railyard.run import runs_folder
+    from railyard.store.names import folders
 
-
-def _colour() -> bool:
-    """Return whether to colour: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    found: list[Path] = []
+    for name in names or ("last",):
+        # a folder that is named needs no site around it
+        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, runs_folder(find_home()))
+    return list(dict.fromkeys(found))

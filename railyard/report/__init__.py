@@ -1,5 +1,5 @@
-"""Reports of a run, made from its stored records alone: table, page, JUnit XML, JSON."""
+"""Reports of a run, made from its stored records alone: table, page, Markdown, JUnit XML, JSON, CSV."""
 
-from railyard.report.files import Results, read_results, write_report, write_reports, written
+from railyard.report.files import Results, read_many, read_results, write_report, write_reports, written
 
-__all__ = ["Results", "read_results", "write_report", "write_reports", "written"]
+__all__ = ["Results", "read_many", "read_results", "write_report", "write_reports", "written"]

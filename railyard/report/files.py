@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.besideform import (
@@ -18,36 +18,52 @@ from railyard.besideform import (
 from railyard.errors import InputError, SetupError
 from railyard.jsonform import encode
 from railyard.record import FORMAT, Record, read_records
+from railyard.report.csvtable import csv_table
+from railyard.report.earlier import earlier_medians
+from railyard.report.history import are_repeats, histories
 from railyard.report.html import html_report
 from railyard.report.junit import junit
+from railyard.report.markdown import markdown
 from railyard.report.matrix import FILE_NAME as MATRIX_FILE_NAME
-from railyard.report.matrix import Cell, matrix, read_cells
+from railyard.report.matrix import Cell, matrices, read_cells
 from railyard.report.summary import counts, overall
 from railyard.report.terminal import text_report
+from railyard.store.finals import final
 
 PROBLEMS_FILE_NAME = "problems.json"
-FORMATS = ("terminal", "html", "junit", "json")
+FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a run left: one record a case, what else went wrong, its matrix, relations between curves, and costs."""
+    """What a run left: one record a case, what else went wrong, its matrix, relations between curves, and costs.
+
+    ``folder`` is the run's own, beside which its earlier runs lie; None for several runs.
+    """
 
     records: tuple[Record, ...]
     problems: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
     relations: tuple[RelationRecord, ...] = ()
     costs: tuple[CostRecord, ...] = ()
+    folder: Path | None = None
+
+    @property
+    def shown(self) -> tuple[Record, ...]:
+        """Return the records that a verdict is of: where tests come again in several runs, the newest of each."""
+        if not are_repeats(self.records):
+            return self.records
+        return tuple(history.newest for history in histories(self.records))
 
     @property
     def unrun(self) -> tuple[Cell, ...]:
         """Return the cells that should have run and left no record."""
-        return matrix(self.records, self.cells).unrun
+        return tuple(cell for _, table in matrices(self.shown, self.cells) for cell in table.unrun)
 
     @property
     def passed(self) -> bool:
         """Return whether the whole is a pass: nothing failed, nothing lost, and something was judged."""
-        return overall(self.records, self.problems, len(self.unrun), self.relations).word == "PASS"
+        return overall(self.shown, self.problems, len(self.unrun), self.relations).word == "PASS"
 
 
 def read_results(path: Path) -> Results:
@@ -61,20 +77,52 @@ def read_results(path: Path) -> Results:
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
     problems = (*read.problems, *_read_problems(folder / PROBLEMS_FILE_NAME))
     relations, costs = read_relations(folder / RELATIONS_FILE_NAME), read_costs(folder / COSTS_FILE_NAME)
-    return Results(final(read.records), tuple(dict.fromkeys(problems)), cells, relations, costs)
+    records = _ordered(final(read.records), cells)
+    return Results(records, tuple(dict.fromkeys(problems)), cells, relations, costs, folder)
 
 
-def final(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Return the last record of each case of a run, in the order in which the cases first came.
+def read_many(paths: Sequence[Path]) -> Results:
+    """Return the results of several runs as one: all records and problems; of each system the newest run's matrix,
+    relations and costs.
 
-    A failure stays beside a later pass of the same case: a pass on a retry hides nothing.
+    Raises InputError as read_results does.
     """
-    kept: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        earlier = kept.setdefault((record.run, record.case), [])
-        failed = [one for one in earlier if one.state == "fail"] if record.state in ("pass", "report-only") else []
-        earlier[:] = [*failed, record]
-    return tuple(record for last in kept.values() for record in last)
+    if len(paths) == 1:
+        return read_results(paths[0])
+    every = [replace(results, cells=_of_system(results)) for results in map(read_results, paths)]
+    empty = [
+        f"{path}: found no record in this run"
+        for path, results in zip(paths, every, strict=True)
+        if not results.records
+    ]
+    newest = {results.records[-1].system: results for results in every if results.records}
+    return Results(
+        tuple(record for results in every for record in results.records),
+        tuple(dict.fromkeys((*(problem for results in every for problem in results.problems), *empty))),
+        tuple(cell for results in newest.values() for cell in results.cells),
+        tuple(relation for results in newest.values() for relation in results.relations),
+        tuple(cost for results in newest.values() for cost in results.costs),
+    )
+
+
+def _ordered(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, ...]:
+    """Return records a fabric, stack and number of rails at a time, in the order of the matrix: a report that is made
+    later is the one that the run itself made."""
+    fabrics = {name: place for place, name in enumerate(dict.fromkeys(cell.fabric for cell in cells))}
+    stacks = {name: place for place, name in enumerate(dict.fromkeys(cell.stack for cell in cells))}
+    if not cells:
+        return tuple(records)
+
+    def place(record: Record) -> tuple[int, int, int]:
+        return fabrics.get(record.fabric, len(fabrics)), stacks.get(record.stack, len(stacks)), record.rails
+
+    return tuple(sorted(records, key=place))
+
+
+def _of_system(results: Results) -> tuple[Cell, ...]:
+    """Return the cells of one run with its system's name."""
+    system = results.records[-1].system if results.records else None
+    return tuple(replace(cell, system=system) for cell in results.cells)
 
 
 def write_reports(
@@ -93,7 +141,8 @@ def write_reports(
     beside the records, so that a report made later says them too. Raises SetupError where the folder cannot be written.
     """
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
-    results = Results(final(records), tuple(problems), cells, tuple(relations), tuple(costs))
+    kept = _ordered(final(records), cells)
+    results = Results(kept, tuple(problems), cells, tuple(relations), tuple(costs), folder)
     if relations:
         write_report(folder / RELATIONS_FILE_NAME, written_beside(relations, "relations"))
     if costs:
@@ -107,13 +156,19 @@ def write_reports(
 def written(results: Results, form: str, *, width: int = 100, colour: bool = False) -> str:
     """Return a report in one of FORMATS; ``width`` and ``colour`` are the terminal's."""
     if form == "html":
-        return html_report(results.records, results.problems, results.cells, results.relations, results.costs)
+        earlier = earlier_medians(results.folder, results.records) if results.folder else {}
+        return html_report(results.records, results.problems, results.cells, results.relations, results.costs, earlier)
+    if form == "md":
+        return markdown(results.shown, results.problems, results.cells, results.relations, results.costs)
+    if form == "csv":
+        return csv_table(results.records)
     if form == "junit":
         return junit(results.records, results.problems, results.unrun, results.relations)
     if form == "json":
         return json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    return text_report(
-        results.records,
+    shown = results.shown
+    text = text_report(
+        shown,
         results.problems,
         width=width,
         colour=colour,
@@ -121,6 +176,9 @@ def written(results: Results, form: str, *, width: int = 100, colour: bool = Fal
         relations=results.relations,
         costs=results.costs,
     )
+    if len(shown) == len(results.records):
+        return text
+    return f"The newest record of each of {len(shown)} tests, of {len(results.records)} in all\n\n{text}"
 
 
 def write_report(path: Path, text: str) -> None:
@@ -151,7 +209,7 @@ def _read_problems(path: Path) -> tuple[str, ...]:
 
 
 def _as_json(results: Results) -> Mapping[str, object]:
-    verdict = overall(results.records, results.problems, len(results.unrun), results.relations)
+    verdict = overall(results.shown, results.problems, len(results.unrun), results.relations)
     unrun: Sequence[Mapping[str, object]] = [
         {"fabric": cell.fabric, "stack": cell.stack, "rails": cell.rails, "benchmark": cell.benchmark}
         for cell in results.unrun
@@ -159,7 +217,7 @@ def _as_json(results: Results) -> Mapping[str, object]:
     return {
         "format": FORMAT,
         "verdict": {"word": verdict.word, "sentence": verdict.sentence},
-        "counts": counts(results.records),
+        "counts": counts(results.shown),
         "problems": list(results.problems),
         "unrun": unrun,
         "relations": encode(list(results.relations)),

@@ -2,34 +2,58 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
 from markupsafe import Markup
 
 from railyard.besideform import CostRecord, RelationRecord
+from railyard.casename import named_policy
 from railyard.record import BandRecord, CurveRecord, FigureRecord, Record
 from railyard.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
-from railyard.report.matrix import Cell, cell_words, matrix
-from railyard.report.summary import by_reason, counts, overall, row, suspect_words
-from railyard.report.svg import svg
+from railyard.report.evidence import bases, holes, hosts
+from railyard.report.heatmap import heatmap
+from railyard.report.history import History, are_repeats, drawings, histories
+from railyard.report.lines import scalings, signatures
+from railyard.report.matrix import Cell, cell_words, matrices
+from railyard.report.summary import Row, by_reason, counts, most_uneven, names_policies, overall, row, suspect_words
+from railyard.report.svg import Earlier, Grids, bars, svg
 from railyard.report.text import STATE_WORDS, bytes_moved, clean, number, one_line, percent, rule_words, size
 
 _RATIO = "1"  # the unit of a figure that is a share
+#: On a page of more tests, one that passed shows curves, figures and references alone: 1,000 tests are below 5 MB.
+_MOST_IN_FULL = 150
+#: So many earlier failures are said one by one.
+_MOST_EARLIER = 50
+_NO_EARLIER: Mapping[tuple[str, str, str], Earlier] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A curve as the page shows it: its drawing, what its references ask for, and the median of earlier runs."""
+
+    record: CurveRecord
+    drawing: Markup
+    bands: tuple[str, ...]
+    earlier: Earlier | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A record with what the page shows of it beside its own fields."""
+    """A record with what the page shows of it beside its own fields; ``full``: with rules, path and command."""
 
     anchor: str
     record: Record
-    cells: Any
-    curves: tuple[tuple[CurveRecord, Markup, tuple[str, ...]], ...]
+    cells: Row
+    curves: tuple[_Curve, ...]
     figures: tuple[tuple[str, str], ...]
     environment: Mapping[str, object]
     command: str
+    split: tuple[Markup, str] | None
+    full: bool
+    runs: int = 1
+    over_time: tuple[Markup, ...] = field(default=())
 
 
 def html_report(
@@ -38,11 +62,66 @@ def html_report(
     cells: Sequence[Cell] = (),
     relations: Sequence[RelationRecord] = (),
     costs: Sequence[CostRecord] = (),
+    earlier: Mapping[tuple[str, str, str], Earlier] = _NO_EARLIER,
 ) -> str:
-    """Return the page. ``cells`` are those of the run's matrix, ``problems`` what went wrong beside the tests.
+    """Return the page. ``cells`` are those of the run's matrix, ``problems`` what went wrong beside the tests,
+    ``earlier`` the medians of earlier runs by system, case and metric.
 
-    Nothing is fetched by it: styles and drawings are in the page. Every text is escaped and freed of control codes.
+    Where tests come again and again (records of several runs), each is shown once: its newest record, and the spread of
+    all. Nothing is fetched by the page: styles and drawings are in it. Every text is escaped, without control codes.
     """
+    kept = histories(records) if are_repeats(records) else ()
+    shown = [history.newest for history in kept] if kept else list(records)
+    common = _common([record.environment for record in shown])
+    grids = Grids()
+    full = len(shown) <= _MOST_IN_FULL
+    policies = names_policies(shown)
+    tests = [
+        _test(record, index, row(record, policies), common, earlier, grids, full and not kept)
+        for index, record in enumerate(shown)
+    ]
+    if kept:
+        tests = [_over_time(test, history, grids) for test, history in zip(tests, kept, strict=True)]
+    tables = matrices(shown, cells)
+    unrun = sum(len(table.unrun) for _, table in tables)
+    page: str = _environment().render(
+        style=Markup(_own("report.css")),
+        systems=list(dict.fromkeys(record.system for record in records)),
+        runs=list(dict.fromkeys(record.run for record in records)),
+        when=min((record.time for record in records), default=""),
+        until=max((record.time for record in records), default=""),
+        took_s=sum(record.elapsed_s or 0.0 for record in records),
+        overall=overall(shown, problems, unrun, relations),
+        records=len(records),
+        earlier_failures=_earlier_failures(kept),
+        relations=[(relation, RELATION_WORDS[relation.state]) for relation in relations],
+        cost_heads=COST_HEADS,
+        costs=[cost_cells(cost) for cost in costs],
+        price_dates=", ".join(sorted({cost.date for cost in costs})),
+        counts=[(STATE_WORDS[state], state, count) for state, count in counts(shown).items()],
+        tests=tests,
+        failures=[test for test in tests if test.record.state == "fail"],
+        rest=_rest(shown),
+        matrices=tables,
+        unrun=unrun,
+        holes=holes(cells),
+        problems=problems,
+        common=common,
+        bases=bases(shown),
+        hosts=hosts(shown),
+        heatmaps=_heatmaps(tests),
+        charts=[
+            ("signature", "Network signature (NetPIPE)", signatures(shown)),
+            ("scaling", "Scaling over nodes", scalings(shown)),
+        ],
+        grids=grids.markup,
+        full=full,
+    )
+    return page
+
+
+def _environment() -> Any:
+    """Return the page's template."""
     # jinja2 is imported here: it costs 0.05 s that only this report need pay.
     from jinja2 import Environment, StrictUndefined
 
@@ -51,30 +130,12 @@ def html_report(
     )
     environment.filters |= {"number": number, "percent": percent, "size": size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
-    folder = resources.files("railyard.report")
-    template = environment.from_string(folder.joinpath("report.html.j2").read_text(encoding="utf-8"))
-    common = _common([record.environment for record in records])
-    tests = [_test(record, index, common) for index, record in enumerate(records)]
-    table = matrix(records, cells)
-    return template.render(
-        style=Markup(folder.joinpath("report.css").read_text(encoding="utf-8")),
-        systems=list(dict.fromkeys(record.system for record in records)),
-        runs=list(dict.fromkeys(record.run for record in records)),
-        when=min((record.time for record in records), default=""),
-        took_s=sum(record.elapsed_s or 0.0 for record in records),
-        overall=overall(records, problems, len(table.unrun), relations),
-        relations=[(relation, RELATION_WORDS[relation.state]) for relation in relations],
-        cost_heads=COST_HEADS,
-        costs=[cost_cells(cost) for cost in costs],
-        price_dates=", ".join(sorted({cost.date for cost in costs})),
-        counts=[(STATE_WORDS[state], state, count) for state, count in counts(records).items()],
-        tests=tests,
-        failures=[test for test in tests if test.record.state == "fail"],
-        rest=_rest(records),
-        matrix=table,
-        problems=problems,
-        common=common,
-    )
+    environment.filters |= {"named_policy": named_policy}
+    return environment.from_string(_own("report.html.j2"))
+
+
+def _own(name: str) -> str:
+    return resources.files("railyard.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _finalize(value: object) -> object:
@@ -84,23 +145,71 @@ def _finalize(value: object) -> object:
     return clean(str(value)) if isinstance(value, str) else value
 
 
-def _test(record: Record, index: int, common: Mapping[str, object]) -> _Test:
+def _test(
+    record: Record,
+    index: int,
+    cells: Row,
+    common: Mapping[str, object],
+    earlier: Mapping[tuple[str, str, str], Earlier],
+    grids: Grids,
+    full: bool,
+) -> _Test:
+    curves = []
+    for curve in record.curves:
+        before = earlier.get((record.system, record.case, curve.metric))
+        before = before if before and len(before.values) == len(curve.sizes) else None
+        drawing = svg(curve, record.benchmark, _peak_size(curve, record), before, grids)
+        curves.append(_Curve(curve, drawing, tuple(_band_words(band, curve) for band in curve.bands), before))
     return _Test(
         anchor=f"test-{index + 1}",
         record=record,
-        cells=row(record),
-        curves=tuple(
-            (
-                curve,
-                svg(curve, record.benchmark, _peak_size(curve, record)),
-                tuple(_band_words(band, curve) for band in curve.bands),
-            )
-            for curve in record.curves
-        ),
+        cells=cells,
+        curves=tuple(curves),
         figures=tuple((figure.name, _figure_words(figure)) for figure in record.figures),
         environment={key: value for key, value in record.environment.items() if key not in common},
         command=shlex.join(map(one_line, record.command)),
+        split=_split(record),
+        full=full or record.state not in ("pass", "report-only"),
     )
+
+
+def _over_time(test: _Test, history: History, grids: Grids) -> _Test:
+    from dataclasses import replace
+
+    return replace(test, runs=len(history.records), over_time=drawings(history, grids))
+
+
+def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int, Record]], int]:
+    """Return tests that failed before their newest record (anchor, how often, of how many, the last), and how many more
+    there are."""
+    found = [
+        (f"test-{index + 1}", len(history.failed), len(history.records) - 1, history.failed[-1])
+        for index, history in enumerate(kept)
+        if history.failed
+    ]
+    return found[:_MOST_EARLIER], max(0, len(found) - _MOST_EARLIER)
+
+
+def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Any]]:
+    found = []
+    for test in tests:
+        if test.record.pairs is not None:
+            drawn = heatmap(test.record.pairs)
+            found += [(test, drawn)] if drawn else []
+    return found
+
+
+def _split(record: Record) -> tuple[Markup, str] | None:
+    """Return how the most uneven node's bytes went over its rails, as a bar and in words; None for a lone rail."""
+    node = most_uneven(record)
+    rails = (
+        [rail for rail in node.rails if rail.share is not None and (rail.meant or rail.share >= 0.01)] if node else []
+    )
+    if node is None or len(rails) < 2:
+        return None
+    words = ", ".join(f"{rail.device} {100 * (rail.share or 0.0):.1f} %" for rail in rails)
+    told = one_line(f"Split over the rails of {node.node}: {words}")
+    return bars([(rail.device, rail.share or 0.0) for rail in rails], told), told
 
 
 def _peak_size(curve: CurveRecord, record: Record) -> int | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.besideform import RelationRecord
+from railyard.casename import named_policy
 from railyard.record import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
 from railyard.report.text import STATE_WORDS, number, one_line, percent, state_words
 
@@ -77,13 +78,21 @@ def overall(
     return Overall("PASS", _sentence([*_good_news(of), *_replayed(records)]))
 
 
-def row(record: Record) -> Row:
-    """Return one test's row: its peak (or first key figure), its percentages, its worst split."""
+def names_policies(records: Iterable[Record]) -> bool:
+    """Return whether some test names a rail policy: then every test of several rails shows its own."""
+    return any(named_policy(record.case) for record in records)
+
+
+def row(record: Record, policies: bool = False) -> Row:
+    """Return one test's row: its peak (or first key figure), its percentages, its worst split.
+
+    ``policies``: with the rail policy behind the number of rails, where there are several.
+    """
     figure = key_figure(record)
     return Row(
         fabric=record.fabric,
         stack=record.stack,
-        rails=str(record.rails),
+        rails=_rails(record, policies),
         benchmark=record.benchmark,
         peak=number(figure.value if figure else None),
         unit=figure.unit if figure else "",
@@ -93,6 +102,11 @@ def row(record: Record) -> Row:
         verdict=state_words(record),
         state=record.state,
     )
+
+
+def _rails(record: Record, policies: bool) -> str:
+    policy = record.policy or named_policy(record.case)
+    return f"{record.rails}, {policy}" if policies and policy and record.rails > 1 else str(record.rails)
 
 
 def key_figure(record: Record) -> FigureRecord | None:
@@ -105,11 +119,15 @@ def split(record: Record) -> str:
 
     A device that carried what it was not meant to follows by name (``3/0, eth0 97``); ``–`` where nothing was read.
     """
+    node = most_uneven(record)
+    return number(None) if node is None else _split_of(node)
+
+
+def most_uneven(record: Record) -> NodeTraffic | None:
+    """Return the node whose traffic went most unevenly over its rails, None where nothing was read."""
     nodes = record.path_proof.nodes if record.path_proof else ()
     readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
-    if not readable:
-        return number(None)
-    return _split_of(max(readable, key=_unevenness))
+    return max(readable, key=_unevenness, default=None)
 
 
 def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:

@@ -1,6 +1,5 @@
 """A curve as a small inline SVG: measured line, what the references allow, the limit, the peak; styled by the page."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,72 +7,90 @@ from markupsafe import Markup, escape
 
 from railyard.curve import Curve, peak
 from railyard.record import BandRecord, CurveRecord
+from railyard.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
 from railyard.report.text import number, one_line, size
 
-WIDTH, HEIGHT = 560, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 26, 42
-_FLOOR = HEIGHT - _BOTTOM
-# A time that grows by more than this over the sizes is drawn on a logarithmic axis, or its small sizes lie on zero.
-_LOG_SPAN = 20
 _TIMES = ("us", "ms", "s", "ns")
-
-_Point = tuple[float, float]
+#: Height of the strip below that shows each value against its nearest bound, and what it shows, in per cent.
+_STRIP = 64
+_LEAST, _MOST = 80.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Axes:
-    """Where a size (log2) and a value (linear from 0, or log10) stand in the picture."""
+class Earlier:
+    """The median of earlier runs of a test, over the sizes of its curve; ``runs`` is how many there were."""
 
-    first_size: int
-    last_size: int
-    low: float
-    high: float
-    log: bool
-
-    def x(self, size_bytes: int) -> float:
-        start = math.log2(self.first_size)
-        span = math.log2(self.last_size) - start or 1.0
-        return _LEFT + (WIDTH - _LEFT - _RIGHT) * min(1.0, max(0.0, (math.log2(max(size_bytes, 1)) - start) / span))
-
-    def y(self, value: float) -> float:
-        if self.log:
-            share = math.log10(max(value, self.low) / self.low) / math.log10(self.high / self.low)
-        else:
-            share = value / self.high
-        return _FLOOR - (_FLOOR - _TOP) * min(1.0, max(0.0, share))
+    values: tuple[float, ...]
+    runs: int
 
 
-def svg(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> Markup:
+class Grids:
+    """Grids that drawings of a page share: each is in the page once, and a drawing names it."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def use(self, drawn: str) -> str:
+        """Return the element that stands for a grid in a drawing."""
+        return f'<use href="#grid-{self._names.setdefault(drawn, str(len(self._names) + 1))}"/>'
+
+    @property
+    def markup(self) -> Markup:
+        """Return the grids, for one place of the page; nothing is shown there."""
+        drawn = "".join(f'<g id="grid-{name}">{one}</g>' for one, name in self._names.items())
+        return Markup(f'<svg class="store" aria-hidden="true"><defs>{drawn}</defs></svg>' if drawn else "")
+
+
+def svg(
+    curve: CurveRecord,
+    benchmark: str = "",
+    marked: int | None = None,
+    earlier: Earlier | None = None,
+    grids: Grids | None = None,
+) -> Markup:
     """Return the drawing of a curve, under 4 kB for 32 sizes; a text of the same content stands in its title.
 
     ``marked`` is the size whose value is named (the key figure's); None marks the peak, or of a time its first value.
+    With ``grids`` the axes are put there and only named here.
 
-    Classes that the page styles: grid, band, edge, limit, line, dots, bad, mark, and text. Nothing for no values.
+    Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, mark, and text. Nothing for no
+    values.
     """
     if not curve.sizes:
         return Markup("")
     axes = _axes(curve)
-    parts = [*_grid(axes, curve.unit, f"{curve.metric}, {_directions(curve)}{curve.unit}")]
-    ceiling = axes.y(curve.limit.value) if curve.limit else _TOP
+    drawn = "".join(grid(axes, f"{curve.metric}, {_directions(curve)}{curve.unit}"))
+    parts = [grids.use(drawn) if grids else drawn]
+    ceiling = axes.y(curve.limit.value) if curve.limit else TOP
     parts += [part for band in curve.bands for part in _band(band, axes, ceiling)]
     if curve.limit:
         y = axes.y(curve.limit.value)
-        parts.append(f'<path class="limit" d="M{_LEFT},{_n(y)}H{WIDTH - _RIGHT}"/>')
+        parts.append(f'<path class="limit" d="M{LEFT},{rounded(y)}H{WIDTH - RIGHT}"/>')
         parts.append(
-            f'<text class="limit-name" x="{_LEFT + 5}" y="{_n(y + 15)}">limit {number(curve.limit.value)}</text>'
+            f'<text class="limit-name" x="{LEFT + 5}" y="{rounded(y + 15)}">limit {number(curve.limit.value)}</text>'
         )
+    if earlier:
+        before = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, earlier.values, strict=True)]
+        parts.append(f'<path class="before" d="{path(before)}"/>')
     points = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, curve.values, strict=True)]
-    parts.append(f'<path class="line" d="{_line(points)}"/>')
+    parts.append(f'<path class="line" d="{path(points)}"/>')
     bad = set(out_of_bounds(curve))
     for name, chosen in (
         ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad]),
         ("dots bad", [p for p, at in zip(points, curve.sizes, strict=True) if at in bad]),
     ):
-        parts += [f'<path class="{name}" d="{"".join(f"M{_n(x)},{_n(y)}h0" for x, y in chosen)}"/>'] if chosen else []
+        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in chosen)
+        parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
     parts += _mark(curve, axes, marked)
-    title = escape(describe(curve, benchmark, marked))
-    head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}"><title>{title}</title>'
-    return Markup(f"{head}{''.join(parts)}</svg>")
+    beside = _against_bounds(curve, axes)
+    height = HEIGHT + _STRIP if beside else HEIGHT
+    return drawing("".join((*parts, *beside)), describe(curve, benchmark, marked), height)
+
+
+def drawing(parts: str, title: str, height: int = HEIGHT) -> Markup:
+    """Return the SVG element around the parts of a drawing; ``title`` says the same for those who do not see it."""
+    head = f'<svg viewBox="0 0 {WIDTH} {height}" role="img"><title>{escape(title)}</title>'
+    return Markup(f"{head}{parts}</svg>")
 
 
 def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
@@ -102,58 +119,12 @@ def out_of_bounds(curve: CurveRecord) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _axes(curve: CurveRecord) -> _Axes:
-    positive = [at for at in curve.sizes if at > 0] or [1]
-    values = [abs(value) for value in curve.values if value]
-    tops = [*values, *(top for band in curve.bands for top in band.high + band.low if top)]
-    tops += [curve.limit.value] if curve.limit else []
-    top = max(tops, default=1.0)
-    log = curve.unit in _TIMES and bool(values) and min(values) * _LOG_SPAN < max(values)
-    first = positive[0] // 2 or 1 if curve.sizes[0] == 0 else positive[0]
-    if not log:
-        step = _step(top)
-        return _Axes(first, positive[-1], 0.0, step * math.ceil(top / step - 1e-9), False)
-    return _Axes(
-        first, positive[-1], 10.0 ** math.floor(math.log10(min(values))), 10.0 ** math.ceil(math.log10(top)), True
-    )
+def _axes(curve: CurveRecord) -> Axes:
+    bounds = [top for band in curve.bands for top in band.high + band.low if top]
+    return axes_of(curve.sizes, curve.values, [*bounds, *([curve.limit.value] if curve.limit else [])])
 
 
-def _step(top: float) -> float:
-    """Return a round step (1, 2, 2.5 or 5 times a power of ten) that gives four to six lines up to ``top``."""
-    rough = top / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
-
-
-def _grid(axes: _Axes, unit: str, name: str) -> Iterator[str]:
-    """Yield the lines and numbers of both axes and their names with units."""
-    ticks = _decades(axes) if axes.log else _linear(axes)
-    lines = "".join(f"M{_LEFT},{_n(axes.y(tick))}H{WIDTH - _RIGHT}" for tick in ticks)
-    yield f'<path class="grid" d="{lines}"/><g text-anchor="end">'
-    yield from (f'<text x="{_LEFT - 7}" y="{_n(axes.y(tick) + 4)}">{_tick(tick)}</text>' for tick in ticks)
-    yield '</g><g text-anchor="middle">'
-    bits = math.log2(axes.last_size / axes.first_size)
-    factor = 16 if bits > 12 else 4 if bits > 5 else 2
-    at = 1
-    while at <= axes.last_size:
-        if at >= axes.first_size:
-            yield f'<text x="{_n(axes.x(at))}" y="{_FLOOR + 17}">{size(at)}</text>'
-        at *= factor
-    yield f'<text x="{(WIDTH + _LEFT - _RIGHT) // 2}" y="{HEIGHT - 6}">message size</text></g>'
-    yield f'<text x="4" y="12">{escape(one_line(name))}</text>'
-
-
-def _linear(axes: _Axes) -> list[float]:
-    step = _step(axes.high)
-    return [step * index for index in range(round(axes.high / step) + 1)]
-
-
-def _decades(axes: _Axes) -> list[float]:
-    first, last = round(math.log10(axes.low)), round(math.log10(axes.high))
-    return [10.0**power for power in range(first, last + 1)]
-
-
-def _band(band: BandRecord, axes: _Axes, ceiling: float) -> Iterator[str]:
+def _band(band: BandRecord, axes: Axes, ceiling: float) -> Iterator[str]:
     """Yield the area that a reference allows, up to ``ceiling`` where it sets no top, and its edges."""
     for part in _runs(band):
         points = [(axes.x(at), low, high) for at, low, high in part]
@@ -161,10 +132,10 @@ def _band(band: BandRecord, axes: _Axes, ceiling: float) -> Iterator[str]:
             x, low, high = points[0]
             points = [(x - 6, low, high), (x + 6, low, high)]  # a lone size would have no area
         upper = [(x, ceiling if high is None else axes.y(high)) for x, _, high in points]
-        lower = [(x, _FLOOR if low is None else axes.y(low)) for x, low, _ in points]
-        yield f'<path class="band" d="{_line([*upper, *reversed(lower)])}Z"/>'
-        edges = [_line([(x, axes.y(low)) for x, low, _ in points if low is not None])]
-        edges.append(_line([(x, axes.y(high)) for x, _, high in points if high is not None]))
+        lower = [(x, FLOOR if low is None else axes.y(low)) for x, low, _ in points]
+        yield f'<path class="band" d="{path([*upper, *reversed(lower)])}Z"/>'
+        edges = [path([(x, axes.y(low)) for x, low, _ in points if low is not None])]
+        edges.append(path([(x, axes.y(high)) for x, _, high in points if high is not None]))
         yield f'<path class="edge" d="{"".join(edges)}"/>'
 
 
@@ -191,15 +162,56 @@ def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
     return peak(Curve(curve.metric, curve.unit, curve.sizes, curve.values))
 
 
-def _mark(curve: CurveRecord, axes: _Axes, marked: int | None) -> list[str]:
+def _against_bounds(curve: CurveRecord, axes: Axes) -> list[str]:
+    """Return the strip below a drawing: each value in per cent of its nearest bound, 100 % and more being good.
+
+    On logarithmic axes a loss of a tenth is two pixels; here it is a quarter of the height. Nothing without bounds.
+    """
+    shares = _shares(curve)
+    if not shares:
+        return []
+    top, floor = HEIGHT + 6, HEIGHT + _STRIP - 12
+
+    def y(share: float) -> float:
+        return floor - (floor - top) * (min(_MOST, max(_LEAST, share)) - _LEAST) / (_MOST - _LEAST)
+
+    parts = [f'<path class="even" d="M{LEFT},{rounded(y(100))}H{WIDTH - RIGHT}"/><g text-anchor="end">']
+    parts += [f'<text x="{LEFT - 7}" y="{rounded(y(share) + 4)}">{share:g} %</text>' for share in (_MOST, 100, _LEAST)]
+    parts.append("</g>")
+    for name, chosen in (
+        ("dots", [(at, share) for at, share in shares.items() if share >= 100]),
+        ("dots bad", [(at, share) for at, share in shares.items() if share < 100]),
+    ):
+        dots = "".join(f"M{rounded(axes.x(at))},{rounded(y(share))}h0" for at, share in chosen)
+        parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
+    return parts
+
+
+def _shares(curve: CurveRecord) -> dict[int, float]:
+    """Return by size how a value stands to its nearest bound, in per cent: below 100 it is outside."""
+    values = dict(zip(curve.sizes, curve.values, strict=True))
+    shares: dict[int, float] = {}
+    for band in curve.bands:
+        for at, low, high in zip(band.sizes, band.low, band.high, strict=True):
+            value = values.get(at)
+            if value is None or value <= 0:
+                continue
+            each = [100 * value / low] if low else []
+            each += [100 * high / value] if high is not None else []
+            for share in each:
+                shares[at] = min(share, shares.get(at, share))
+    return shares
+
+
+def _mark(curve: CurveRecord, axes: Axes, marked: int | None) -> list[str]:
     at, value = _marked(curve, marked)
     x, y = axes.x(at), axes.y(value)
     right = x > WIDTH / 2
-    below = y + 26 if y < _FLOOR - 40 else y - 12
+    below = y + 26 if y < FLOOR - 40 else y - 12
     words = escape(one_line(f"{number(value)} {curve.unit} at {size(at)}"))
     return [
-        f'<circle class="mark" cx="{_n(x)}" cy="{_n(y)}" r="4.5"/>',
-        f'<text class="mark-name" x="{_n(x if right else x + 2)}" y="{_n(below)}"'
+        f'<circle class="mark" cx="{rounded(x)}" cy="{rounded(y)}" r="4.5"/>',
+        f'<text class="mark-name" x="{rounded(x if right else x + 2)}" y="{rounded(below)}"'
         f' text-anchor="{"end" if right else "start"}">{words}</text>',
     ]
 
@@ -208,13 +220,12 @@ def _directions(curve: CurveRecord) -> str:
     return "both directions, " if curve.directions == 2 else ""
 
 
-def _line(points: Sequence[_Point]) -> str:
-    return "" if not points else "M" + "L".join(f"{_n(x)},{_n(y)}" for x, y in points)
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def _tick(value: float) -> str:
-    return f"{value:,g}" if value < 1e6 else f"{value:.0e}"
+def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
+    """Return how traffic was split over rails as one bar, a piece a rail (0 to 1 each); its title says the numbers."""
+    parts, at = [], 0.0
+    for index, (_, share) in enumerate(shares):
+        wide = 100 * max(0.0, min(1.0, share))
+        parts.append(f'<rect class="rail-{index % 4}" x="{rounded(at)}" width="{rounded(wide)}" height="4"/>')
+        at += wide
+    head = '<svg class="split" viewBox="0 0 100 4" preserveAspectRatio="none" role="img">'
+    return Markup(f"{head}<title>{escape(one_line(title))}</title>{''.join(parts)}</svg>")

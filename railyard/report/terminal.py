@@ -8,7 +8,7 @@ from railyard.besideform import CostRecord, RelationRecord
 from railyard.record import Record, State
 from railyard.report.beside import cost_lines, relation_lines
 from railyard.report.matrix import Cell, cell_words
-from railyard.report.summary import by_reason, count_line, overall, row, suspect_words
+from railyard.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
 from railyard.report.text import one_line
 
 _HEADS = (
@@ -62,7 +62,8 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
 
     Too wide for ``width``, columns move together, then long benchmarks fold at their slash; nothing is ever cut.
     """
-    rows = [_cells(record) for record in records]
+    policies = names_policies(records)
+    rows = [_cells(record, policies) for record in records]
     for gap, folded in ((2, False), (1, False), (2, True), (1, True)):
         heads = tuple(head if folded else head.replace("ref.", "reference") for head in _HEADS)
         lines = [[_lines(cell, folded) for cell in cells] for cells in (heads, *rows)]
@@ -94,9 +95,9 @@ def _rule(record: Record) -> str:
     return one_line(", ".join(filter(None, (rule, name, record.verdict.class_ and f"{record.verdict.class_} fault"))))
 
 
-def _cells(record: Record) -> tuple[str, ...]:
+def _cells(record: Record, policies: bool) -> tuple[str, ...]:
     """Return the cells of a test's row, cleaned, in the order of the heads."""
-    of = row(record)
+    of = row(record, policies)
     values = (of.fabric, of.stack, of.rails, of.benchmark, of.peak, of.unit)
     return tuple(map(one_line, (*values, of.percent_of_reference, of.percent_of_limit, of.split, of.verdict)))
 

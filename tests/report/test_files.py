@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from railyard.cli import main
 from railyard.commands.report import command
 from railyard.errors import InputError, SetupError
 from railyard.record import Record, append_record
-from railyard.report import read_results, write_report, write_reports
-from railyard.report.files import final
+from railyard.report import read_results, write_report, write_reports, written
 from railyard.report.matrix import Cell
+from railyard.store.finals import final
 
 
 def folder_of(path: Path, records: list[Record], cells: list[Cell] | None = None) -> Path:
@@ -45,7 +46,9 @@ def test_a_healthy_folder_passes_in_every_format(
     assert ElementTree.fromstring(run(folder, "--format", "junit", expected=0)).get("tests") == "29"
     answer = json.loads(run(folder, "--format", "json", expected=0))
     assert answer["counts"] == {"pass": 24, "fail": 0, "report-only": 5, "xfail": 0, "not-tested": 0}
-    assert answer["records"] == [record.to_json() for record in healthy_run]
+    told = {record["case"]: record for record in answer["records"]}
+    assert told == {record.case: record.to_json() for record in healthy_run}
+    assert len(answer["records"]) == len(healthy_run)
 
 
 def test_the_format_follows_the_ending_of_the_output(tmp_path: Path, faulty_run: list[Record]) -> None:
@@ -155,3 +158,65 @@ def test_colour_needs_a_terminal_that_can_and_no_no_color(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     command.main([str(folder_of(tmp_path, faulty_run))], standalone_mode=False)
     assert ("\x1b[" in capsys.readouterr().out) is colour
+
+
+def test_several_runs_are_one_report_of_the_newest_of_each_test(
+    tmp_path: Path, healthy_run: list[Record], all_cells: list[Cell]
+) -> None:
+    slow = dataclasses.replace(healthy_run[0], state="fail")
+    folder_of(tmp_path / "1", [slow, *healthy_run[1:]], all_cells)
+    later = [dataclasses.replace(record, run="later", time="2027") for record in healthy_run]
+    folder_of(tmp_path / "2", later, all_cells)
+    one, two = str(tmp_path / "1"), str(tmp_path / "2")
+    assert "1 fail" in run(one, expected=1)
+    text = run(one, two, expected=0)
+    assert text.startswith("The newest record of each of 29 tests, of 58 in all\n\n")
+    assert text.endswith("29 tests: 24 pass, 0 fail, 5 report-only, 0 expected failure, 0 not tested\n")
+    assert "What failed earlier" in run(one, two, "--format", "html", expected=0)
+    assert run(one, two, "--format", "md", expected=0).startswith("# PASS: virtual\n")
+    assert run(one, two, "--format", "csv", expected=0).count("\n") > 2 * len(healthy_run)
+
+
+def test_a_run_without_records_among_others_is_no_pass(tmp_path: Path, healthy_run: list[Record]) -> None:
+    folder_of(tmp_path / "1", healthy_run)
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2" / "records.jsonl").touch()
+    text = run(str(tmp_path / "1"), str(tmp_path / "2"), expected=1)
+    assert f"{tmp_path}/2: found no record in this run" in text
+
+
+def test_runs_are_named_by_id_pattern_and_last(
+    tmp_path: Path, healthy_run: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "systems").mkdir()
+    monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
+    for name, record in zip(("20260101-a", "20260102-b"), healthy_run, strict=False):
+        folder_of(tmp_path / ".railyard" / "runs" / name, [dataclasses.replace(record, run=name)])
+    assert "1 test: 1 pass" in run(expected=0)
+    assert "2 tests: 2 pass" in run("last2", expected=0)
+    assert "2 tests: 2 pass" in run("2026*", expected=0)
+    assert "1 test: 1 pass" in run("20260101", expected=0)
+
+
+def test_plots_are_drawn_beside_the_report(
+    tmp_path: Path, healthy_run: list[Record], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    folder = folder_of(tmp_path / "run", healthy_run[:1])
+    run(str(folder), "--plots", str(tmp_path / "plots"), "--as", "png", expected=0)
+    assert [path.suffix for path in (tmp_path / "plots").iterdir()] == [".png"]
+    assert main(["report", str(folder), "--as", "png"]) == 2
+    assert "--as: found it without --plots, expected a folder for the pictures" in capsys.readouterr().err
+
+
+def test_a_report_made_later_is_the_one_that_the_run_made(
+    tmp_path: Path, faulty_run: list[Record], all_cells: list[Cell]
+) -> None:
+    # ReFrame runs a check over all stacks and fabrics before the next; a report is read a fabric and stack at a time
+    as_run = sorted(faulty_run, key=lambda record: record.benchmark)
+    folder = folder_of(tmp_path / "run", as_run, all_cells)
+    by_place = sorted(as_run, key=lambda record: (record.fabric != "hsn", record.stack, record.rails))
+    text = write_reports(folder, by_place, ["a problem"])
+    assert run(str(folder), "--format", "html", expected=1) == (folder / "report.html").read_text(encoding="utf-8")
+    assert run(str(folder), "--format", "junit", expected=1) == (folder / "junit.xml").read_text(encoding="utf-8")
+    assert written(read_results(folder), "terminal") == text

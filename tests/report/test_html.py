@@ -9,8 +9,10 @@ from itertools import pairwise
 import pytest
 
 from railyard.record import Record
+from railyard.recordform import NodeGroup, PairsRecord
 from railyard.report.html import html_report
 from railyard.report.matrix import Cell
+from railyard.report.svg import Earlier
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -116,9 +118,11 @@ def test_it_can_be_read_without_seeing_it(faulty_run: list[Record]) -> None:
     page = Page(html_report(faulty_run))
     assert next(page.having("html"))["lang"] == "en"
     assert all(attributes.get("scope") in ("col", "row") for attributes in page.having("th"))
-    drawings = list(page.having("svg"))
-    assert len(drawings) == sum(len(record.curves) for record in faulty_run)
-    assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in drawings)
+    drawings = [one for one in page.having("svg") if one.get("aria-hidden") != "true"]
+    assert len([one for one in drawings if "class" not in one]) == 1 + sum(len(record.curves) for record in faulty_run)
+    assert all(one["role"] == "img" for one in drawings)
+    # each drawing says in its title what it shows; the last title is the page's own
+    assert len(list(page.having("title"))) == len(drawings) + 1
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4")]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -139,9 +143,20 @@ def test_text_has_the_contrast_of_wcag_aa_in_both_schemes(scheme: int) -> None:
     pairs = [(name, f"{name}-bg") for name in ("pass", "fail", "report", "xfail", "none")]
     pairs += [(ink, ground) for ink in ("ink", "soft", "link") for ground in ("page", "card")]
     pairs += [("ink", f"{name}-bg") for name in ("pass", "fail", "report", "xfail", "none")]
+    assert {f"c{number}" for number in range(4)} <= set(colours)
+    pairs += [(f"c{number}", "page") for number in range(4)]
     for ink, ground in pairs:
         light, dark = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
+
+
+def test_the_numbers_in_a_heat_map_have_that_contrast_on_each_colour() -> None:
+    page = html_report([])
+    (ink,) = re.findall(r"\.heat-number text \{ fill: (#[0-9a-f]{6})", page)
+    grounds = re.findall(r"\.h\d \{ fill: (#[0-9a-f]{6})", page)
+    assert len(grounds) == 5
+    for ground in grounds:
+        assert (luminance(ground) + 0.05) / (luminance(ink) + 0.05) >= 4.5, ground
 
 
 def test_texts_that_try_to_break_out_stay_text(hostile: Record) -> None:
@@ -162,3 +177,142 @@ def test_a_page_without_records_says_that_nothing_was_judged() -> None:
 
 def test_a_page_of_30_tests_is_small(faulty_run: list[Record], all_cells: list[Cell]) -> None:
     assert len(html_report(faulty_run, cells=all_cells).encode()) < 8_000 * len(faulty_run)
+
+
+def test_the_page_says_where_references_come_from_and_how_traffic_was_split(faulty_run: list[Record]) -> None:
+    text = Page(html_report(faulty_run)).text
+    assert (
+        "Where references and limits come from name kind source tests eth-1 class 94 % of the shaped rate of eth, "
+        "systems/virtual.yaml" in text
+    )
+    assert "Split over the rails of vn1: hsn0 50.0 %, hsn1 50.0 %" in text
+    assert "Split over the rails of vn1: hsn0 99.9 %, hsn1 0.0 %" in text
+
+
+def test_what_was_not_tested_has_the_reasons_of_the_matrix_too(
+    healthy_run: list[Record], all_cells: list[Cell]
+) -> None:
+    text = Page(html_report(healthy_run, cells=all_cells)).text
+    assert (
+        "Not tested, and why The packaged IMB binary needs libmpi.so.12 and does not run under Open MPI "
+        "(libmpi.so.40). hsn, 1 rail, openmpi: 4 benchmarks; hsn, 2 rails, openmpi: 4 benchmarks" in text
+    )
+    assert "Nothing that this run was to test was left out." in Page(html_report(healthy_run)).text
+
+
+def test_the_median_of_earlier_runs_is_drawn_and_said(healthy_run: list[Record]) -> None:
+    record = healthy_run[0]
+    key = (record.system, record.case, "bandwidth")
+    text = html_report([record], earlier={key: Earlier(record.curves[0].values, 7)})
+    assert text.count('class="before"') == 1
+    assert "Dotted: the median of 7 earlier runs." in Page(text).text
+    other = Earlier(record.curves[0].values[:3], 7)
+    assert 'class="before"' not in html_report([record], earlier={key: other})
+
+
+def test_drawings_share_their_grids(healthy_run: list[Record]) -> None:
+    text = html_report(healthy_run)
+    grids = set(re.findall(r'<g id="(grid-\d+)">', text))
+    assert grids == set(re.findall(r'<use href="#(grid-\d+)"/>', text))
+    assert len(grids) < len(re.findall(r"<use ", text)) / 2
+
+
+def over_a_year(records: list[Record], runs: int) -> list[Record]:
+    """The same tests in many runs, of which the third had a failure."""
+    found = []
+    for index in range(runs):
+        for number, record in enumerate(records):
+            changed = dataclasses.replace(record, run=f"run{index:04}", time=f"2026-{index:04}")
+            if (index, number) == (2, 0):
+                changed = dataclasses.replace(
+                    changed, state="fail", verdict=dataclasses.replace(changed.verdict, sentence="It was slow.", rule=5)
+                )
+            found.append(changed)
+    return found
+
+
+def test_many_runs_show_each_test_once_with_the_spread_of_all(healthy_run: list[Record]) -> None:
+    page = Page(html_report(over_a_year(healthy_run[:5], 40)))
+    assert "PASS virtual: " in page.text
+    assert (
+        "Verdict and counts are of the newest record of each of 5 tests; 200 records of 40 runs lie behind their "
+        "spread." in page.text
+    )
+    assert len(list(page.having("article"))) == 5
+    assert "What failed earlier test failed last why, the last time" in page.text
+    assert "1 of 39 2026-0002 It was slow." in page.text
+    assert page.text.count("40 records, the newest of 2026-0039") == 5
+    assert (
+        "Shaded: all, 80 % and 50 % of the runs; dotted: their median; line: the newest; dashed: the limit."
+        in page.text
+    )
+
+
+def test_a_page_of_many_runs_hardly_grows_with_them(healthy_run: list[Record]) -> None:
+    few = html_report(over_a_year(healthy_run[:5], 10))
+    many = html_report(over_a_year(healthy_run[:5], 150))
+    assert len(many) < 1.3 * len(few)
+
+
+def test_a_page_of_many_tests_keeps_what_failed_in_full(faulty_run: list[Record]) -> None:
+    records = [
+        dataclasses.replace(record, case=f"{record.case} {index}") for index in range(8) for record in faulty_run
+    ]
+    text = Page(html_report(records)).text
+    assert f"Of {len(records)} tests, those that passed are shown without their rules, path and command" in text
+    failed = sum(record.state == "fail" for record in records)
+    assert text.count("The five rules") == failed
+    assert len(html_report(records).encode()) < 5_000 * len(records)
+
+
+def test_two_systems_have_a_matrix_each(healthy_run: list[Record]) -> None:
+    other = [dataclasses.replace(record, system="other") for record in healthy_run[:3]]
+    page = Page(html_report([*healthy_run[:3], *other]))
+    labels = [one["aria-label"] for one in page.having("div") if "aria-label" in one]
+    assert [one for one in labels if one and one.startswith("Matrix")] == [
+        "Matrix of fabric, rails and stack of virtual",
+        "Matrix of fabric, rails and stack of other",
+    ]
+    assert [one["href"] for one in page.having("a")].count(
+        "#test-4"
+    ) == 2  # from the matrix of the other, and the table
+
+
+def test_pairs_have_a_heat_map_with_the_worst_named(healthy_run: list[Record]) -> None:
+    values = ((None, 52.0, 51.0), (52.0, None, 4.9), (51.0, 50.5, None))
+    pairs = PairsRecord(("n1", "n2", "n3"), 4194304, values, expected=50.0)
+    record = dataclasses.replace(healthy_run[0], benchmark="pairs/pairs", pairs=pairs)
+    text = Page(html_report([record])).text
+    assert (
+        "Rows send, columns receive, 4 MiB messages; 100 % is 50.0 MB/s, the bound that a pair must keep. below 50 % "
+        "100 % or more The slowest pairs n2 to n3 4.90 MB/s, 9.8 %" in text
+    )
+
+
+def test_nodes_and_their_cards_are_listed_once(healthy_run: list[Record]) -> None:
+    group = NodeGroup(("vn1", "vn2"), {"processor": "Xeon", "smt": "off"}, {"mlx5_0": {"firmware": "20.41"}})
+    records = [dataclasses.replace(record, hardware=(group,)) for record in healthy_run[:4]]
+    text = Page(html_report(records)).text
+    assert text.count("vn1, vn2: Xeon processor Xeon smt off mlx5_0 firmware 20.41") == 1
+
+
+def test_a_cell_of_many_benchmarks_lists_them_by_state_and_counts_those_that_do_not_run(
+    faulty_run: list[Record],
+) -> None:
+    one = next(record for record in faulty_run if record.state == "fail")
+    good = dataclasses.replace(faulty_run[0], fabric=one.fabric, rails=one.rails, stack=one.stack)
+    some = [dataclasses.replace(good, benchmark=f"osu/b{index}", case=f"b{index}") for index in range(7)]
+    cells = [Cell(one.fabric, one.stack, one.rails, f"perftest/p{index}", "no verbs") for index in range(5)]
+    cells.append(Cell(one.fabric, "tcp", one.rails, "iperf3/iperf3", "no iperf3"))
+    text = Page(html_report([one, *some], cells=cells)).text
+    assert (
+        f"1 fail, 7 pass fail {one.benchmark} pass osu/b0 , osu/b1 , osu/b2 , osu/b3 , osu/b4 , osu/b5 , osu/b6 "
+        "5 benchmarks: do not run (a) tcp: nothing runs, 1 test (b) (a) no verbs (b) no iperf3" in text
+    )
+
+
+def test_more_than_six_failures_are_folded(healthy_run: list[Record]) -> None:
+    failed = [dataclasses.replace(record, state="fail") for record in healthy_run[:9]]
+    page = Page(html_report(failed))
+    assert "3 more failures" in page.text
+    assert len([one for one in page.having("div") if one.get("class") == "failure"]) == 9

@@ -104,3 +104,33 @@ def test_a_broken_file_of_cells_is_a_sentence(tmp_path: Path, text: str, sentenc
     with pytest.raises(InputError) as caught:
         read_cells(path)
     assert str(caught.value) == f"{path}: {sentence}"
+
+
+def test_a_stack_and_a_place_in_which_nothing_runs_are_lines_below_with_their_reasons(
+    healthy_run: list[Record],
+) -> None:
+    (record,) = [one for one in healthy_run if (one.fabric, one.stack, one.benchmark) == ("eth", "mpich", "imb/Biband")]
+    places = [("eth", "mpich", 2), ("eth", "tcp", 1), ("eth", "tcp", 2)]
+    cells = [Cell(*place, benchmark, f"no {benchmark}") for place in places for benchmark in ("a", "b")]
+    table = matrix([record], cells)
+    assert table.stacks == ("mpich",)
+    assert [(row.fabric, row.rails, len(row.cells)) for row in table.rows] == [("eth", 1, 1)]
+    assert table.idle == (("eth, 2 rails", (("no a", 2), ("no b", 2))), ("tcp", (("no a", 1), ("no b", 1))))
+    assert table.notes == {"no a": "a", "no b": "b"}
+
+
+def test_a_matrix_in_which_nothing_runs_at_all_has_lines_alone() -> None:
+    table = matrix([], [Cell("eth", "tcp", 1, "a", "no a"), Cell("eth", "tcp", 1, "b", "no b")])
+    assert table.rows == ()
+    assert table.idle == (("eth, 1 rail", (("no a", 1), ("no b", 1))),)
+
+
+def test_entries_by_state_have_the_worst_first(faulty_run: list[Record]) -> None:
+    table = matrix(faulty_run)
+    cell = next(row for row in table.rows if (row.fabric, row.rails) == ("hsn", 2)).cells[table.stacks.index("mpich")]
+    assert cell is not None
+    assert [(state, [entry.benchmark for entry in entries]) for state, _, entries in cell.by_state] == [
+        ("fail", ["imb/Uniband"]),
+        ("pass", ["imb/PingPong", "imb/Biband"]),
+        ("report-only", ["imb/Allreduce"]),
+    ]

@@ -40,11 +40,12 @@ def test_32_sizes_with_two_bands_stay_below_4_kb() -> None:
 def test_the_axes_have_units_and_round_numbers(healthy_run: list[Record]) -> None:
     texts = re.findall(r">([^<]+)</text>", svg(curve(healthy_run, "imb/Uniband"), "imb/Uniband"))
     assert texts == [
-        *("0", "20", "40", "60", "80", "100"),
+        *("0.01", "0.1", "1", "10", "100"),
         *("1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB", "message size"),
         "bandwidth, MB/s",
         "limit 96.9",
         "95.4 MB/s at 4 MiB",
+        *("120 %", "100 %", "80 %"),
     ]
 
 
@@ -67,8 +68,10 @@ def test_line_limit_floor_and_peak_stand_at_their_values() -> None:
     assert attributes(drawing, "limit") == [{"class": "limit", "d": "M58,26H546"}]
     assert attributes(drawing, "edge") == [{"class": "edge", "d": "M302,62.4L546,62.4"}]
     assert attributes(drawing, "band") == [{"class": "band", "d": "M302,26L546,26L546,62.4L302,62.4Z"}]
-    assert attributes(drawing, "dots bad") == [{"class": "dots bad", "d": "M302,117h0"}]
-    assert attributes(drawing, "dots") == [{"class": "dots", "d": "M58,208h0M546,26h0"}]
+    # the second of each stands in the strip below, 25 of 40 (less than 80 %) and 50 of 40 (more than 120 %)
+    assert [each["d"] for each in attributes(drawing, "dots bad")] == ["M302,117h0", "M302,302h0"]
+    assert [each["d"] for each in attributes(drawing, "dots")] == ["M58,208h0M546,26h0", "M546,256h0"]
+    assert attributes(drawing, "even") == [{"class": "even", "d": "M58,279H546"}]
     assert attributes(drawing, "mark") == [{"class": "mark", "cx": "546", "cy": "26", "r": "4.5"}]
 
 
@@ -120,3 +123,12 @@ def test_texts_are_escaped() -> None:
     ElementTree.fromstring(drawing)
     assert "<script>" not in drawing
     assert "&lt;b&gt;&amp;, &#34;MB/s&#34;</text>" in drawing
+
+
+def test_the_strip_below_shows_the_nearest_of_several_bounds() -> None:
+    loose = BandRecord("loose", "class", "", (1, 4), (50.0, 50.0), (None, None))
+    tight = BandRecord("tight", "contract", "", (1, 4), (100.0, None), (None, 125.0))
+    drawing = svg(CurveRecord("bandwidth", "MB/s", (1, 4), (90.0, 120.0), bands=(tight, loose)))
+    # 90 % of 100 at 1 B, and 125 over 120 (104.2 %) at 4 B: 256 is 120 %, 302 is 80 %
+    assert [each["d"] for each in attributes(drawing, "dots bad")][1] == "M58,290.5h0"
+    assert [each["d"] for each in attributes(drawing, "dots")][1] == "M546,274.2h0"

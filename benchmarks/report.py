@@ -1,0 +1,154 @@
+"""How long a page takes, how large it is and how much memory it needs: a run of 1,000 tests, and a year of runs.
+
+    .venv/bin/python benchmarks/report.py [--repeats 3] [--plots]
+
+Records are made (12 sizes, two curves, path proof of two nodes and three devices, command and environment as a real one
+has them) and written as runs leave them; then `railyard report … -o report.html` is called as a user calls it, start
+included. Goals: 1,000 tests below 2 s and 5 MB; 10,000 records of a year (303 runs of 33 tests, two curves each) below
+10 s and 1 GB, and twice the runs at most some twice the time. On a busy machine the column of CPU time is to be held
+against them. ``--plots`` adds matplotlib's time and size for a curve, for comparison.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from sidebyside import CLONE
+
+from railyard.record import (
+    BandRecord,
+    CurveRecord,
+    FigureRecord,
+    LimitRecord,
+    NodeTraffic,
+    PathProofRecord,
+    RailTraffic,
+    Record,
+    RuleRecord,
+    VerdictRecord,
+)
+
+SIZES = tuple(4**n for n in range(12))
+DAYS, CASES = 303, 33
+
+
+def made(run: str, test: int, drift: float = 1.0) -> Record:
+    """Return one record of usual length."""
+    values = tuple(
+        round(47.8 * drift * size / (size + 1500) * (1 + (test * 7 + size) % 11 / 1000), 2) for size in SIZES
+    )
+    source = "HTB class of the virtual cluster, on both ends of each veth; RFC 791, RFC 9293"
+    limit = LimitRecord(
+        48.2, "1 port x shaped-400 50.0 MB/s x 1460/1514 payload (tcp-shaped, MTU 1500) = 48.2 MB/s", source
+    )
+    low = tuple(None if size < 2**20 else 47.0 for size in SIZES)
+    band = BandRecord("one-rail", "class", "94 % of the shaped rate, 2026-11-21", SIZES, low, (None,) * len(SIZES))
+    bandwidth = CurveRecord("bandwidth", "MB/s", SIZES, values, 1, limit, (band,), 101.5, SIZES[-1], 98.7)
+    rate = CurveRecord(
+        "message_rate", "1/s", SIZES, tuple(value * 1e6 / size for value, size in zip(values, SIZES, strict=True))
+    )
+    names = ("complete", "metrics", "possible", "path", "reference")
+    sentence = "bandwidth holds one-rail, at worst 101.5 % of one-rail at 1 MiB"
+    rails = (
+        RailTraffic("hsn0", True, 179511060, 211330, 0.99),
+        RailTraffic("hsn1", False, 886, 1095, 0.0),
+        RailTraffic("eth0", False, 886, 1095),
+    )
+    return Record(
+        run=run,
+        time=f"{run[:8]}T06:00:12Z",
+        case=f"ImbUniband{test} %rails=1 @virtual:fabric{test % 4}+stack{test % 3}",
+        check=f"ImbUniband{test}",
+        system="virtual",
+        fabric=f"fabric{test % 4}",
+        stack=f"stack{test % 3}",
+        rails=1,
+        benchmark="imb/Uniband",
+        state="pass",
+        verdict=VerdictRecord(
+            sentence, rules=tuple(RuleRecord(n + 1, name, "pass", sentence) for n, name in enumerate(names))
+        ),
+        hash="ed262fee",
+        policy="single",
+        elapsed_s=2.5,
+        nodes=("vn1", "vn2"),
+        figures=(FigureRecord("peak", values[-1], "MB/s", SIZES[-1]), FigureRecord("n_half", 1500.0, "B")),
+        curves=(bandwidth, rate),
+        path_proof=PathProofRecord("proven", sentence, 178956960, tuple(NodeTraffic(n, rails) for n in ("vn1", "vn2"))),
+        references=("one-rail",),
+        environment={"railyard": "0.1.0", "kernel": "6.1.0", "mpi": f"stack{test % 3}"},
+        command=tuple(f"-genv SETTING_{index} value_of_some_length" for index in range(16)),
+        output=f"outputs/ImbUniband{test}.out",
+    )
+
+
+def write_run(folder: Path, run: str, tests: int, drift: float = 1.0) -> None:
+    """Write a run folder with so many records."""
+    (folder / run).mkdir(parents=True)
+    lines = (json.dumps(made(run, test, drift).to_json()) for test in range(tests))
+    (folder / run / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def reported(runs: list[Path], page: Path) -> tuple[float, float, float]:
+    """Return seconds of processor and of wall time, and the peak of memory in MB, of one `railyard report`."""
+    words = [sys.executable, "-m", "railyard", "report", *map(str, runs), "-o", str(page)]
+    begin = time.perf_counter()
+    pid = os.posix_spawn(words[0], words, os.environ | {"PYTHONPATH": str(CLONE)})
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(words[:4])} …: exit {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1000
+
+
+def measured(name: str, folder: Path, runs: int, tests: int, repeats: int) -> None:
+    """Print one line: seconds, page and memory of a page of so many runs."""
+    for index in range(runs):
+        day = time.strftime("%Y%m%d", time.gmtime(1767225600 + 86400 * index))
+        write_run(folder, f"{day}T060000Z-{index:04x}", tests, 1 - 0.02 * (index % 5) / 5)
+    page = folder.with_suffix(".html")
+    taken = [reported(sorted(folder.iterdir()), page) for _ in range(repeats)]
+    cpu, wall = (statistics.median(each[column] for each in taken) for column in (0, 1))
+    size = page.stat().st_size
+    print(
+        f"{name:<22} {runs * tests:>6} records {cpu:6.2f} s of CPU {wall:6.2f} s {size / 1e6:5.2f} MB  "
+        f"{max(each[2] for each in taken):5.0f} MB of memory",
+        flush=True,
+    )
+
+
+def plotted(folder: Path) -> None:
+    """Print what a curve costs as a picture of matplotlib's."""
+    from railyard.report.plots import write_plots
+
+    records = [dataclasses.replace(made("20260101", test), case=f"case{test}") for test in range(21)]
+    write_plots(records[:1], folder, "png")
+    begin = time.perf_counter()
+    drawn = write_plots(records[1:], folder, "png")
+    each = (time.perf_counter() - begin) / len(drawn)
+    size = statistics.mean(path.stat().st_size for path in drawn)
+    print(f"a curve by matplotlib: {each:.3f} s, {size / 1000:.1f} kB")
+
+
+def main() -> None:
+    """Print the table."""
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reader.add_argument("--repeats", type=int, default=3)
+    reader.add_argument("--plots", action="store_true")
+    asked = reader.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        measured("a run of 1,000 tests", folder / "large", 1, 1000, asked.repeats)
+        measured("half a year of runs", folder / "half", DAYS // 2, CASES, asked.repeats)
+        measured("a year of runs", folder / "year", DAYS, CASES, asked.repeats)
+        if asked.plots:
+            plotted(folder / "plots")
+
+
+if __name__ == "__main__":
+    main()

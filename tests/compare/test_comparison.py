@@ -1,0 +1,120 @@
+"""Two sides test by test: a planted slower rail with its size range, no difference at the noise, and what is unlike."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from railyard.compare.comparison import better_of, compare
+from railyard.errors import RailyardError
+from railyard.record import CurveRecord, FigureRecord, Record
+
+Repeats = Callable[..., tuple[Record, ...]]
+
+
+def test_a_rail_that_is_five_per_cent_slower_is_found_with_its_sizes(repeats: Repeats) -> None:
+    found = compare(repeats("a", 5), repeats("b", 5, slower_from=65536))
+    (test,) = found.tests
+    (figure,), (curve,) = test.figures, test.curves
+    assert (figure.name, figure.finding.kind) == ("peak", "worse")
+    assert -6 < (figure.finding.percent or 0) < -4
+    (stretch,) = curve.stretches
+    assert (stretch.first, stretch.last, stretch.sizes) == (65536, 4194304, 4)
+    assert curve.sentence.startswith("B is ") and "below A from 64 KiB to 4 MiB (4 sizes, " in curve.sentence
+    assert test.repeats == (5, 5)
+
+
+def test_the_same_rail_shows_no_difference_and_says_what_it_could_have_seen(repeats: Repeats) -> None:
+    found = compare(repeats("a", 6), repeats("b", 6))
+    (test,) = found.tests
+    assert test.figures[0].finding.kind == "none"
+    assert test.figures[0].finding.sentence.startswith(
+        "no difference at this noise; the smallest that could have been seen is 0."
+    )
+    assert test.curves[0].stretches == ()
+    assert test.curves[0].sentence.startswith(
+        "no difference along the sizes at this noise; the smallest that a single size could have shown is "
+    )
+
+
+def test_one_run_a_side_cannot_tell(repeats: Repeats) -> None:
+    (test,) = compare(repeats("a", 1), repeats("b", 1, slower_from=0)).tests
+    assert test.figures[0].finding.kind == "cannot-tell"
+    assert test.curves[0].sentence == "cannot tell: 1 and 1 repeats are too few"
+
+
+def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ...]]) -> None:
+    played = "computed from published values, not measured"
+    fdr = figure([1000.0] * 4, benchmark="hpl/hpl", fabric="fdr", system="dell", replayed=played)
+    edr = figure([1003.3] * 4, benchmark="hpl/hpl", fabric="edr", system="dell", replayed=played)
+    (test,) = compare(fdr, edr).tests
+    assert (test.repeats, test.figures[0].finding.kind) == ((1, 1), "cannot-tell")
+    (known,) = compare(fdr, edr, noise=0.02).tests
+    assert known.figures[0].finding.sentence == (
+        "no difference at the stated noise of 2 %, found +0.33 % with 1 and 1 repeats; "
+        "the smallest that could have been seen is 2 %"
+    )
+
+
+def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
+    b = [
+        dataclasses.replace(
+            one,
+            figures=(FigureRecord("peak", 95.0, "MiB/s", 4194304),),
+            curves=(dataclasses.replace(one.curves[0], unit="MiB/s"),),
+        )
+        for one in repeats("b", 4)
+    ]
+    with pytest.raises(RailyardError) as caught:
+        compare(repeats("a", 4), b)
+    assert str(caught.value) == (
+        "found nothing that may be compared: imb/Uniband (virtual, hsn, mpich, rails 1, single): peak is in MB/s on A "
+        "and MiB/s on B; imb/Uniband (virtual, hsn, mpich, rails 1, single): the curve of bandwidth is in MB/s of one "
+        "direction on A, MiB/s of one direction on B"
+    )
+
+
+def test_other_sizes_compare_the_common_ones_alone(repeats: Repeats) -> None:
+    def cut(record: Record) -> Record:
+        curve = record.curves[0]
+        return dataclasses.replace(
+            record, curves=(dataclasses.replace(curve, sizes=curve.sizes[:9], values=curve.values[:9]),)
+        )
+
+    (test,) = compare(repeats("a", 5), [cut(one) for one in repeats("b", 5, slower_from=4096)]).tests
+    assert test.refused == (
+        "message sizes differ, 12 from 1 B to 4 MiB on A and 9 from 1 B to 64 KiB on B: key figures are not compared, "
+        "curves at the sizes that all repeats have",
+    )
+    assert test.figures == ()
+    assert [(one.first, one.last) for one in test.curves[0].stretches] == [(4096, 65536)]
+
+
+def test_sizes_without_one_in_common_are_refused(repeats: Repeats) -> None:
+    odd = CurveRecord("bandwidth", "MB/s", (3, 5), (1.0, 2.0))
+    b = [dataclasses.replace(one, figures=(), curves=(odd,)) for one in repeats("b", 4)]
+    with pytest.raises(RailyardError, match=r"the curves of bandwidth have no message size in common$"):
+        compare(repeats("a", 4), b)
+
+
+def test_both_directions_are_not_compared_with_one(repeats: Repeats) -> None:
+    both = [
+        dataclasses.replace(one, curves=(dataclasses.replace(one.curves[0], directions=2),)) for one in repeats("b", 4)
+    ]
+    (test,) = compare(repeats("a", 4), both).tests
+    assert test.refused == ("the curve of bandwidth is in MB/s of one direction on A, MB/s of both directions on B",)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "better"),
+    [
+        ("imb/Uniband", "peak", "higher"),
+        ("imb/PingPong", "small_message_latency", "lower"),
+        ("imb/Uniband", "message_rate", "higher"),
+        ("imb/Uniband", "n_half", None),
+        ("imb/Uniband", "nosuch", None),
+        ("nosuch/one", "bandwidth", None),
+    ],
+)
+def test_which_way_is_good(benchmark: str, name: str, better: str | None) -> None:
+    assert better_of(benchmark, name) == better

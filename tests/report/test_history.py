@@ -1,0 +1,44 @@
+"""Records of many runs by test: the newest stands, a failure of the newest run before a later pass."""
+
+import dataclasses
+
+from railyard.record import Record
+from railyard.report.evidence import bases
+from railyard.report.history import are_repeats, histories
+
+
+def at(record: Record, run: str, time: str, **changes: object) -> Record:
+    return dataclasses.replace(record, run=run, time=time, **changes)  # type: ignore[arg-type]
+
+
+def test_records_are_in_the_order_of_their_time_by_test(healthy_run: list[Record]) -> None:
+    one, other = healthy_run[:2]
+    found = histories([at(one, "b", "2"), at(other, "b", "2"), at(one, "a", "1"), at(one, "c", "3", system="else")])
+    assert [[record.run for record in each.records] for each in found] == [["a", "b"], ["b"], ["c"]]
+    assert found[0].newest.run == "b"
+
+
+def test_a_pass_on_a_retry_hides_no_failure_of_the_newest_run(healthy_run: list[Record]) -> None:
+    one = healthy_run[0]
+    earlier = at(one, "a", "1", state="fail")
+    failed, passed = at(one, "b", "2", state="fail"), at(one, "b", "3")
+    (found,) = histories([earlier, failed, passed])
+    assert found.newest is failed
+    assert found.failed == (earlier,)
+    (later,) = histories([earlier, failed, passed, at(one, "c", "4")])
+    assert later.newest.run == "c"
+    assert later.failed == (earlier, failed)
+
+
+def test_repeats_are_those_of_other_runs(healthy_run: list[Record]) -> None:
+    one = healthy_run[0]
+    assert not are_repeats([one, one])
+    assert not are_repeats([one, dataclasses.replace(one, run="b", system="else")])
+    assert are_repeats([one, dataclasses.replace(one, run="b")])
+
+
+def test_a_basis_counts_the_tests_that_rest_on_it(healthy_run: list[Record]) -> None:
+    found = {basis.name: (basis.kind, basis.tests) for basis in bases(healthy_run)}
+    assert found["hsn-2"] == ("class", 6)
+    assert found["1 x 200 Mbit/s x 1448/1538 (TCP/IP headers, MTU 1500)"] == ("limit", 6)
+    assert [basis.kind for basis in bases(healthy_run)] == ["class"] * 3 + ["limit"] * 6

@@ -1,0 +1,45 @@
+"""Rail policies in table, matrix and page: told where a run has several, and not where each stack has its own."""
+
+from dataclasses import replace
+
+from railyard.record import Record
+from railyard.report.html import html_report
+from railyard.report.matrix import Cell, matrix
+from railyard.report.summary import row
+from railyard.report.terminal import text_report
+
+
+def several(healthy_run: list[Record]) -> list[Record]:
+    """Return a test over two rails, once by its stack's own policy and once by one that it names."""
+    one = next(record for record in healthy_run if record.rails == 2)
+    own = replace(one, policy="striping", case="ImbUniband %rails=2 @virtual:hsn+mpich")
+    return [own, replace(one, policy="round-robin", case="ImbUniband %rails=2 %policy=round-robin @virtual:hsn+mpich")]
+
+
+def test_the_table_says_the_policy_where_a_test_names_one(healthy_run: list[Record]) -> None:
+    text = text_report(several(healthy_run))
+    assert "2, striping" in text and "2, round-robin" in text
+    assert "2, stripe" not in text_report(healthy_run) and "2, round" not in text_report(healthy_run)
+
+
+def test_a_single_rail_needs_no_policy(healthy_run: list[Record]) -> None:
+    one = next(record for record in healthy_run if record.rails == 1)
+    assert row(one, policies=True).rails == "1"
+    two = next(record for record in healthy_run if record.rails == 2)
+    assert (row(two).rails, row(two, policies=True).rails) == ("2", f"2, {two.policy}")
+
+
+def test_the_page_says_it_too(healthy_run: list[Record]) -> None:
+    text = html_report(several(healthy_run))
+    assert "2, striping" in text and "2, round-robin" in text
+
+
+def test_a_policy_that_left_no_record_is_missed(healthy_run: list[Record]) -> None:
+    own, other = several(healthy_run)
+    cells = [
+        Cell(own.fabric, own.stack, 2, own.benchmark),
+        Cell(own.fabric, own.stack, 2, own.benchmark, policy="round-robin"),
+    ]
+    assert matrix([own, other], cells).unrun == ()
+    (unrun,) = matrix([own], cells).unrun
+    assert (unrun, unrun.label) == (cells[1], f"{own.benchmark}, round-robin")

@@ -1,0 +1,103 @@
+"""Markdown, CSV and plots of a run."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from railyard.errors import SetupError
+from railyard.record import Record
+from railyard.report.csvtable import HEADS, csv_table
+from railyard.report.markdown import markdown
+from railyard.report.matrix import Cell
+from railyard.report.plots import write_plots
+
+
+def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(
+    faulty_run: list[Record], all_cells: list[Cell]
+) -> None:
+    lines = markdown(faulty_run, ["a problem"], all_cells).splitlines()
+    assert lines[0] == "# FAIL: virtual"
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## Problems of the run",
+        "## What failed and why",
+        "## Fabric × rails × stack",
+        "## Not tested, and why",
+        "## All tests",
+    ]
+    assert "- a problem" in lines
+    assert "|  | openmpi | mpich | intelmpi |" in lines
+    assert "| hsn, 1 rail | 2 pass, 1 expected failure | 3 pass, 1 report-only | 3 pass, 1 report-only |" in lines
+    assert "  - suspect: rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s" in lines
+    row = next(line for line in lines if line.startswith("| hsn | mpich | 2 | imb/Uniband |"))
+    assert row == "| hsn | mpich | 2 | imb/Uniband | 76.6 | MB/s | 81.5 | 78.9 | 50/50 | fail (rule 5) |"
+
+
+def test_markdown_is_escaped(hostile: Record) -> None:
+    text = markdown([hostile])
+    assert "<script>" not in text
+    assert "\\<script\\>" in text
+    assert not set(text) & set("\x1b\x00\x07\u202e")
+
+
+def test_csv_has_a_row_a_figure(faulty_run: list[Record]) -> None:
+    rows = list(csv.reader(io.StringIO(csv_table(faulty_run))))
+    assert tuple(rows[0]) == HEADS
+    assert len(rows) == 1 + sum(len(record.figures) or 1 for record in faulty_run)
+    slow = next(
+        dict(zip(HEADS, row, strict=True)) for row in rows if row[10:12] == ["fail", "peak"] and row[7] == "imb/Uniband"
+    )
+    assert (slow["benchmark"], slow["value"], slow["unit"], slow["size_bytes"]) == (
+        "imb/Uniband",
+        "76.61",
+        "MB/s",
+        "4194304",
+    )
+    assert (slow["percent_of_reference"], slow["nodes"]) == ("81.5", "vn1 vn2")
+    away = next(dict(zip(HEADS, row, strict=True)) for row in rows if row[10] == "not-tested")
+    assert (away["figure"], away["verdict"]) == ("", "Ctrl-C came before this test was started.")
+
+
+def test_csv_has_no_formulas(hostile: Record) -> None:
+    import dataclasses
+
+    rows = list(
+        csv.reader(io.StringIO(csv_table([dataclasses.replace(hostile, benchmark="=HYPERLINK(1)", policy="-3")])))
+    )
+    assert rows[1][7] == "'=HYPERLINK(1)"
+    assert rows[1][6] == "-3"
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_plots_are_one_picture_a_test(tmp_path: Path, faulty_run: list[Record], kind: str, start: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    some = [record for record in faulty_run if record.benchmark == "imb/Uniband"][:2]
+    drawn = write_plots(some, tmp_path / "plots", kind)
+    assert [path.name for path in drawn] == [
+        f"ImbUniband_rails=1_virtual_hsn+mpich.{kind}",
+        f"ImbUniband_rails=1_virtual_hsn+intelmpi.{kind}",
+    ]
+    assert all(path.read_bytes().startswith(start) for path in drawn)
+
+
+def test_texts_with_dollars_are_drawn(tmp_path: Path, hostile: Record) -> None:
+    import dataclasses
+
+    pytest.importorskip("matplotlib")
+    curve = dataclasses.replace(hostile.curves[0], metric="$\\frac{1$", unit="MB/s")
+    (path,) = write_plots([dataclasses.replace(hostile, curves=(curve,), stack="a$b$")], tmp_path, "png")
+    assert path.parent == tmp_path
+
+
+def test_without_matplotlib_there_is_a_sentence(
+    tmp_path: Path, faulty_run: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SetupError) as caught:
+        write_plots(faulty_run, tmp_path, "pdf")
+    assert str(caught.value) == (
+        "--plots: found no matplotlib, expected it beside Railyard; install railyard-hpc[plots], or make the page "
+        "(-o report.html), which needs none"
+    )
