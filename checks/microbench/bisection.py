@@ -1,0 +1,24 @@
+"""Half of the nodes against the other half, all at once, over every shift: what the middle of the network carries.
+
+The mean over all pairs and shifts is a node's share of the bisection; its reference is divided by the fabric's blocking
+factor (``blocking`` in systems/*.yaml). A good AllPairs with a low bisection is not a cable: it is fewer up-links than
+the factor says, or routes that collide (T. Hoefler et al., "Multistage Switches are not Crossbars", IEEE Cluster 2008).
+"""
+
+import reframe as rfm
+
+from railyard.pairs.bisection import shifts
+from railyard.pairs.model import Round
+from railyard.rfm_pairs import PairsCheck
+
+
+@rfm.simple_test
+class Bisection(PairsCheck):
+    """The first half of the nodes, in the order of the system's file, with each shift of the second half."""
+
+    benchmark = "bisection"
+    #: Two nodes are a pair and no halves.
+    num_nodes = 4
+
+    def rounds(self, nodes: int) -> tuple[Round, ...]:
+        return shifts(nodes)

@@ -1,0 +1,176 @@
+"""Output of railyard-pairs (``railyard/programs/pairs.c``), as typed tables: one a measurement, a row a pair of ranks.
+
+Columns are round (1 is the first), first and second rank, bandwidth from first to second and back (MB/s of 10^6 B/s,
+each one way), and latency (us, half a round trip). The context has the words that the program was given, so that the
+bytes are known: size (B), window, repeats, warm_up, exchanges, exchange_bytes; ranks and rounds; and ``hosts``, the
+host names in the order of the ranks with a blank between two.
+
+A table is complete where the closing line stands with the number of its rows. A heading without any row gives no table
+but a failure.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from railyard.parsers.lines import Line, each_line, first_line, is_failure, not_a_number, number, whole
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+
+COLUMNS = ("round", "first", "second", "forward", "backward", "latency")
+UNITS = (None, None, None, "MB/s", "MB/s", "us")
+DECIMALS = 2  # of the three values of a row
+LONGEST = 1000
+
+# # railyard-pairs 1 bisection: 4 ranks, 2 rounds
+_TITLE = re.compile(
+    r"\A# railyard-pairs (?P<format>[0-9]{1,4}) (?P<name>[a-z]{1,20}): (?P<ranks>[0-9]{1,7}) ranks?, "
+    r"(?P<rounds>[0-9]{1,9}) rounds?\Z"
+)
+# # size 4194304 window 8 repeats 1 warm-up 1 exchanges 20 of 8 bytes
+_WORDS = re.compile(
+    r"\A# size (?P<size>[0-9]{1,12}) window (?P<window>[0-9]{1,9}) repeats (?P<repeats>[0-9]{1,9}) "
+    r"warm-up (?P<warm_up>[0-9]{1,9}) exchanges (?P<exchanges>[0-9]{1,9}) of (?P<exchange_bytes>[0-9]{1,6}) bytes\Z"
+)
+# # rank 3 on vn4
+_RANK = re.compile(r"\A# rank (?P<rank>[0-9]{1,7}) on (?P<host>\S{1,256})\Z")
+_HEADING = "# round first second forward_MB/s backward_MB/s latency_us"
+# # FAILED: 3 messages arrived with wrong data
+_FAILED = re.compile(r"\A# FAILED: .{1,200}\Z")
+# # end: 6 pairs
+_END = re.compile(r"\A# end: (?P<rows>[0-9]{1,12}) pairs\Z")
+# 1 0 1 47.82 47.80 35.20
+_ROW = re.compile(r"\A(?:[0-9]{1,9} ){3}\S{1,30} \S{1,30} \S{1,30}\Z")
+# railyard-pairs: found no readable file of rounds: rounds.txt
+_REFUSAL = re.compile(r"\Arailyard-pairs: \S.{0,400}\Z")
+
+
+@dataclass(slots=True)
+class _Block:
+    """One table while it is read."""
+
+    line: int
+    version: str
+    name: str
+    context: dict[str, ContextValue]
+    hosts: list[str] = field(default_factory=list)
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    stated: int | None = None  # rows, by the closing line
+    spoiled: bool = False
+
+    def table(self) -> Table:
+        ranks = self.context["ranks"]
+        named = len(self.hosts) == ranks and "size" in self.context
+        context = {**self.context, "hosts": " ".join(self.hosts)}
+        complete = named and not self.spoiled and self.stated == len(self.rows)
+        return Table(
+            "pairs", self.version, self.name, COLUMNS, UNITS, tuple(self.rows), self.line, complete, context
+        )  # fmt: skip
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output of railyard-pairs.
+
+    Raises ParseError where the text has neither its heading nor a sentence of its own.
+    """
+    reader = _Reader()
+    for line in each_line(text):
+        stripped = line.text.strip()
+        if stripped:
+            reader.read(line, stripped)
+    return reader.parsed(text)
+
+
+class _Reader:
+    """The state between lines: the table that is open and what was found so far."""
+
+    def __init__(self) -> None:
+        self.block: _Block | None = None
+        self.tables: list[Table] = []
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+        self.known = False
+
+    def read(self, line: Line, text: str) -> None:
+        """Read one line; what is none of the program's is a failure or a remark."""
+        if len(text) > LONGEST:
+            known = False
+        elif text.startswith("#"):
+            known = self._title(line, text) or self._header(line, text) or self._end(line, text)
+        else:
+            known = self._row(line, text)
+        if known:
+            return
+        refused = len(text) <= LONGEST and bool(_REFUSAL.match(text))
+        self.known |= refused
+        failed = refused or is_failure(text)
+        (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+        if self.block and (failed or line.dots):
+            self.block.spoiled = True
+
+    def parsed(self, text: str) -> Parsed:
+        """Return what was found, once every line was read."""
+        self._close()
+        if not self.known:
+            first = first_line(text)
+            raise ParseError(first.number, first.text, 'output of railyard-pairs: "# railyard-pairs 1 NAME: … ranks"')
+        ordered = sorted(self.failures, key=lambda failure: failure.line)
+        return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
+
+    def _title(self, line: Line, text: str) -> bool:
+        found = _TITLE.match(text)
+        if not found or not line.ended:
+            return False
+        self._close()
+        self.known = True
+        counts: dict[str, ContextValue] = {"ranks": int(found["ranks"]), "rounds": int(found["rounds"])}
+        self.block = _Block(line.number, found["format"], found["name"], counts)
+        return True
+
+    def _header(self, line: Line, text: str) -> bool:
+        block = self.block
+        if block is None or not line.ended:
+            return False
+        words, host = _WORDS.match(text), _RANK.match(text)
+        if words:
+            block.context.update({name: int(value) for name, value in words.groupdict().items()})
+        elif host:
+            block.spoiled |= int(host["rank"]) != len(block.hosts)
+            block.hosts.append(host["host"])
+        elif _FAILED.match(text):
+            self.failures.append(Remark(line.number, text))
+        return bool(words or host or _FAILED.match(text)) or text == _HEADING
+
+    def _end(self, line: Line, text: str) -> bool:
+        found = _END.match(text)
+        if not found or self.block is None:
+            return False
+        self.block.stated = int(found["rows"])
+        self._close()
+        return True
+
+    def _row(self, line: Line, text: str) -> bool:
+        block = self.block
+        if block is None or not _ROW.match(text):
+            if block is not None and text[0].isdigit():
+                block.spoiled = True  # half a row, or one that another process' line overran
+            return False
+        cells = [number(word) for word in text.split()]
+        missing = [word for word, cell in zip(text.split(), cells, strict=True) if cell is None]
+        if not all(map(not_a_number, missing)) or not whole(line, DECIMALS):
+            block.spoiled = True
+            return False
+        if missing:
+            self.failures.append(Remark(line.number, text))
+        # A rank that the job does not have: a row of another process, or one that is torn.
+        ranks = [rank for rank in (*cells[1:3], block.context["ranks"]) if isinstance(rank, int)]
+        if len(ranks) != 3 or not ranks[0] < ranks[1] < ranks[2]:
+            block.spoiled = True
+            return False
+        block.rows.append(tuple(cells))
+        return True
+
+    def _close(self) -> None:
+        block, self.block = self.block, None
+        if block and block.rows:
+            self.tables.append(block.table())
+        elif block:
+            self.failures.append(Remark(block.line, f"a heading without any row: {block.name}"))

@@ -1,0 +1,81 @@
+"""All pairs of four nodes on the virtual cluster: healthy, with a planted slow rail, and with one slow pair."""
+
+import pytest
+
+from tests.e2e.conftest import Ran, VirtualSite, failed, suspects
+
+pytestmark = pytest.mark.e2e
+
+full = pytest.mark.full
+STACKS = ("mpich", "openmpi", "intelmpi")
+
+
+def passed(ran: Ran) -> None:
+    assert (ran.code, ran.err, failed(ran.record)) == (0, "", ("pass", None, None))
+
+
+def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn2", "hsn1", "slow", 100)
+        ran = site.cell("AllPairs", "mpich", 2)
+    record = ran.record
+    assert (ran.code, failed(record)) == (1, ("fail", 5, "fabric"))
+    # The rail of the node: neither the node's other rail, nor any of the three nodes that it was slow with.
+    assert suspects(record) == {("rail", "vn2", "hsn1")}
+    assert "hsn1 of vn2 alone is slow with every partner: " in record.verdict.sentence
+    # The matrix shows it: a row and a column.
+    assert record.pairs is not None
+    nodes, bound = record.pairs.nodes, record.pairs.expected or 0
+    low = {(a, b) for a, row in zip(nodes, record.pairs.values, strict=True)
+           for b, value in zip(nodes, row, strict=True) if value is not None and value < bound}  # fmt: skip
+    assert low == {(a, b) for a in nodes for b in nodes if a != b and "vn2" in (a, b)}
+    assert record.pairs.again
+
+
+@full
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize(("fabric", "rails"), [("hsn", 1), ("hsn", 2), ("eth", 1)])
+def test_healthy_pairs_pass(fabric: str, rails: int, stack: str, site: VirtualSite) -> None:
+    ran = site.cell("(AllPairs|Bisection)", stack, rails, fabric=fabric)
+    assert (ran.code, ran.err) == (0, "")
+    assert [failed(record) for record in ran.records] == [("pass", None, None)] * 2
+
+
+@full
+@pytest.mark.parametrize("stack", ["openmpi", "intelmpi"])
+def test_a_planted_slow_rail_is_named_with_each_stack(stack: str, site: VirtualSite) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn3", "hsn0", "slow", 100)
+        ran = site.cell("AllPairs", stack, 2)
+    assert (ran.code, suspects(ran.record)) == (1, {("rail", "vn3", "hsn0")})
+
+
+@full
+def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> None:
+    with site.bed() as bed:
+        # What vn1 sends to vn3 alone is put into a class of its own, at a quarter of the rate.
+        address = bed.spec.address("vn3", "hsn0")
+        slow = (
+            "tc class replace dev hsn0 parent 1: classid 1:2 htb rate 100mbit ceil 100mbit burst 16k cburst 16k"
+            " quantum 60000 && nft 'add table inet t; add chain inet t o { type filter hook postrouting priority 0; }; "
+            f"add rule inet t o ip daddr {address} meta priority set 1:2'"
+        )
+        done = bed.exec("vn1", ["sh", "-c", slow])
+        assert (done.returncode, done.stderr) == (0, "")
+        ran = site.cell("AllPairs", "mpich", 1)
+    assert (ran.code, failed(ran.record)) == (1, ("fail", 5, "fabric"))
+    assert suspects(ran.record) == {("pair", "vn1-vn3", "hsn0")}
+
+
+@full
+def test_of_one_rail_the_slow_one_is_named(site: VirtualSite) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn4", "eth0", "slow", 50)
+        ran = site.cell("AllPairs", "mpich", 1, fabric="eth")
+    assert (ran.code, suspects(ran.record)) == (1, {("rail", "vn4", "eth0")})
+
+
+@full
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_pair_within_each_node_uses_no_network(stack: str, site: VirtualSite) -> None:
+    passed(site.cell("OnNodePair", stack, 1))

@@ -1,0 +1,399 @@
+"""Who is named by a search on a few nodes, word for word, and what it asks for."""
+
+from collections.abc import Callable
+
+import pytest
+
+from railyard import suspects
+from railyard.pairs import Layout, PairsError, Settings, Step, Value, Verdict, advance
+
+GOOD = 48.0
+Speed = Callable[[int, int], float | None]
+
+
+def layout(count: int, sides: str = "", expected: float | None = None) -> Layout:
+    return Layout(tuple(f"vn{node + 1}" for node in range(count)), tuple(sides), expected=expected)
+
+
+def measured(step: Step, speed: Speed) -> list[Value]:
+    return [(a, b, speed(a, b)) for each in step.rounds for a, b in each for _ in range(step.repeats)]
+
+
+def ended(nodes: Layout, *speeds: Speed, settings: Settings = Settings()) -> Verdict:  # noqa: B008
+    """Return the verdict where step n is measured at the n-th speed, and all later steps at the last."""
+    results: list[list[Value]] = []
+    while isinstance(step := advance(nodes, results, settings), Step):
+        results.append(measured(step, speeds[min(len(results), len(speeds) - 1)]))
+        assert len(results) < 20
+    return step
+
+
+def slow_node(node: int, value: float | None = 4.8) -> Speed:
+    return lambda a, b: value if node in (a, b) else GOOD
+
+
+def slow_pairs(*pairs: tuple[int, int], value: float = 4.8) -> Speed:
+    return lambda a, b: value if (a, b) in pairs else GOOD
+
+
+def test_the_first_step_is_all_pairs_in_rounds() -> None:
+    step = advance(layout(4), [])
+    assert step == Step("rounds", (((1, 2), (0, 3)), ((0, 1), (2, 3)), ((0, 2), (1, 3))), 1, "every pair of nodes once")
+
+
+def test_healthy_nodes_need_no_second_step() -> None:
+    found = ended(layout(4), lambda a, b: GOOD - b / 10)
+    assert (found.named, found.cleared, found.unclear, found.steps) == ((), (), (), ("rounds: 6 pairs in 3 rounds",))
+    assert found.sentence == (
+        "no node, pair or side of 4 nodes is named slow: healthy is 47.80 MB/s (all, 6 pairs), the lowest vn1-vn4 at "
+        "99.8 %"
+    )
+
+
+def test_a_slow_node_is_measured_alone_with_two_partners_and_named() -> None:
+    nodes = layout(4)
+    first = advance(nodes, [])
+    assert isinstance(first, Step)
+    step = advance(nodes, [measured(first, slow_node(2))])
+    assert step == Step("alone", (((0, 2),), ((1, 2),), ((0, 1),)), 7, "1 suspects, alone and against good partners")
+    found = ended(nodes, slow_node(2))
+    reason = "vn3 alone gives 4.800 with vn1 and 4.800 with vn2, where good nodes give 48.00 MB/s (10.0 %)"
+    assert [(one.kind, one.members, one.reason) for one in found.named] == [("node", (2,), reason)]
+    assert found.sentence == reason
+    assert found.steps == ("rounds: 6 pairs in 3 rounds", "alone: 3 pairs in 3 rounds, 7 times each")
+    assert found.findings(nodes) == suspects.Findings((suspects.Suspect("node", "vn3", None, reason),), reason)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.75, 0.5, 0.1, None])
+@pytest.mark.parametrize("count", [3, 4, 5, 9, 16])
+def test_one_slow_node_of_few_is_named_and_nobody_else(count: int, share: float | None) -> None:
+    found = ended(layout(count), slow_node(1, share and share * GOOD))
+    assert [(one.kind, one.members) for one in found.named] == [("node", (1,))]
+    assert (found.cleared, found.unclear) == ((), ())
+
+
+def test_two_slow_nodes_of_four_are_both_named() -> None:
+    found = ended(layout(4), lambda a, b: 43.2 if {a, b} & {2, 3} else GOOD)
+    assert [(one.kind, one.members) for one in found.named] == [("node", (2,)), ("node", (3,))]
+
+
+@pytest.mark.parametrize("count", [4, 5, 9, 16])
+def test_one_slow_pair_is_named_and_neither_of_its_nodes(count: int) -> None:
+    found = ended(layout(count), slow_pairs((0, 1), value=43.2))
+    assert [(one.kind, one.members) for one in found.named] == [("pair", (0, 1))]
+    assert found.named[0].reason == (
+        "vn1-vn2 alone gives 43.20 of 48.00 MB/s (90.0 %), and each node with good partners: vn1-vn3 48.00, "
+        "vn1-vn4 48.00, vn2-vn3 48.00 and vn2-vn4 48.00"
+    )
+    suspect = found.findings(layout(count)).suspects[0]
+    assert (suspect.kind, suspect.node, suspect.rail) == ("pair", None, None)
+
+
+def test_two_slow_pairs_that_share_no_node() -> None:
+    found = ended(layout(4), slow_pairs((0, 1), (2, 3)))
+    assert found.named == ()
+    assert {one.members for one in found.unclear} == {(0, 1), (2, 3)}
+    assert "not told, since no two good partners show it or too many are slow: vn1-vn2 and vn3-vn4" in found.sentence
+    larger = ended(layout(8), slow_pairs((0, 1), (2, 3)))
+    assert [(one.kind, one.members) for one in larger.named] == [("pair", (0, 1)), ("pair", (2, 3))]
+
+
+def test_a_slow_pair_of_three_nodes_has_no_two_good_partners() -> None:
+    found = ended(layout(3), slow_pairs((0, 1)))
+    assert (found.named, [one.members for one in found.unclear]) == ((), [(0, 1)])
+
+
+def test_a_pair_slower_than_its_slow_node_is_named_too() -> None:
+    found = ended(layout(8), lambda a, b: 4.8 if (a, b) == (0, 1) else 36.0 if a == 0 else GOOD)
+    assert [(one.kind, one.members) for one in found.named] == [("node", (0,)), ("pair", (0, 1))]
+
+
+def test_what_is_good_when_measured_alone_is_not_named() -> None:
+    found = ended(layout(8), slow_pairs((0, 1), (2, 5)), lambda a, b: GOOD)
+    assert (found.named, [one.members for one in found.cleared]) == ((), [(0, 1), (2, 5)])
+    assert found.sentence.endswith("; slow in the rounds and good alone, so not named: vn1-vn2 and vn3-vn6")
+    node = ended(layout(8), slow_node(3), lambda a, b: GOOD)
+    assert (node.named, [one.members for one in node.cleared if one.kind == "node"]) == ((), [(3,)])
+
+
+def test_a_slow_pair_of_a_node_that_was_cleared_is_found_after_all() -> None:
+    found = ended(layout(8), slow_node(3), slow_pairs((3, 6)))
+    assert [(one.kind, one.members) for one in found.named] == [("pair", (3, 6))]
+    assert [step.split(":")[0] for step in found.steps] == ["rounds", "alone", "alone"]
+
+
+def test_what_stays_unclear_is_asked_once_more_with_other_partners() -> None:
+    good_first = slow_node(2)
+
+    def partner_disturbed(a: int, b: int) -> float:
+        return 48.0 if (a, b) == (0, 2) else good_first(a, b) or 0.0
+
+    nodes = layout(8)
+    found = ended(nodes, slow_node(2), partner_disturbed, slow_node(2))
+    assert [(one.kind, one.members) for one in found.named] == [("node", (2,))]
+    assert found.named[0].reason.startswith("vn3 alone gives 4.800 with vn4 and 4.800 with vn5, ")
+
+
+def test_a_node_slow_with_one_partner_only_is_not_named() -> None:
+    found = ended(layout(4), slow_node(2), slow_pairs((1, 2), (2, 3)))
+    assert (found.named, [one.members for one in found.unclear]) == ((), [(2,)])
+
+
+def test_two_parts_that_are_good_inside_are_a_side_each() -> None:
+    apart: Speed = lambda a, b: GOOD if (a < 2) == (b < 2) else 24.0  # noqa: E731
+    found = ended(layout(4), apart)
+    assert [(one.kind, one.members) for one in found.named] == [("side", (2, 3))]
+    assert found.sentence == (
+        "vn3 and vn4 are good with one another and slow with all others: alone vn1-vn3 24.00, vn2-vn4 24.00 and "
+        "vn2-vn3 24.00 of 48.00 MB/s (at most 50.0 %): what joins the two sides of the switch"
+    )
+    assert found.findings(layout(4)).suspects[0].kind == "switch"
+
+
+def test_all_pairs_below_what_is_expected_are_the_switch_and_not_without_an_expectation() -> None:
+    assert ended(layout(4), lambda a, b: 24.0).named == ()
+    found = ended(layout(4, expected=GOOD), lambda a, b: 24.0)
+    assert [one.kind for one in found.named] == ["all"]
+    assert found.sentence == (
+        "all pairs are slow: good ones alone give vn1-vn2 24.00, vn1-vn3 24.00 and vn1-vn4 24.00, expected 48.00 MB/s "
+        "(at most 50.0 %): the switch, its set-up, or the whole network"
+    )
+    assert ended(layout(4, expected=GOOD), lambda a, b: 24.0, lambda a, b: GOOD).named == ()
+
+
+SIDES = "AAAABBBBCCCCDDDD"
+
+
+def test_a_side_slow_with_all_others_at_once_is_named_in_place_of_its_nodes() -> None:
+    uplinks: Speed = lambda a, b: 24.0 if (a < 4) != (b < 4) else GOOD  # noqa: E731
+    found = ended(layout(16, SIDES), uplinks)
+    assert [(one.kind, one.members) for one in found.named] == [("side", (0, 1, 2, 3))]
+    assert found.sentence == (
+        "A (4 nodes at once) gives 24.00 MB/s a pair against B, C and D, where good sides give 48.00 (50.0 %), "
+        "and 100.0 % of healthy among its own nodes: its up-links"
+    )
+    whole = ended(layout(16, SIDES), lambda a, b: 24.0 if a < 4 else GOOD)
+    assert whole.sentence.endswith("and 50.0 % of healthy among its own nodes: the switch itself")
+
+
+def test_a_side_that_is_good_the_second_time_is_cleared_with_all_its_nodes() -> None:
+    found = ended(layout(16, SIDES), lambda a, b: 24.0 if (a < 4) != (b < 4) else GOOD, lambda a, b: GOOD)
+    assert found.named == ()
+    assert [(one.kind, one.members) for one in found.cleared][:2] == [("side", (0, 1, 2, 3)), ("node", (0,))]
+
+
+def test_a_slow_side_without_two_good_ones_to_be_held_against_is_seen_by_its_nodes() -> None:
+    """C has a slow node of its own, so B alone is good."""
+    found = ended(layout(12, "AAAABBBBCCCC"), lambda a, b: 24.0 if a < 4 or 8 in (a, b) else GOOD)
+    assert [(one.kind, one.members) for one in found.named] == [("node", (8,)), ("side", (0, 1, 2, 3))]
+    assert found.sentence.endswith(
+        "; 4 of 4 nodes of A are slow alone (half of them at or below 50.0 % of 48.00 MB/s): A itself or its up-links"
+    )
+
+
+def test_what_joins_two_sides_is_seen_to_be_slow_only_by_what_is_expected() -> None:
+    trunk: Speed = lambda a, b: 24.0 if a < 4 <= b else GOOD  # noqa: E731
+    assert ended(layout(8, "AAAABBBB"), trunk).named == ()
+    found = ended(layout(8, "AAAABBBB", expected=GOOD), trunk)
+    assert [one.kind for one in found.named] == ["all"]
+    assert found.sentence.startswith("all pairs across sides are slow: good ones alone give vn1-vn5 24.00, ")
+
+
+def test_a_slow_node_within_its_side_and_beyond_is_the_nodes_fault() -> None:
+    found = ended(layout(16, SIDES), slow_node(5, 43.2))
+    assert [(one.kind, one.members) for one in found.named] == [("node", (5,))]
+
+
+def test_a_node_good_with_its_neighbours_and_slow_beyond_gives_its_sides_cable_away() -> None:
+    found = ended(layout(16, SIDES), lambda a, b: 24.0 if (a == 1 and b > 3) or (a < 1 and b == 5) else GOOD)
+    assert [(one.kind, one.members) for one in found.named] == [("side", (0, 1, 2, 3))]
+    assert ": a cable or route of A" in found.sentence
+
+
+def test_slow_pairs_between_two_sides_are_their_cable() -> None:
+    def slow(a: int, b: int) -> float:
+        return 24.0 if a < 4 and 8 <= b < 12 and (a + b) % 4 else GOOD
+
+    found = ended(layout(16, SIDES), slow)
+    assert [(one.kind, one.members) for one in found.named] == [("side", (0, 1, 2, 3, 8, 9, 10, 11))]
+    assert found.sentence.startswith("12 pairs between A and C are slow each time, and of 6 measured alone 6 too (")
+
+
+def test_missing_up_links_show_in_the_mean_of_a_side_though_each_node_has_good_pairs() -> None:
+    """Every fourth pair of A is good in the rounds, as where few of its neighbours send."""
+    crowded: Speed = lambda a, b: 24.0 if a < 4 <= b and (a + b) % 4 else GOOD  # noqa: E731
+    together: Speed = lambda a, b: 24.0 if a < 4 <= b else GOOD  # noqa: E731
+    found = ended(layout(16, SIDES), crowded, together, lambda a, b: GOOD)
+    assert [(one.kind, one.members) for one in found.named] == [("side", (0, 1, 2, 3))]
+    assert found.named[0].reason.endswith("among its own nodes: its up-links")
+
+
+def test_one_slow_node_of_a_slow_side_is_named_too() -> None:
+    """C's node 9 is slow at home and beyond, and its side has lost up-links besides."""
+    crowded: Speed = lambda a, b: 4.8 if 9 in (a, b) else 24.0 if (8 <= a < 12) != (8 <= b < 12) else GOOD  # noqa: E731
+    found = ended(layout(16, SIDES), crowded)
+    assert [(one.kind, one.members) for one in found.named] == [("side", (8, 9, 10, 11)), ("node", (9,))]
+
+
+def test_a_side_slow_against_one_other_only_is_unclear() -> None:
+    together: Speed = lambda a, b: 4.8 if a < 4 <= b < 8 else GOOD  # noqa: E731
+    rounds_: Speed = lambda a, b: 24.0 if a < 4 <= b else GOOD  # noqa: E731
+    found = ended(layout(16, SIDES), rounds_, together)
+    assert (found.named, [one.kind for one in found.unclear]) == ((), ["side", "node", "node", "node", "node"])
+
+
+def test_a_side_a_little_slow_where_sides_differ_is_unclear() -> None:
+    """Good sides give one another 36 to 48: a mean of 40 against 42 ± 6 is no finding, nor is it good."""
+
+    def together(a: int, b: int) -> float:
+        if a < 4 <= b:
+            return 36.0
+        return {("B", "C"): 36.0, ("B", "D"): 42.0, ("C", "D"): GOOD}.get((SIDES[a], SIDES[b]), GOOD)
+
+    found = ended(layout(16, SIDES), lambda a, b: 24.0 if a < 4 <= b else GOOD, together, lambda a, b: GOOD)
+    assert found.named == ()
+    assert [(one.kind, one.members) for one in found.unclear] == [("side", (0, 1, 2, 3))]
+
+
+def test_three_of_seven_disturbed_repeats_name_nobody() -> None:
+    """What disturbs only lowers a value: of a pair's repeats the upper quartile counts."""
+    nodes = layout(8)
+    first = advance(nodes, [])
+    assert isinstance(first, Step)
+    values = measured(first, slow_pairs((0, 1)))
+    step = advance(nodes, [values])
+    assert isinstance(step, Step)
+    for disturbed, kind in ((4, None), (6, "pair")):
+        again: list[Value] = []
+        for each in step.rounds:
+            count = disturbed if each == ((0, 1),) else 0
+            again += [(*each[0], 4.8)] * count + [(*each[0], GOOD)] * (7 - count)
+        verdict = advance(nodes, [values, again])
+        assert isinstance(verdict, Verdict)
+        assert [one.kind for one in verdict.named] == ([kind] if kind else [])
+
+
+def test_a_slow_pair_within_a_slow_side_is_held_against_the_level_of_the_rounds() -> None:
+    """A has no good node that could be a partner, so no pair on one side but the suspect is measured alone."""
+    found = ended(layout(16, SIDES), lambda a, b: 4.8 if (a, b) == (0, 1) else 24.0 if a < 4 <= b else GOOD)
+    assert ("pair", (0, 1)) in [(one.kind, one.members) for one in found.unclear + found.named]
+    assert [one.members for one in found.cleared] == []
+
+
+def test_partners_are_nodes_that_both_were_good_with_in_the_rounds() -> None:
+    """vn1 is slow with vn5 and vn6 as well, by a cable of its own side: neither may speak for the pair vn1-vn9."""
+    slow = slow_pairs((0, 4), (0, 5), (0, 8))
+    found = ended(layout(16, SIDES), slow)
+    by_members = {one.members: one.reason for one in found.named}
+    assert sorted(by_members) == [(0, 4), (0, 5), (0, 8)]
+    assert "vn1-vn5" not in by_members[0, 8]
+
+
+def test_parts_that_are_good_alone_are_no_sides() -> None:
+    apart: Speed = lambda a, b: GOOD if (a < 2) == (b < 2) else 24.0  # noqa: E731
+    assert ended(layout(4), apart, lambda a, b: GOOD).named == ()
+
+
+def test_three_in_four_nodes_may_be_slow() -> None:
+    """Five of eight nodes at three quarters: the other three say what is healthy."""
+    found = ended(layout(8), lambda a, b: 36.0 if b > 2 else GOOD)
+    assert [one.members for one in found.named] == [(3,), (4,), (5,), (6,), (7,)]
+
+
+def test_a_slow_pair_among_pairs_that_only_collided_is_no_route_and_is_found() -> None:
+    collided = tuple((a, b) for a in range(3) for b in (4, 8, 12))
+    found = ended(layout(16, SIDES), slow_pairs(*collided, (3, 15), value=24.0), slow_pairs((2, 12), value=24.0))
+    assert [(one.kind, one.members) for one in found.named] == [("pair", (2, 12))]
+    assert [step.split(":")[0] for step in found.steps] == ["rounds", "alone", "alone"]
+
+
+def test_classes_of_hops_are_judged_apart() -> None:
+    """Pairs across sides give 44 of 48 MB/s on this healthy network: nobody is in doubt."""
+    found = ended(layout(16, SIDES), lambda a, b: GOOD if SIDES[a] == SIDES[b] else 44.0)
+    assert [(level.hops, level.value, level.pairs) for level in found.levels] == [
+        ("same side", 48.0, 24),
+        ("across sides", 44.0, 96),
+    ]
+    assert (found.named, found.cleared, len(found.steps)) == ((), (), 1)
+    neighbours: Speed = lambda a, b: GOOD if SIDES[a] == SIDES[b] and (a, b) != (0, 1) else 44.0  # noqa: E731
+    assert [one.members for one in ended(layout(16, SIDES), neighbours).named] == [(0, 1)]
+    assert ended(layout(16), neighbours).named == ()
+
+
+def test_many_slow_pairs_are_sifted_in_thinner_rounds_first() -> None:
+    nodes = layout(64)
+    collided: Speed = lambda a, b: 24.0 if (a + b) % 3 == 0 else GOOD  # noqa: E731
+    first = advance(nodes, [])
+    assert isinstance(first, Step)
+    second = advance(nodes, [measured(first, collided)])
+    assert isinstance(second, Step)
+    assert (second.name, max(len(each) for each in second.rounds), second.repeats) == ("sift", 4, 1)
+    assert second.why == "672 pairs were slow in rounds, where routes collide: again with 4 at once"
+    found = ended(nodes, collided, slow_pairs((3, 9)))
+    assert [(one.kind, one.members) for one in found.named] == [("pair", (3, 9))]
+    assert [step.split(":")[0] for step in found.steps] == ["rounds", "sift", "alone"]
+
+
+def test_slow_pairs_beyond_the_number_measured_alone_are_said_to_be_left_out() -> None:
+    pairs = tuple((node, node + 1) for node in range(0, 32, 2))
+    found = ended(layout(64), slow_pairs(*pairs), settings=Settings(alone_at_most=10))
+    assert (len(found.named), len(found.unclear)) == (10, 6)
+    assert found.sentence.count(" alone gives ") == 6
+    assert "; 4 more are named; not told, " in found.sentence
+    assert found.unclear[-1].reason == "vn31-vn32 gave 10.0 % of 48.00 MB/s in rounds and was not measured alone"
+
+
+def test_no_result_at_all() -> None:
+    found = ended(layout(4), lambda a, b: None)
+    assert (found.named, found.sentence) == ((), "no pair of 4 nodes gave a result")
+
+
+def test_two_nodes_are_one_pair_of_which_nothing_can_be_told() -> None:
+    assert ended(layout(2), lambda a, b: 4.8).named == ()
+    assert [one.kind for one in ended(layout(2, expected=GOOD), lambda a, b: 4.8).named] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([(0, 1, 1.0)], "step rounds: no value of vn2-vn3, which was asked for"),
+        (
+            [(0, 1, 1.0), (0, 2, 1.0), (1, 2, -1.0)],
+            "vn2-vn3 gave -1.0 MB/s: expected a number, not negative and finite",
+        ),
+        ([(0, 1, float("nan"))], "vn1-vn2 gave nan MB/s: expected a number, not negative and finite"),
+        ([(1, 0, 1.0)], "step rounds: a value of vn2-vn1, which was not asked for"),
+        ([(0, 7, 1.0)], "step rounds: a value of nodes 0 and 7 of 3, which was not asked for"),
+    ],
+)
+def test_values_that_are_not_those_of_the_rounds(values: list[Value], message: str) -> None:
+    with pytest.raises(PairsError) as error:
+        advance(layout(3), [values])
+    assert str(error.value) == message
+
+
+def test_values_that_are_not_those_of_a_later_step() -> None:
+    nodes = layout(4)
+    first = advance(nodes, [])
+    assert isinstance(first, Step)
+    values = measured(first, slow_node(2))
+    with pytest.raises(PairsError, match=r"^step alone: a value of vn1-vn4, which was not asked for$"):
+        advance(nodes, [values, [(0, 3, 1.0)]])
+    with pytest.raises(PairsError, match=r"^step alone: no value of vn2-vn3, which was asked for$"):
+        advance(nodes, [values, [(0, 2, 1.0)]])
+    with pytest.raises(ValueError, match=r"^3 results, but the search ended with the 1\. of them$"):
+        healthy = measured(first, lambda a, b: GOOD)
+        advance(nodes, [healthy, [], []])
+
+
+@pytest.mark.parametrize(
+    ("names", "sides", "message"),
+    [
+        (("a",), (), "1 nodes: a pair needs two"),
+        (("a", "b", "a"), (), "node a stands twice"),
+        (("a", "b"), ("x",), "1 sides for 2 nodes"),
+    ],
+)
+def test_layouts_that_are_none(names: tuple[str, ...], sides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Layout(names, sides)

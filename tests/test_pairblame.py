@@ -1,0 +1,128 @@
+"""What is measured after all pairs, and who is blamed. Values are of our own making."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from railyard.pairblame import (
+    findings,
+    layout_of,
+    next_step,
+    rail_rounds,
+    rails_at_fault,
+    rounds_text,
+)
+from railyard.pairs import Settings, Step, Verdict, rounds
+from railyard.parsers.pairs import COLUMNS, UNITS
+from railyard.parsers.parsed import Table
+from railyard.suspects import Findings
+
+HOSTS = "vn1 vn2 vn3 vn4"
+SETTINGS = Settings(repeats=3)
+GOOD = 47.8
+
+
+def table(name: str, made: tuple[tuple[tuple[int, int], ...], ...], slow: Mapping[frozenset[int], float]) -> Table:
+    rows = tuple(
+        (number, a, b, slow.get(frozenset((a, b)), GOOD), GOOD, 30.0)
+        for number, pairs in enumerate(made, start=1)
+        for a, b in pairs
+    )
+    return Table("pairs", "1", name, COLUMNS, UNITS, rows, 1, True, {"hosts": HOSTS})
+
+
+def pairs_of_node(node: int, value: float) -> dict[frozenset[int], float]:
+    return {frozenset((node, other)): value for other in range(4) if other != node}
+
+
+def measured(slow: Mapping[frozenset[int], float]) -> list[Table]:
+    """Return the tables of all steps where these pairs are slow, one direction, whenever they are measured."""
+    tables = [table("pairs", rounds(4), slow)]
+    while isinstance(step := next_step(tables, SETTINGS, None), Step):
+        tables.append(table("alone", step.rounds * step.repeats, slow))
+    return tables
+
+
+def blamed(found: Findings) -> list[tuple[str, str | None, str | None]]:
+    return [(one.kind, one.node, one.rail) for one in found.suspects]
+
+
+def rails(slow: Mapping[str, Mapping[frozenset[int], float]], tables: list[Table]) -> dict[str, Table]:
+    """Return what each rail alone gives where these pairs are slow on it."""
+    verdict = next_step(tables, SETTINGS, None)
+    assert isinstance(verdict, Verdict)
+    made = rail_rounds(verdict, layout_of(tables[0], None))
+    return {rail: table("alone", made, of_rail) for rail, of_rail in slow.items()}
+
+
+def test_a_healthy_network_needs_no_second_step() -> None:
+    tables = measured({})
+    assert len(tables) == 1
+    assert blamed(findings(tables, SETTINGS, None, {}, ("hsn0",), 48.2)) == []
+
+
+def test_a_slow_node_is_measured_alone_and_named_with_its_rail() -> None:
+    tables = measured(pairs_of_node(1, 10.0))
+    assert len(tables) == 2
+    found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
+    assert blamed(found) == [("rail", "vn2", "hsn0")]
+
+
+def test_of_two_rails_the_slow_one_is_named_and_not_the_node() -> None:
+    tables = measured(pairs_of_node(1, 19.0))
+    alone = rails({"hsn0": {}, "hsn1": pairs_of_node(1, 5.0)}, tables)
+    found = findings(tables, SETTINGS, 45.0, alone, ("hsn0", "hsn1"), 48.2)
+    assert blamed(found) == [("rail", "vn2", "hsn1")]
+    assert "hsn1 of vn2 alone is slow with every partner: " in found.sentence
+
+
+def test_a_node_that_no_rail_explains_is_named_itself() -> None:
+    tables = measured(pairs_of_node(1, 19.0))
+    found = findings(tables, SETTINGS, 45.0, rails({"hsn0": {}, "hsn1": {}}, tables), ("hsn0", "hsn1"), 48.2)
+    assert blamed(found) == [("node", "vn2", None)]
+    assert found.sentence.endswith("; none of 12 probes of single rails was slow: nobody is blamed")
+
+
+def test_one_slow_pair_is_named_and_neither_of_its_nodes() -> None:
+    tables = measured({frozenset((0, 2)): 20.0})
+    assert blamed(findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)) == [("pair", "vn1-vn3", "hsn0")]
+
+
+def test_a_pair_that_was_slow_in_the_rounds_alone_is_nobodys_fault() -> None:
+    slow = {frozenset((0, 2)): 20.0}
+    tables = [table("pairs", rounds(4), slow)]
+    while isinstance(step := next_step(tables, SETTINGS, None), Step):
+        tables.append(table("alone", step.rounds * step.repeats, {}))
+    assert blamed(findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)) == []
+
+
+def test_steps_that_were_not_measured_blame_nobody_and_say_so() -> None:
+    tables = measured(pairs_of_node(1, 10.0))[:1]
+    found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
+    assert found.suspects == ()
+    assert found.sentence.endswith(": that was not measured, so nobody is blamed")
+
+
+def test_a_table_that_is_not_the_steps_blames_nobody_and_says_so() -> None:
+    tables = [*measured(pairs_of_node(1, 10.0))[:1], table("alone", (((0, 2),),), {})]
+    found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
+    assert found.suspects == ()
+    assert found.sentence.startswith("nobody is blamed: step alone: ")
+
+
+def test_no_table_of_all_pairs_is_a_sentence() -> None:
+    with pytest.raises(ValueError) as caught:
+        next_step([table("alone", (((0, 1),),), {})], SETTINGS, None)
+    assert str(caught.value) == "found no table of all pairs, expected it first"
+
+
+def test_rounds_are_written_as_the_program_reads_them() -> None:
+    assert rounds_text(rounds(4)) == "1-2 0-3\n0-1 2-3\n0-2 1-3\n"
+    assert rounds_text((((0, 1),), ((1, 2),)), 2) == "0-1\n1-2\n0-1\n1-2\n"
+
+
+def test_of_a_rails_repeats_the_best_counts() -> None:
+    disturbed = table("alone", (((0, 1),), ((0, 1),)), {})
+    rows = ((*disturbed.rows[0][:3], 5.0, 5.0, 0.0), disturbed.rows[1])
+    one = Table("pairs", "1", "alone", COLUMNS, UNITS, rows, 1, True, {"hosts": HOSTS})
+    assert rails_at_fault({"hsn0": one}, 48.2).suspects == ()
