@@ -22,10 +22,12 @@ class NetpipeCheck(InterconnectCheck):
     #: What selects the kind of test: nothing is a ping-pong.
     mode = variable(str, value="")
     repetitions = variable(int, value=2)
+    #: What NetPIPE writes besides its output.
+    written = variable(str, value="np.out")
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return [*self.mode.split(), "-p", "0", "-n", str(self.repetitions),
-                "-l", str(sizes[0]), "-u", str(sizes[-1]), "-o", "np.out"]  # fmt: skip
+                "-l", str(sizes[0]), "-u", str(sizes[-1]), "-o", str(self.written)]  # fmt: skip
 
     def probe_arguments(self, size: int) -> list[str]:
         # From 1 byte: NetPIPE sends its first size 100 times before it measures, 20 s at 1 MiB over a rail at a tenth.
@@ -54,3 +56,16 @@ class NetpipeBidirectional(NetpipeCheck):
     benchmark = "bidirectional"
     #: Without asynchronous receives (-a) both sides block in their sends above the eager limit.
     mode = "-2 -a"
+
+
+@rfm.simple_test
+class NetpipeTcpPingPong(NetpipeCheck):
+    """The same ping-pong over sockets and without MPI: NetPIPE's TCP module, a client and a server."""
+
+    pair = True
+    tags = {"microbench", "netpipe", "tcp", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    benchmark = "pingpong"
+    #: ``pair.sh`` prints a client's two streams one after the other, both on its output.
+    rows_on_stderr = False
+    #: Of each rail's client.
+    written = "np-{device}.out"

@@ -10,7 +10,22 @@ from typing import Any
 
 from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
-TOOLS = ("gpcnet", "hpcc", "hpl", "imb", "iperf3", "milc", "netpipe", "npb", "osu", "perftest", "qperf", "wrf")
+TOOLS = (
+    "fabtests",
+    "gpcnet",
+    "hpcc",
+    "hpl",
+    "imb",
+    "iperf3",
+    "milc",
+    "netpipe",
+    "npb",
+    "osu",
+    "pairs",
+    "perftest",
+    "qperf",
+    "wrf",
+)
 PARSERS: Mapping[str, Callable[[str], Parsed]]
 
 __all__ = ["PARSERS", "TOOLS", "Cell", "ParseError", "Parsed", "Remark", "Table"]

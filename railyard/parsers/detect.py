@@ -3,7 +3,7 @@
 ``parse`` reads an output of any tool that Railyard knows. HPCC prints HPL's output inside its own: HPL's parser leaves
 such a text to HPCC's. Two benchmarks in one text are refused: neither parser can say where its own ends. A text that no
 tool knows, but in which a launcher, an MPI library or a scheduler says why nothing ran, gives these lines as failures.
-All 23 parsers are asked, which takes about 3 s of CPU a megabyte: no second table of signs can fall behind theirs.
+All 25 parsers are asked, which takes about 3 s of CPU a megabyte: no second table of signs can fall behind theirs.
 """
 
 import re

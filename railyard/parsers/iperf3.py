@@ -3,6 +3,7 @@
 ``parse`` returns one table a run, in the order of the text. Its rows are the run's sums, or, of one stream, that
 stream's closing lines; the intervals before them are no rows. ``context["role"]`` says what each row is, in order
 ("sender, receiver"), ``interval`` is the first row's length in seconds, ``streams`` the number of streams a direction.
+Of JSON in one direction, ``bytes_sent`` and ``bytes_received`` are what both ends counted themselves.
 Bandwidth is MB/s (10^6 B/s): iperf3's bits are decimal, its bytes ("MBytes/sec" of ``-f M``) binary (units.c).
 A sender's bandwidth over UDP is what was sent, not what arrived: ``lost`` of ``datagrams`` did not.
 

@@ -78,6 +78,7 @@ def _started(line: int, start: dict[str, Any]) -> Run:
         if isinstance(protocol, str):
             run.context["protocol"] = protocol
         run.both = said.get("bidir") == 1
+        run.reverse = said.get("reverse") == 1
     return run
 
 
@@ -90,6 +91,9 @@ def _ended(run: Run, end: dict[str, Any]) -> None:
         rate = _figure(values, "bits_per_second") if isinstance(values, dict) else None
         if not isinstance(values, dict) or rate is None:
             continue
+        counted_bytes = _figure(values, "bytes")
+        if way is None and counted_bytes is not None and not run.reverse:
+            run.context |= {"bytes_sent" if role == "sender" else "bytes_received": int(counted_bytes)}
         again, seconds = _figure(values, "retransmits"), _figure(values, "seconds")
         counted = None if again is None else int(again)
         run.rows.append(Row(role, SUM, way, rate * _BIT, counted, round(seconds or 0.0, 2)))

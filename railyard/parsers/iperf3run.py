@@ -22,7 +22,7 @@ class Row:
 
 @dataclass(slots=True)
 class Run:
-    """One run: ``connected`` counts its streams' lines, ``both`` is ``--bidir``, ``retransmits`` is its heading's."""
+    """One run: ``connected`` counts its streams' lines, ``both`` is ``--bidir``, ``reverse`` ``-R``."""
 
     line: int
     version: str | None = None
@@ -32,6 +32,7 @@ class Run:
     headings: int = 0
     retransmits: bool = False
     both: bool = False
+    reverse: bool = False
     done: bool = False
     spoiled: bool = False
 

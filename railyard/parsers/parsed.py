@@ -1,6 +1,6 @@
 """What every parser returns: tables, failures and remarks, with the line that each stands on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,6 +11,8 @@ Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
 
 NO_CONTEXT: Mapping[str, ContextValue] = MappingProxyType({})
+#: Columns in which a benchmark says whether what it computed or moved was right.
+_OWN_CHECKS = ("validation", "passed")
 
 
 class ParseError(ValueError):
@@ -63,6 +65,17 @@ class Table:
             raise KeyError(f"{self.benchmark}: no column {name!r}, only {', '.join(self.columns)}")
         index = self.columns.index(name)
         return tuple(row[index] for row in self.rows)
+
+
+def validation_of(tables: Sequence[Table]) -> bool | None:
+    """Return whether the benchmark's own check of what it moved or computed passed; None where no table has one.
+
+    A row that was not checked (OSU writes "skipped") is none that passed.
+    """
+    checks = [
+        value for table in tables for name in _OWN_CHECKS if name in table.columns for value in table.column(name)
+    ]
+    return all(value is True for value in checks) if checks else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from railyard.fields import Model, Name, Positive, Prose, Size, show
 from railyard.metrics import metric
-from railyard.referencefields import ANY, Benchmarks, Names, Rails
+from railyard.referencefields import ANY, Benchmarks, Names, Policies, Rails
 from railyard.yamlfile import load, validate
 
 FILE_NAME = "model.yaml"
@@ -20,16 +20,21 @@ class ModelCurve(Model):
     fabric: Name
     stack: Names = (ANY,)
     rails: Rails = ()
+    policy: Policies = (ANY,)
     benchmark: Benchmarks
     metric: Literal["bandwidth", "latency"]
     curve: dict[Size, Positive] = Field(min_length=1)
+    repeats: tuple[Positive, ...] = Field(
+        (), description="Factors of the values in the runs of --repeat, in their order; left out: it cannot be repeated"
+    )
 
-    def matches(self, fabric: str, stack: str, rails: int, benchmark: str) -> bool:
+    def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
         """Return whether this curve is for such a test."""
         return (
             self.fabric == fabric
             and (ANY in self.stack or stack in self.stack)
             and (not self.rails or rails in self.rails)
+            and (ANY in self.policy or policy in self.policy)
             and benchmark in self.benchmark
         )
 

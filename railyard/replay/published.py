@@ -1,13 +1,14 @@
 """Outputs made from a system's published numbers: what stands in its references, as a benchmark would print it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from railyard import metrics, stacks
+from railyard import metrics
 from railyard.bands import BANDWIDTH_FROM_BYTES
+from railyard.casename import named_policy, with_policy
 from railyard.cells import Need, matrix
 from railyard.errors import RailyardError
-from railyard.launch import device_name
 from railyard.metrics import BANDWIDTH, LATENCY
+from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.curvemodel import MessageTime
 from railyard.replay.form import WORDS, Cell, Origin, Recording
 from railyard.replay.index import FOLDER, folder_of, recording_of
@@ -51,21 +52,39 @@ def published_outputs(
     for one in matrix(site.system, needs, site.references.has_number):
         if one.reason is not None:
             continue
-        cell = Cell(one.fabric, one.stack, one.rails, one.check, one.benchmark)
+        check = with_policy(one.check, one.policy if one.named else None)
+        cell = Cell(one.fabric, one.stack, one.rails, check, one.benchmark)
         try:
-            made.append(_output(site, cell, asked[one.check], curves))
+            made += _outputs(site, cell, asked[one.check], curves)
         except RailyardError as error:
             left.append(Left(cell, str(error)))
     return tuple(made), tuple(left)
 
 
-def _output(site: Site, cell: Cell, need: Need, curves: tuple[ModelCurve, ...]) -> tuple[Recording, str]:
+def _outputs(site: Site, cell: Cell, need: Need, curves: tuple[ModelCurve, ...]) -> list[tuple[Recording, str]]:
+    """Return a test's output, and one for each repeat that its model has: ReFrame names those by their number."""
+    drawn = _drawn(site, cell, curves)
+    factors = next((one.repeats for one in drawn if one.repeats), ())
+    found = [_output(site, cell, cell, need, drawn, 1.0)]
+    for number, factor in enumerate(factors):
+        again = replace(cell, check=f"{cell.check} %.repeat_no={number}")
+        found.append(_output(site, again, cell, need, drawn, factor))
+    return found
+
+
+def _drawn(site: Site, cell: Cell, curves: tuple[ModelCurve, ...]) -> list[ModelCurve]:
+    test = (cell.fabric, cell.stack, cell.rails, _policy(site, cell), cell.benchmark)
+    return [one for one in curves if one.matches(*test)]
+
+
+def _output(
+    site: Site, recorded: Cell, cell: Cell, need: Need, drawn: list[ModelCurve], factor: float
+) -> tuple[Recording, str]:
     if need.tool not in TOOLS:
         raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(TOOLS)}")
     sizes = _sizes(need)
     points, entries = _points(site, cell, sizes)
     source = f"references/{site.system.system}.yaml: {', '.join(entries)}" if entries else ""
-    drawn = [one for one in curves if one.matches(cell.fabric, cell.stack, cell.rails, cell.benchmark)]
     for one in drawn:
         for size, value in one.curve.items():
             points.setdefault(size, _time(cell.benchmark, one.metric, size, value))
@@ -78,9 +97,10 @@ def _output(site: Site, cell: Cell, need: Need, curves: tuple[ModelCurve, ...]) 
     model = _model(site, cell, points)
     origin: Origin = "model" if drawn else "computed"
     sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; t = t0 + n/B between the points"
-    times = tuple(model.at(size) for size in all_sizes)
+    is_rate = any(one.metric == BANDWIDTH for one in drawn)
+    times = tuple(model.at(size) / factor if is_rate else model.at(size) * factor for size in all_sizes)
     text = text_of(Made(cell.benchmark, all_sizes, times, sentence, ranks=need.ranks, passes=need.passes))
-    return recording_of(cell, text, origin, MADE_BY, source), text
+    return recording_of(recorded, text, origin, MADE_BY, source), text
 
 
 def _time(key: str, metric: str, size: int, value: float) -> float:
@@ -143,9 +163,7 @@ def _ends(first: int | None, last: int | None, sizes: tuple[int, ...]) -> tuple[
 
 
 def _policy(site: Site, cell: Cell) -> str:
-    fabric = site.system.fabrics[cell.fabric]
-    devices = tuple(device_name(rail) for rail in fabric.rails[: cell.rails])
-    return stacks.settings(cell.stack, fabric.kind, devices, cell.rails).policy
+    return policy_of(site.system, cell.fabric, cell.stack, cell.rails, named_policy(cell.check) or DEFAULT)
 
 
 def _model(site: Site, cell: Cell, points: dict[int, float]) -> MessageTime:

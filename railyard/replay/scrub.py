@@ -19,12 +19,26 @@ def scrubbed(text: str, hosts: Iterable[str], users: Iterable[str]) -> str:
     Hosts are counted in the order given, a name with a domain with its short form. Addresses of all kinds become
     zeros of their own form. A name is replaced where it stands as a word of its own.
     """
-    text = _PATH.sub(lambda found: f"/path/{found['last']}", text)
-    text = _GUID.sub("0x0000000000000000", text)
-    text = _COLONS.sub(lambda found: re.sub(r"[0-9a-fA-F]", "0", found[0]), text)
-    text = _IPV4.sub("0.0.0.0", text)
+    text = without_addresses(without_paths(text))
     for number, host in enumerate(dict.fromkeys(host.partition(".")[0] for host in hosts if host), start=1):
         text = _word(host, r"(?:\.[A-Za-z][\w-]*)*").sub(f"node{number}", text)
+    return without_users(text, users)
+
+
+def without_paths(text: str) -> str:
+    """Return the text with each path as ``/path/`` and its last part."""
+    return _PATH.sub(lambda found: f"/path/{found['last']}", text)
+
+
+def without_addresses(text: str) -> str:
+    """Return the text with zeros for addresses, in their own form; a version of four numbers is taken for one."""
+    text = _GUID.sub("0x0000000000000000", text)
+    text = _COLONS.sub(lambda found: re.sub(r"[0-9a-fA-F]", "0", found[0]), text)
+    return _IPV4.sub("0.0.0.0", text)
+
+
+def without_users(text: str, users: Iterable[str]) -> str:
+    """Return the text with ``user`` for each of these names where it stands as a word of its own."""
     for user in dict.fromkeys(users):
         if len(user) >= _SHORTEST_NAME:
             text = _word(user, "").sub("user", text)

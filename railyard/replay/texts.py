@@ -1,8 +1,9 @@
-"""A curve as the tool prints it: OSU 7.4, IMB 2021.11, NetPIPE 3.7.2 and perftest, with a line that says it is made.
+"""A curve as the tool prints it (OSU 7.4, IMB 2021.11, NetPIPE 3.7.2, perftest, iperf3), with a line that says so.
 
 Each function is pure: the same curve gives the same bytes. What is made has no date, host, address or kernel.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from railyard import metrics
 from railyard.errors import RailyardError
 from railyard.parsers import osutitles
 from railyard.parsers.lines import BINARY_MB
+from railyard.replay import streamtexts
 
 #: What IMB, NetPIPE and perftest print as repetitions: a made output has none.
 REPETITIONS = 1
@@ -163,7 +165,7 @@ def _perftest(made: Made, name: str) -> str:
     if kind == "bw":
         head += " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
         rows = "".join(
-            f" {size:<10} {REPETITIONS:<10}       {value / BINARY_MB:<18.2f} {value / BINARY_MB:<18.2f} "
+            f" {size:<10} {REPETITIONS:<10}       {_up(value / BINARY_MB):<18.2f} {_up(value / BINARY_MB):<18.2f} "
             f"{value / size:<.6f}\n"
             for size, _, value in made.rows
         )
@@ -177,10 +179,16 @@ def _perftest(made: Made, name: str) -> str:
     return head + rows + rule
 
 
+def _up(value: float) -> float:
+    """Return a number at two decimals, not below it: a published floor, printed rounded down, would fail itself."""
+    return math.ceil(value * 100 - 1e-6) / 100
+
+
 _WRITERS: Mapping[str, Callable[[Made, str], str]] = {
     "osu": _osu,
     "imb": _imb,
     "netpipe": _netpipe,
     "perftest": _perftest,
+    "iperf3": streamtexts.iperf3,
 }
 TOOLS = tuple(_WRITERS)

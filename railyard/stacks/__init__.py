@@ -3,16 +3,21 @@
 A new stack is one entry in ``table.py`` (its ways in a module of its family) and one folder in ``spack_envs/``.
 """
 
-from railyard.stacks.ask import LogProof, Settings, forward, launch_options, settings, why_not
+from railyard.stacks.ask import LogProof, Settings, forward, launch_options, policies, settings, why_not
 from railyard.stacks.document import document
 from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.policy import NIC_PER_RANK, STRIPING, TUNED_PATTERN, parted, tuned, unknown
+from railyard.stacks.programs import pair_feature, tool_features, why_not_tool
 from railyard.stacks.table import STACKS
 
 __all__ = [
     "KINDS",
     "KNOBS",
+    "NIC_PER_RANK",
     "POLICIES",
     "STACKS",
+    "STRIPING",
+    "TUNED_PATTERN",
     "Launch",
     "LogProof",
     "Proof",
@@ -24,6 +29,13 @@ __all__ = [
     "document",
     "forward",
     "launch_options",
+    "pair_feature",
+    "parted",
+    "policies",
     "settings",
+    "tool_features",
+    "tuned",
+    "unknown",
     "why_not",
+    "why_not_tool",
 ]

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.errors import RailyardError, did_you_mean
-from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way, blanks
+from railyard.stacks.choice import split_from, spread_of, tuned_line, why_not_rails
+from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Stack, Way, blanks
+from railyard.stacks.policy import parted, tuned, unknown
 from railyard.stacks.table import STACKS
 
 
@@ -27,7 +29,7 @@ class Settings:
     """What one run is told: variables in the table's order, words for the stack's own launcher, and what follows.
 
     ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
-    or where no number is known.
+    or where no number is known. ``policy_name`` is the policy with the threshold that was asked for: ``striping-8K``.
     """
 
     env: Mapping[str, str]
@@ -35,6 +37,7 @@ class Settings:
     policy: str
     threshold_bytes: int | None
     proof: LogProof
+    policy_name: str
 
 
 def why_not(stack: str, kind: str, rails: int, policy: str | None = None) -> str | None:
@@ -46,15 +49,25 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None) -> str
         return f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}'
     if kind not in KINDS:
         return f'unknown kind of fabric "{kind}": {did_you_mean(kind, KINDS)}'
-    if policy is not None and policy not in POLICIES:
-        return f'unknown rail policy "{policy}": {did_you_mean(policy, POLICIES)}'
+    if policy is not None and (near := unknown(policy)) is not None:
+        return f'unknown rail policy "{policy}": {near}'
     if rails < 1:
         return f"rails is {rails}: a run needs at least 1"
     way = STACKS[stack].ways[kind]
     if isinstance(way, str):
         return f"{stack} on {kind}: {way}"
-    reason = _why_not_rails(way, rails, policy)
+    reason = why_not_rails(way, rails, policy)
     return None if reason is None else f"{stack} on {kind}: {reason}"
+
+
+def policies(stack: str, kind: str, rails: int) -> tuple[str, ...]:
+    """Return the policies by which a stack can use so many rails, its default first; none where it cannot."""
+    if why_not(stack, kind, rails) is not None:
+        return ()
+    way = STACKS[stack].ways[kind]
+    assert isinstance(way, Way)  # why_not has just said so
+    others = [spread.policy for spread in way.spreads if why_not_rails(way, rails, spread.policy) is None]
+    return tuple(dict.fromkeys((spread_of(way, rails, None).policy, *others)))
 
 
 def settings(
@@ -72,23 +85,27 @@ def settings(
 
     ``devices``: net devices (``hsn0``) on tcp, domains (``cxi0``) on slingshot and efa, cards with an optional port
     (``mlx5_0`` or ``mlx5_0:1``) on ib, roce and opa. ``policy`` None: single for one rail, else the first that the
-    table lists. Raises RailyardError with why_not's sentence, or where devices and knobs do not fit.
+    table lists; ``striping-8K`` is striping with that threshold. Raises RailyardError with why_not's sentence, or where
+    devices and knobs do not fit.
     """
     reason = why_not(stack, kind, rails, policy)
     if reason is not None:
         raise RailyardError(reason)
     way = STACKS[stack].ways[kind]
     assert isinstance(way, Way)  # why_not has just said so
-    spread = _spread(way, rails, policy)
+    named, threshold = (None, None) if policy is None else parted(policy)
+    spread = spread_of(way, rails, named)
     asked = {"gid_index": gid_index, "traffic_class": traffic_class, "service_level": service_level}
     parsed = _devices(stack, kind, devices, rails)
-    lines = (*way.settings, *spread.settings)
+    lines = (*way.settings, *(tuned_line(line, spread, threshold) for line in spread.settings))
     values = _values(stack, parsed, rails, {blank for line in lines for blank in blanks(line.value)})
+    values["threshold"] = str(threshold)
     env = {line.name: line.value.format_map(values) for line in lines}
     for setting, number in _knobs(f"{stack} on {kind}", spread.knobs or way.knobs, asked):
         env[setting.name] = setting.value.format_map({**values, "knob": str(number)})
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
-    return Settings(env, spread.options, spread.policy, spread.threshold_bytes, proof)
+    name = spread.policy if threshold is None else tuned(threshold)
+    return Settings(env, spread.options, spread.policy, split_from(spread, threshold), proof, name)
 
 
 def launch_options(
@@ -141,6 +158,8 @@ def _launch(stack: str, major: int | None) -> Launch:
     if stack not in STACKS:
         raise RailyardError(f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}')
     entry: Stack = STACKS[stack]
+    if entry.pair:
+        raise RailyardError(f"{stack}: has no launcher of its own, its benchmarks are a client and a server")
     if major is None:
         return entry.launch
     fitting = [launch for launch in entry.launches if launch.since <= major]
@@ -148,32 +167,6 @@ def _launch(stack: str, major: int | None) -> Launch:
         oldest = entry.launch.since
         raise RailyardError(f"{stack}: the oldest major version known here is {oldest}, {major} was asked for")
     return fitting[-1]
-
-
-def _why_not_rails(way: Way, rails: int, policy: str | None) -> str | None:
-    if policy is not None and policy in way.cannot:
-        return way.cannot[policy]
-    if rails == 1:
-        return None if policy in (None, "single") else f"policy {policy} needs at least 2 rails, 1 was asked for"
-    if policy == "single":
-        return f"policy single uses one rail, {rails} were asked for"
-    fitting = [spread for spread in way.spreads if spread.policy != "single" and policy in (None, spread.policy)]
-    if not fitting:
-        return f"no policy uses {rails} rails: {' '.join(dict.fromkeys(way.cannot.values()))}"
-    most = max(fitting, key=lambda spread: spread.max_rails or rails)
-    if rails <= (most.max_rails or rails):
-        return None
-    return f"{most.policy} over {way.transport} uses at most {most.max_rails} rails, {rails} were asked for"
-
-
-def _spread(way: Way, rails: int, policy: str | None) -> Spread:
-    wanted = policy or ("single" if rails == 1 else None)
-    for spread in way.spreads:
-        if spread.policy == wanted:
-            return spread
-        if wanted is None and spread.policy != "single" and rails <= (spread.max_rails or rails):
-            return spread
-    raise AssertionError(f"why_not let {rails} rails by {policy} over {way.transport} pass")
 
 
 def _devices(stack: str, kind: str, devices: Sequence[str], rails: int) -> list[tuple[str, str]]:

@@ -13,7 +13,9 @@ filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{hcas}
 port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number that was asked for.
 
 Policies: *single* uses one rail; *striping* splits a large message over all; *round-robin* sends whole messages over
-the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show.
+the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show. *striping-8K* is
+striping with a threshold of its own, where the stack has a setting for it. A test that names no policy has the first
+one below with so many rails; `railyard run -P policy=round-robin` asks for another.
 """
 
 
@@ -36,17 +38,30 @@ def _cell(way: Way | str) -> str:
 
 
 def _stack(name: str, stack: Stack) -> str:
-    lines = [
-        f"## {name}",
-        "",
-        f"{stack.title}. Its `MPI_Get_library_version` matches `{stack.version_pattern}` ({stack.told_apart}). "
-        f"Under Slurm: `srun --mpi={stack.srun_mpi}`. Rank within the node: {_code(stack.local_rank_variables)}.",
-    ]
+    lines = [f"## {name}", "", _without_mpi(stack) if stack.pair else _mpi(stack)]
     if stack.root_env:
         lines += ["", f"As root: {_code(f'{key}={value}' for key, value in stack.root_env.items())}."]
-    lines += ["", _launches(stack.launches)]
+    if stack.launches:
+        lines += ["", _launches(stack.launches)]
+    else:
+        lines += [""]
     lines += [_way(kinds, way) for way, kinds in _grouped(stack.ways)]
     return "\n".join(lines)
+
+
+def _mpi(stack: Stack) -> str:
+    return (
+        f"{stack.title}. Its `MPI_Get_library_version` matches `{stack.version_pattern}` ({stack.told_apart}). "
+        f"Under Slurm: `srun --mpi={stack.srun_mpi}`. Rank within the node: {_code(stack.local_rank_variables)}."
+    )
+
+
+def _without_mpi(stack: Stack) -> str:
+    return (
+        f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "
+        f"server on the second, a pair of them a rail (`railyard/pair.sh`; `railyard/pairtools.py` has their words). "
+        f"Under Slurm: `srun --mpi={stack.srun_mpi}`."
+    )
 
 
 def _grouped(ways: Mapping[str, Way | str]) -> list[tuple[Way | str, list[str]]]:
@@ -104,7 +119,8 @@ def _way(kinds: list[str], way: Way | str) -> str:
     for spread in way.spreads:
         rows += [[spread.policy, *_setting(line)] for line in spread.settings]
     rows += [[name.replace("_", " "), *_setting(line)] for name, line in _knob_settings(way.knobs)]
-    parts = [f"{title}\nOver {way.transport}.\n", _table(rows), *_policies(way), *_refusals(way), _proofs(way)]
+    table = [_table(rows)] if len(rows) > 1 else []
+    parts = [f"{title}\nOver {way.transport}.\n", *table, *_policies(way), *_refusals(way), _proofs(way)]
     return "\n".join(parts)
 
 
@@ -125,7 +141,15 @@ def _policy(spread: Spread) -> str:
     most = f"; at most {spread.max_rails} rails" if spread.max_rails else ""
     words = f"; launcher: {_words(spread.options)}" if spread.options else ""
     split = f" [{spread.threshold_bytes} B]" if spread.threshold_bytes else ""
-    return f"- *{spread.policy}*: {spread.threshold}{split}{most}{words}."
+    return f"- *{spread.policy}*: {spread.threshold}{split}{most}{words}{_tunable(spread)}."
+
+
+def _tunable(spread: Spread) -> str:
+    """Return how another threshold is asked for, nothing where none can be."""
+    if spread.tunable is None:
+        return ""
+    least = f", {spread.least_bytes} B or more" if spread.least_bytes > 1 else ""
+    return f"; *striping-N* sets `{spread.tunable.name}` to N{least}"
 
 
 def _refusals(way: Way) -> list[str]:
@@ -148,8 +172,8 @@ def _proofs(way: Way) -> str:
 
 
 def _proof(title: str, proof: Proof) -> str:
-    variables = _code(f"{line.name}={line.value}" for line in proof.settings)
-    return f"- {title}: with {variables} {proof.says} (`{proof.pattern}`)."
+    variables = f"with {_code(f'{line.name}={line.value}' for line in proof.settings)} " if proof.settings else ""
+    return f"- {title}: {variables}{proof.says} (`{proof.pattern}`)."
 
 
 def _code(words: Iterable[str]) -> str:

@@ -127,6 +127,8 @@ _EFA_ONE = "Intel MPI pins each rank to one EFA device and never splits a messag
 INTELMPI = Stack(
     title="Intel MPI",
     version_pattern=r"^Intel\(R\) MPI Library",
+    # I_MPI_DEBUG: "[0] MPI startup(): Intel(R) MPI Library, Version 2021.4  Build …", "[0] MPI startup(): libfabric …"
+    startup_pattern=r"^\[[0-9]+\] MPI startup\(\): ",
     told_apart="nothing else begins so",
     sonames=("libmpi.so.12",),
     spack_package="intel-oneapi-mpi",

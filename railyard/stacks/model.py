@@ -3,8 +3,8 @@
 A value may hold these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
 ``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{hcas}`` (colons: ``mlx5_0:mlx5_1``), ``{port}`` (the one
 port that all cards share; two ports of one card are then refused), ``{units}`` (the numbers at the names' ends, commas:
-``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``, and in a knob's value ``{knob}``. A Launch has blanks of
-its own, named there.
+``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``, ``{threshold}`` (bytes,
+in a Spread's ``tunable`` alone), and in a knob's value ``{knob}``. A Launch has blanks of its own, named there.
 """
 
 import re
@@ -15,7 +15,7 @@ KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
 KNOBS = ("gid_index", "traffic_class", "service_level")
 
-BLANKS = frozenset({"devices", "ports", "hcas", "port", "units", "unit_ports", "rails", "knob"})
+BLANKS = frozenset({"devices", "ports", "hcas", "port", "units", "unit_ports", "rails", "threshold", "knob"})
 LAUNCH_BLANKS = frozenset({"hosts", "host_slots", "ranks", "ranks_per_node", "agent", "network", "name", "value"})
 _BLANK = re.compile(r"\{([a-z_]+)\}")
 
@@ -64,7 +64,9 @@ class Spread:
     ``threshold_bytes``: from this message size on one message is carried by all rails; None where no single message
     is ever split (single, round robin, NIC per rank) or where the stack documents no number. ``threshold`` says which
     of these it is, and where that stands. ``options``: words for the stack's own launcher. ``proof`` and ``knobs``
-    replace the way's where this policy goes over another transport.
+    replace the way's where this policy goes over another transport. ``tunable`` is the setting of the threshold, where
+    another one may be asked for (``striping-8K``); it takes no less than ``least_bytes``, and with ``splits_above`` a
+    message of just that size is still whole.
     """
 
     policy: str
@@ -75,10 +77,15 @@ class Spread:
     options: tuple[str, ...] = ()
     proof: Proof | None = None
     knobs: Mapping[str, Setting | str] | None = None
+    tunable: Setting | None = None
+    least_bytes: int = 1
+    splits_above: bool = False
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
             raise ValueError(f"unknown policy {self.policy}")
+        if self.tunable is not None and not any(line.name == self.tunable.name for line in self.settings):
+            raise ValueError(f"{self.policy}: no setting {self.tunable.name} that another threshold could replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +143,14 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One MPI library: what it is, how it is recognised and launched, and a way (or a sentence) per kind of fabric.
+    """One MPI library, or one way without MPI: how it is recognised and launched, and a way (or a sentence) per fabric.
 
     ``version_pattern`` is searched in MPI_Get_library_version's text; ``told_apart`` says what it cannot tell.
     ``launches`` are in rising order of ``since`` (major version). ``root_env`` lifts the launcher's refusal of root.
     ``sonames`` are the names of its library that a program is linked to (``*`` for a compiler's own); one name may be
     several stacks' (libmpi.so.12 is MPICH's ABI), so a path is held against the prefix too. ``spack_package`` is what
-    Spack calls it.
+    Spack calls it. ``startup_pattern`` begins a line that no other library prints at its start, where it was told to.
+    ``tools`` are the benchmarks that are a client and a server, of a stack without MPI; an MPI library has none.
     """
 
     title: str
@@ -155,6 +163,8 @@ class Stack:
     srun_mpi: str
     ways: Mapping[str, Way | str]
     root_env: Mapping[str, str] = field(default_factory=dict)
+    startup_pattern: str | None = None
+    tools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)
@@ -165,3 +175,8 @@ class Stack:
     def launch(self) -> Launch:
         """The oldest generation's launcher: the one that a system gets unless it names a major version."""
         return self.launches[0]
+
+    @property
+    def pair(self) -> bool:
+        """Whether it has no MPI: its benchmarks are a client and a server, a pair of them a rail."""
+        return bool(self.tools)

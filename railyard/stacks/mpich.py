@@ -108,6 +108,13 @@ def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
                 OFI_STRIPING_FROM_BYTES,
                 # MPIDI_OFI_MAX_NICS in 4.1.3 and 5.0.1.
                 8,
+                tunable=Setting(
+                    "MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD",
+                    "{threshold}",
+                    "the size that was asked for",
+                    version,
+                    f"{_CVARS}/netmod/ofi/ofi_init.c",
+                ),
                 proof=Proof(
                     (_summary("1", version),),
                     r"num_nics: {rails}\b",

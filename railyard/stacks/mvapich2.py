@@ -10,6 +10,8 @@ _VERSION = "2.3.7 source and user guide"
 # The library's own default is its buffer size, which differs by card; set aloud so that the verdict can count on it.
 STRIPING_FROM_BYTES = 16 * 1024
 _NEVER_BYTES = 1 << 30
+# Source: G. K. Lockwood, "Dual-Rail QDR as an Alternative to FDR Infiniband", 2013: the lowest that was accepted.
+_LEAST_BYTES = 8 * 1024
 
 
 def _mv2(name: str, value: str, why: str, where: str = "ibv_param.c") -> Setting:
@@ -23,7 +25,7 @@ _DEVICES = (
 )
 
 
-def _threshold(size_bytes: int, why: str) -> Setting:
+def _threshold(size_bytes: int | str, why: str) -> Setting:
     return _mv2("RAIL_SHARING_LARGE_MSG_THRESHOLD", str(size_bytes), why, "ibv_rndv.c")
 
 
@@ -43,6 +45,9 @@ _SPREADS = (
         # "above", so the first power of two that is split is the next one.
         threshold_bytes=2 * STRIPING_FROM_BYTES,
         max_rails=10,
+        tunable=_threshold("{threshold}", "the size that was asked for: messages above it are split evenly"),
+        least_bytes=_LEAST_BYTES,
+        splits_above=True,
     ),
     Spread(
         "round-robin",
@@ -93,6 +98,8 @@ _ROCE = Way(
 MVAPICH2 = Stack(
     title="MVAPICH2 (CH3)",
     version_pattern=r"^MVAPICH2 Version",
+    # MV2_SHOW_ENV_INFO: " MVAPICH2-2.3.7 Parameters"
+    startup_pattern=r"^\s*MVAPICH2-[0-9]\S* Parameters",
     told_apart="MVAPICH 4 prints MVAPICH Version, without the 2",
     sonames=("libmpi.so.12", "libmpich.so.12"),
     spack_package="mvapich2",

@@ -33,6 +33,13 @@ _TCP = Way(
         ),
         _mca("btl", "tcp,self", "nothing but TCP between processes", "4.1.4 and 5.0.11, tried", _TCP_DOCS),
         _mca(
+            "osc",
+            "^ucx",
+            "one-sided windows by the same way; where osc/ucx is built in it wins, and MPI_Win_allocate fails",
+            "4.1.4, tried: invalid window without it",
+            "docs.open-mpi.org v5.0.x mca",
+        ),
+        _mca(
             "btl_tcp_if_include",
             "{devices}",
             "the rails; without it all interfaces that are up, the management network included",

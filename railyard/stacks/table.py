@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from railyard.stacks.clientserver import LIBFABRIC, TCP, VERBS
 from railyard.stacks.craympich import CRAYMPICH
 from railyard.stacks.intelmpi import INTELMPI
 from railyard.stacks.model import Stack
@@ -19,5 +20,8 @@ STACKS: Mapping[str, Stack] = MappingProxyType(
         "mvapich2": MVAPICH2,
         "hpcx": HPCX,
         "craympich": CRAYMPICH,
+        "tcp": TCP,
+        "verbs": VERBS,
+        "libfabric": LIBFABRIC,
     }
 )

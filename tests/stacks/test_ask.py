@@ -25,13 +25,23 @@ TOLD = [
         ("openmpi", ["hsn0"]),
         "single",
         None,
-        {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "hsn0"},
+        {
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,self",
+            "OMPI_MCA_osc": "^ucx",
+            "OMPI_MCA_btl_tcp_if_include": "hsn0",
+        },
     ),
     (
         ("openmpi", ["hsn0", "hsn1"]),
         "striping",
         262144,
-        {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "hsn0,hsn1"},
+        {
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "tcp,self",
+            "OMPI_MCA_osc": "^ucx",
+            "OMPI_MCA_btl_tcp_if_include": "hsn0,hsn1",
+        },
     ),
     (
         ("mpich", ["hsn1"]),
@@ -113,6 +123,32 @@ def test_mvapich2_does_all_four_policies() -> None:
     assert found["nic-per-rank"].env["MV2_PROCESS_TO_RAIL_MAPPING"] == "SCATTER"
 
 
+def test_striping_takes_another_threshold_where_the_stack_has_a_setting_for_it() -> None:
+    found = stacks.settings("mvapich2", "ib", NAMES["ib"], 2, "striping-8K")
+    assert found.env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "8192"
+    # it splits what is above: of powers of two from the next one on
+    assert (found.policy, found.policy_name, found.threshold_bytes) == ("striping", "striping-8K", 16384)
+    plain = stacks.settings("mvapich2", "ib", NAMES["ib"], 2, "striping")
+    assert list(found.env) == list(plain.env)
+    assert (plain.policy, plain.policy_name) == ("striping", "striping")
+    ofi = stacks.settings("mpich", "slingshot", NAMES["slingshot"], 2, "striping-256K")
+    assert ofi.env["MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD"] == "262144"
+    assert ofi.threshold_bytes == 262144
+
+
+def test_the_policies_of_a_stack_begin_with_its_default() -> None:
+    assert stacks.policies("mvapich2", "ib", 2) == ("striping", "round-robin", "nic-per-rank")
+    assert stacks.policies("mvapich2", "ib", 1) == ("single",)
+    assert stacks.policies("mpich", "ib", 8) == ("nic-per-rank",)
+    assert stacks.policies("hpcx", "slingshot", 1) == ()
+
+
+@pytest.mark.parametrize(("size", "name"), [(8192, "striping-8K"), (1 << 20, "striping-1M"), (1000, "striping-1000")])
+def test_a_threshold_has_one_name(size: int, name: str) -> None:
+    assert stacks.tuned(size) == name
+    assert stacks.parted(name) == ("striping", size)
+
+
 def test_nic_per_rank_brings_the_words_that_bind() -> None:
     assert stacks.settings("openmpi", "ib", NAMES["ib"], 2, "nic-per-rank").options == (
         "--map-by",
@@ -147,6 +183,28 @@ WHY_NOT = [
     (
         ("openmpi", "tcp", 1, "stripping"),
         'unknown rail policy "stripping": did you mean "striping"?',
+    ),
+    (
+        ("mvapich2", "ib", 2, "striping-8192"),
+        'unknown rail policy "striping-8192": did you mean "striping-8K"?',
+    ),
+    (
+        ("mvapich2", "ib", 2, "striping-4K"),
+        "mvapich2 on ib: striping-4K was asked for, and MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD takes no less than 8192 B",
+    ),
+    (
+        ("mvapich2", "ib", 2, "striping-16K"),
+        "mvapich2 on ib: striping-16K is what MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD is set to anyhow: write striping",
+    ),
+    (
+        ("mvapich2", "ib", 1, "striping-8K"),
+        "mvapich2 on ib: policy striping needs at least 2 rails, 1 was asked for",
+    ),
+    (
+        ("openmpi", "ib", 2, "striping-8K"),
+        "openmpi on ib: striping-8K was asked for, and no setting moves where pml/ucx stripes: rendezvous messages "
+        "only; UCX estimates that size from the devices at start, so there is no fixed number: UCX_PROTO_INFO=y prints "
+        "it",
     ),
     (
         ("openmpi", "tcp", 0, None),

@@ -1,0 +1,40 @@
+"""libfabric's own tests between nodes, without MPI, where a fabric has no verbs: Slingshot, EFA, and TCP.
+
+Good here with a low MPI over the same provider is the MPI's doing; low here is the provider, its settings, or the rail.
+"""
+
+import reframe as rfm
+from reframe.core.builtins import variable
+
+from railyard.check import InterconnectCheck
+from railyard.parsers import fabtests
+
+
+class FabtestsCheck(InterconnectCheck):
+    """One of libfabric's tests over its own sizes, with fixed iterations."""
+
+    pair = True
+    tool = "fabtests"
+    tags = {"microbench", "fabtests", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    parse = staticmethod(fabtests.parse)
+    probe_key = "fabtests/fi_pingpong"
+    probe_program = "fi_pingpong"
+    repetitions = variable(int, value=10)
+
+    @property
+    def program(self) -> str:
+        """The executable: there is one a benchmark."""
+        return str(self.benchmark)
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return ["-S", "all", "-I", str(self.repetitions)]
+
+    def probe_arguments(self, size: int) -> list[str]:
+        return ["-S", str(size), "-I", "5"]
+
+
+@rfm.simple_test
+class OfiPingPong(FabtestsCheck):
+    """One message there and back: bandwidth is size over half the round trip, in one direction."""
+
+    benchmark = "fi_pingpong"

@@ -1,0 +1,138 @@
+"""libfabric's tests: what fi_pingpong (libfabric's own) and fabtests (fi_rdm_tagged_bw …) print, as typed tables.
+
+``parse`` returns one table a heading: size (B; printed in units of 1024, "1.5k"), iterations (in units of 1000),
+bandwidth (MB/s, 10^6 B/s), time (us, one transfer: of a ping-pong half a round trip) and message_rate (1/s). The
+columns ``total`` and ``time`` in seconds are products of these and are left out. fi_pingpong is told by its heading
+(``#sent``); all others print one heading, so their benchmark is null, unless a row begins with its name.
+
+A table is complete unless a row is cut, or an error or an ellipsis stands between its rows or after them. An
+acknowledgement that is missing (``-3`` in place of ``=10``) is a failure.
+
+Source: show_perf, size_str and cnt_str of fabtests/common/shared.c and util/pingpong.c, libfabric 1.17 to 2.1.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from railyard.parsers.lines import Line, each_line, first_line, is_failure, number
+from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
+
+_COLUMNS = ("size", "iterations", "bandwidth", "time", "message_rate")
+_UNITS = ("B", None, "MB/s", "us", "1/s")
+_PINGPONG, _OTHER = ("bytes", "#sent", "#ack"), ("bytes", "iters")
+_REST = ("total", "time", "MB/sec", "usec/xfer", "Mxfers/sec")
+# 64   1.5k   4m
+_SIZE = re.compile(r"\A(?P<number>[0-9]{1,15}(?:\.[0-9]{1,3})?)(?P<prefix>[kmg]?)\Z")
+_BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+# 10   10k   1m   2b
+_COUNT = re.compile(r"\A(?P<number>[0-9]{1,15})(?P<prefix>[kmb]?)\Z")
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+_ACKNOWLEDGED = re.compile(r"\A(?P<sign>[=+-])(?P<count>[0-9]{1,15}[kmb]?)\Z")
+# fi_getinfo(): util/pingpong.c:1234, ret=-61 (No data available)   |   [error] fabtests:common/shared.c:2345: …
+_OWN_FAILURE = re.compile(r"\): \S{1,200}:[0-9]{1,6}\s{0,4}, ret=-?[0-9]{1,6} \(|^\[error\] ")
+_DECIMALS = 2  # of every figure of a row
+
+
+@dataclass(slots=True)
+class _Run:
+    """One table while it is read; ``before`` is how many words stand before a row's size: a name, or none."""
+
+    line: int
+    before: int
+    acknowledged: bool
+    benchmark: str | None = None
+    rows: list[tuple[int, int, float, float, float]] = field(default_factory=list)
+    spoiled: bool = False
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output.
+
+    Raises ParseError where the text has neither a heading of these tests nor an error in their form.
+    """
+    runs: list[_Run] = []
+    failures: list[Remark] = []
+    remarks: list[Remark] = []
+    for line in each_line(text):
+        words = line.words
+        run = _heading(line.number, words) if "usec/xfer" in words else None
+        if run is not None:
+            runs.append(run)
+        elif not line.text.strip() or (runs and _row(runs[-1], line, words, failures)):
+            continue
+        else:
+            _foreign(line, runs, failures, remarks)
+    failures += [Remark(run.line, "a heading without any row") for run in runs if not run.rows]
+    if not runs and not any(_OWN_FAILURE.search(failure.text) for failure in failures):
+        first = first_line(text)
+        raise ParseError(first.number, first.text, 'output of libfabric\'s tests: a heading "bytes … usec/xfer"')
+    tables = tuple(_table(run) for run in runs if run.rows)
+    return Parsed(tables, tuple(sorted(failures, key=lambda item: item.line)), tuple(remarks))
+
+
+def _heading(line: int, words: list[str]) -> _Run | None:
+    for own in (_PINGPONG, _OTHER):
+        for before in ((), ("name",)):
+            if tuple(words) == (*before, *own, *_REST):
+                is_pingpong = own is _PINGPONG
+                return _Run(line, len(before), is_pingpong, "fi_pingpong" if is_pingpong else None)
+    return None
+
+
+def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> bool:
+    """Add a row, or note that it is cut; return whether the line is one."""
+    own = words[run.before :]
+    # size, iterations, (acknowledged), total, seconds, MB/sec, usec/xfer, Mxfers/sec
+    length = 2 + run.acknowledged + len(_REST)
+    size, count = _size(own[0]) if own else None, _count(own[1]) if len(own) > 1 else None
+    if size is None:
+        return False
+    figures = [number(word) for word in own[-3:]] if len(own) == length and own[-4].endswith("s") else []
+    cut = not line.ended and not re.search(rf"\.[0-9]{{{_DECIMALS}}}\s*\Z", line.text)
+    if count is None or len(figures) != 3 or cut:
+        run.spoiled = run.spoiled or not line.ended
+        return not line.ended
+    rate, time, transfers = figures
+    if rate is None or time is None or transfers is None:
+        return False
+    if run.acknowledged:
+        found = _ACKNOWLEDGED.match(own[2])
+        if found is None:
+            return False
+        if found["sign"] != "=":
+            failures.append(Remark(line.number, line.text.strip()[:2000]))
+    if run.before and run.benchmark is None:
+        run.benchmark = words[0]
+    run.rows.append((size, count, float(rate), float(time), float(transfers) * 1e6))
+    return True
+
+
+def _size(word: str) -> int | None:
+    found = _SIZE.match(word)
+    return None if found is None else round(float(found["number"]) * _BINARY[found["prefix"]])
+
+
+def _count(word: str) -> int | None:
+    found = _COUNT.match(word)
+    return None if found is None else int(found["number"]) * _DECIMAL[found["prefix"]]
+
+
+def _foreign(line: Line, runs: list[_Run], failures: list[Remark], remarks: list[Remark]) -> None:
+    text = line.text.strip()[:2000]
+    failed = is_failure(text) or bool(_OWN_FAILURE.search(text))
+    (failures if failed else remarks).append(Remark(line.number, text))
+    for run in runs[-1:] if failed or line.dots else ():
+        run.spoiled = True
+
+
+def _table(run: _Run) -> Table:
+    return Table(
+        tool="fabtests",
+        version=None,
+        benchmark=run.benchmark,
+        columns=_COLUMNS,
+        units=_UNITS,
+        rows=tuple(run.rows),
+        line=run.line,
+        complete=not run.spoiled,
+    )

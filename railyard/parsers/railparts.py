@@ -1,0 +1,104 @@
+"""What the clients of a pair of processes a rail printed, one rail after the other -> tables of the run as a whole.
+
+``pair.sh`` prints each client's output behind a line ``# railyard: rail hsn0``. The tables at the same place of each
+rail are put together row by row: at once, bandwidths and rates are summed and the longest time counts; in turn,
+the worst of each counts. ``context["rails"]`` is how many rails that were. A text without such lines is one rail's.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+
+_HEAD = re.compile(r"^# railyard: rail (?P<device>\S{1,80})[ \t\r]*$", re.MULTILINE)
+# Columns that say how much was done: of several rails, the bytes of each are counted by the fewest.
+_LEAST = frozenset({"repetitions", "iterations"})
+_SUMMED_UNITS = frozenset({"MB/s", "1/s"})
+#: What a tool itself counted: of several rails, the sum.
+_SUMMED_CONTEXT = ("bytes_sent", "bytes_received")
+
+
+def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Parsed:
+    """Return what ``read`` finds in each rail's part, its tables put together; ``worst`` where the rails ran in turn.
+
+    A part that ``read`` refuses is a failure, with its rail and line; raises ParseError where it refuses all of them.
+    """
+    heads = list(_HEAD.finditer(text))
+    if not heads:
+        return read(text)
+    parts: list[Parsed] = []
+    errors: list[ParseError] = []
+    before = Parsed(remarks=tuple(_lines(text[: heads[0].start()], 1)))
+    for head, end in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=True):
+        lines = text.count("\n", 0, head.end()) + 1
+        try:
+            parts.append(_moved_down(read(text[head.end() + 1 : end]), lines))
+        except ParseError as error:
+            expected = f"{error.expected}, for rail {head['device']}"
+            errors.append(ParseError(error.line_number and error.line_number + lines, error.line, expected))
+            parts.append(Parsed(failures=(Remark(errors[-1].line_number, str(errors[-1])),)))
+    if len(errors) == len(parts):
+        raise errors[0]
+    tables = _together([part.tables for part in parts], worst) if len(parts) > 1 else parts[0].tables
+    uneven = () if len({len(part.tables) for part in parts}) == 1 else (Remark(0, "the rails printed unlike tables"),)
+    return Parsed(
+        tables,
+        tuple(failure for part in parts for failure in part.failures) + uneven,
+        tuple(remark for part in (before, *parts) for remark in part.remarks),
+    )
+
+
+def _lines(text: str, first: int) -> list[Remark]:
+    numbered = enumerate(text.split("\n"), first)
+    return [Remark(number, line.strip()[:2000]) for number, line in numbered if line.strip()]
+
+
+def _moved_down(parsed: Parsed, lines: int) -> Parsed:
+    return replace(
+        parsed,
+        tables=tuple(replace(table, line=table.line + lines) for table in parsed.tables),
+        failures=tuple(Remark(failure.line + lines, failure.text) for failure in parsed.failures),
+        remarks=tuple(Remark(remark.line + lines, remark.text) for remark in parsed.remarks),
+    )
+
+
+def _together(rails: Sequence[Sequence[Table]], worst: bool) -> tuple[Table, ...]:
+    return tuple(_one(tables, worst) for tables in zip(*rails, strict=False))
+
+
+def _one(tables: Sequence[Table], worst: bool) -> Table:
+    """Return the rails' tables as one; where not all rails have the same rows it has none, and is not complete."""
+    first = tables[0]
+    if any(other.columns != first.columns or other.units != first.units for other in tables):
+        return replace(first, rows=(), complete=False)
+    rows = [
+        tuple(map(_cell, first.columns, first.units, zip(*cells, strict=True), [worst] * len(first.columns)))
+        for cells in zip(*(table.rows for table in tables), strict=False)
+    ]
+    sizes = [tuple(table.column("size")) if "size" in table.columns else len(table.rows) for table in tables]
+    same = all(each == sizes[0] for each in sizes)
+    context: dict[str, ContextValue] = {**first.context, "rails": len(tables)}
+    for name in _SUMMED_CONTEXT:
+        counted = [table.context.get(name) for table in tables]
+        if name in context:
+            numbers = [value for value in counted if isinstance(value, int)]
+            context[name] = sum(numbers) if len(numbers) == len(tables) else None
+    return replace(
+        first,
+        rows=tuple(rows) if same else (),
+        complete=same and all(table.complete for table in tables),
+        context=MappingProxyType(context),
+    )
+
+
+def _cell(column: str, unit: str | None, cells: tuple[Cell, ...], worst: bool) -> Cell:
+    numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    if len(numbers) < len(cells):
+        return None
+    if column in _LEAST or column == "size" or (worst and unit in _SUMMED_UNITS):
+        return min(numbers)
+    if unit in _SUMMED_UNITS or unit is None:
+        return sum(numbers)
+    return max(numbers)

@@ -1,0 +1,141 @@
+"""The stacks without MPI: sockets, verbs and libfabric, measured by a client and a server, a pair of them a rail."""
+
+from collections.abc import Mapping
+
+from railyard.stacks.model import Proof, Setting, Spread, Stack, Way
+
+_SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
+_PAIR_A_RAIL = Spread(
+    "nic-per-rank",
+    "a pair of processes a rail, all at the same time: each message stays on its pair's rail, and the pairs are summed",
+)
+
+
+def _spreads_and_refusals(one_connection: str) -> tuple[tuple[Spread, ...], dict[str, str]]:
+    """Return what any client and server can do over several rails, and what ``one_connection`` cannot."""
+    sentence = f"{one_connection}: a pair of processes a rail (nic-per-rank) uses several."
+    return (_SINGLE, _PAIR_A_RAIL), {"striping": sentence, "round-robin": sentence}
+
+
+_TCP_SPREADS, _TCP_CANNOT = _spreads_and_refusals("A TCP connection has one address at each end and so one rail")
+_VERBS_SPREADS, _VERBS_CANNOT = _spreads_and_refusals("A queue pair belongs to one port of one card")
+_OFI_SPREADS, _OFI_CANNOT = _spreads_and_refusals("A libfabric endpoint belongs to one domain, which is one device")
+
+_NO_NAMES = "the addresses at both ends, not the devices: only the counters prove those"
+
+
+def _without_mpi(title: str, tools: tuple[str, ...], sonames: tuple[str, ...], ways: Mapping[str, Way | str]) -> Stack:
+    return Stack(
+        title=title,
+        version_pattern=r"(?!)",
+        told_apart="it is no MPI library, and has none",
+        sonames=sonames,
+        spack_package="",
+        local_rank_variables=(),
+        launches=(),
+        srun_mpi="none",
+        ways=ways,
+        tools=tools,
+    )
+
+
+def _own_fabric(what: str) -> str:
+    return f"A socket is told an IP interface and no card: give {what} a fabric of its own, kind tcp."
+
+
+TCP = _without_mpi(
+    "TCP sockets of the operating system",
+    ("iperf3", "netpipe"),
+    (),
+    {
+        "tcp": Way(
+            transport="TCP sockets bound to the rail's address",
+            settings=(),
+            spreads=_TCP_SPREADS,
+            cannot=_TCP_CANNOT,
+            proof=Proof((), r'"local_host"|connected to|Now starting the main loop', f"a client prints {_NO_NAMES}"),
+            knobs={
+                "gid_index": "a GID index belongs to RDMA devices, and TCP has none",
+                "traffic_class": "iperf3 takes it as a word (-S), NetPIPE not at all: it is left as it is",
+                "service_level": "a service level belongs to RDMA devices, and TCP has none",
+            },
+        ),
+        "ib": _own_fabric("IP over InfiniBand (ib0)"),
+        "roce": _own_fabric("the card's network interface (ens1f0)"),
+        "opa": _own_fabric("IP over Omni-Path (ib0)"),
+        "slingshot": _own_fabric("the card's network interface (hsn0)"),
+        "efa": _own_fabric("the instance's network interface (ens5)"),
+    },
+)
+
+_VERBS_WAY = Way(
+    transport="verbs on the rail's card and port",
+    settings=(),
+    spreads=_VERBS_SPREADS,
+    cannot=_VERBS_CANNOT,
+    proof=Proof((), r"Device +: {device}\s", "a client prints the card (`Device : mlx5_0`), not the port"),
+    knobs={
+        "gid_index": "perftest takes it as a word (-x), and finds RoCE v2's own entry without it",
+        "traffic_class": "perftest takes it as a word (--tclass): it is left as it is",
+        "service_level": "perftest takes it as a word (-S): it is left as it is",
+    },
+)
+
+VERBS = _without_mpi(
+    "RDMA verbs of the card, by perftest",
+    ("perftest",),
+    ("libibverbs.so.1",),
+    {
+        "tcp": "A network interface has no verbs: where its card has (RoCE, Soft-RoCE), give it a fabric of kind roce.",
+        "ib": _VERBS_WAY,
+        "roce": _VERBS_WAY,
+        "opa": _VERBS_WAY,
+        "slingshot": "Slingshot's cards have no verbs: libfabric's own tests measure them (stack libfabric).",
+        "efa": (
+            "EFA has datagrams of its own (SRD) and no queue pairs that perftest's writes need: libfabric's own tests "
+            "measure it (stack libfabric)."
+        ),
+    },
+)
+
+_HAS_VERBS = "This fabric has verbs, which are nearer to the card: perftest measures them (stack verbs)."
+_FABTESTS_DOCS = "ofiwg.github.io/libfabric fabtests(7) and fi_pingpong(1)"
+
+
+def _provider(name: str, device: str, proof: str) -> Way:
+    return Way(
+        transport=f"libfabric's provider {name}",
+        settings=(
+            Setting(
+                "FI_PROVIDER",
+                name,
+                f"this provider alone; {device}",
+                "libfabric 1.17, tried with tcp",
+                _FABTESTS_DOCS,
+            ),
+        ),
+        spreads=_OFI_SPREADS,
+        cannot=_OFI_CANNOT,
+        proof=Proof((), r"^bytes +#?(?:sent|iters)", proof),
+        knobs={
+            "gid_index": "libfabric's tests have no word for it",
+            "traffic_class": "libfabric's tests have no word for it",
+            "service_level": "libfabric's tests have no word for it",
+        },
+    )
+
+
+_SILENT = "a test prints its rows and no device: only the counters prove it"
+LIBFABRIC = _without_mpi(
+    "libfabric, by its own tests",
+    ("fabtests",),
+    ("libfabric.so.1",),
+    {
+        "tcp": _provider("tcp", "the rail is told in FI_TCP_IFACE, to each pair its own", _SILENT),
+        "ib": _HAS_VERBS,
+        "roce": _HAS_VERBS,
+        "opa": _HAS_VERBS,
+        "slingshot": _provider("cxi", "the rail is its domain (-d cxi0)", _SILENT),
+        "efa": _provider("efa", "the rail is its domain (-d rdmap0s6-rdm)", _SILENT),
+    },
+)

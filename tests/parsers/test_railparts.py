@@ -1,0 +1,131 @@
+"""The outputs of a client a rail as one: what is summed, what the worst of, and what does not fit together."""
+
+from collections.abc import Callable
+
+import pytest
+
+from railyard import metrics
+from railyard.movedbytes import Moved, moved_by
+from railyard.parsers import Parsed, ParseError, Remark, fabtests, iperf3, netpipe, perftest
+from railyard.parsers.railparts import parse
+from railyard.replay.texts import Made, text_of
+
+
+def of_rails(*texts: str) -> str:
+    return "".join(f"# railyard: rail hsn{number}\n{text}" for number, text in enumerate(texts))
+
+
+def made(key: str, times_us: tuple[float, ...], sizes: tuple[int, ...] = (1, 1 << 20)) -> str:
+    return text_of(Made(key, sizes, times_us, "made for this test"))
+
+
+STREAM = made("perftest/ib_write_bw", (1.0, 100.0))
+SLOW = made("perftest/ib_write_bw", (2.0, 400.0))
+
+
+def test_a_text_without_rails_is_the_tools_own() -> None:
+    assert parse(STREAM, perftest.parse) == perftest.parse(STREAM)
+
+
+def test_one_rail_is_its_own_table_on_its_line_of_the_whole_text() -> None:
+    (alone,), (found,) = perftest.parse(STREAM).tables, parse(of_rails(STREAM), perftest.parse).tables
+    assert (found.rows, found.line) == (alone.rows, alone.line + 1)
+
+
+def test_at_once_bandwidths_and_rates_are_summed() -> None:
+    (one,), (other,) = perftest.parse(STREAM).tables, perftest.parse(SLOW).tables
+    (both,) = parse(of_rails(STREAM, SLOW), perftest.parse).tables
+    key = "perftest/ib_write_bw"
+    of_both = zip(*(metrics.curves(each, key) for each in (one, other, both)), strict=True)
+    for first, second, summed in of_both:
+        assert summed.values == tuple(a + b for a, b in zip(first.values, second.values, strict=True))
+    assert len(metrics.curves(both, key)) == 2
+    assert (both.column("size"), both.context["rails"], both.complete) == ((1, 1 << 20), 2, True)
+
+
+def test_in_turn_the_worst_counts() -> None:
+    (other,) = perftest.parse(SLOW).tables
+    (both,) = parse(of_rails(STREAM, SLOW), perftest.parse, worst=True).tables
+    assert both.column("bandwidth") == other.column("bandwidth")
+    quick, slow = made("perftest/ib_write_lat", (1.0, 100.0)), made("perftest/ib_write_lat", (1.5, 90.0))
+    (both,) = parse(of_rails(quick, slow), perftest.parse, worst=True).tables
+    assert metrics.curves(both, "perftest/ib_write_lat")[0].values == (1.5, 100.0)
+
+
+def test_the_bytes_of_all_rails_are_counted() -> None:
+    """A made output has one repetition a size: 1 B and 1 MiB over each of two rails, in one direction."""
+    (both,) = parse(of_rails(STREAM, SLOW), perftest.parse).tables
+    assert moved_by(both, "perftest/ib_write_bw") == (Moved(2 * ((1 << 20) + 1), 0), None)
+    ping = made("netpipe/pingpong", (10.0, 100.0))
+    (both,) = parse(of_rails(ping, ping), netpipe.parse).tables
+    assert moved_by(both, "netpipe/pingpong") == (
+        Moved(6 * ((1 << 20) + 1), 6 * ((1 << 20) + 1)),
+        Moved(6 * ((1 << 20) + 1) + 200, 6 * ((1 << 20) + 1) + 200),
+    )
+
+
+def test_what_iperf3_counted_itself_is_summed() -> None:
+    # 47 and 40 MB/s for ten seconds
+    texts = [made("iperf3/iperf3", (1000.0 / rate,), (1000,)) for rate in (47.0, 40.0)]
+    (both,) = parse(of_rails(*texts), iperf3.parse).tables
+    assert metrics.curves(both, "iperf3/iperf3")[0].values[0] == pytest.approx(87.0)
+    assert moved_by(both, "iperf3/iperf3") == (Moved(870000000, 0), Moved(870000000, 0))
+
+
+def test_streams_in_four_are_another_benchmark_than_one() -> None:
+    (four,) = iperf3.parse(made("iperf3/iperf3/4-streams", (10.0,), (1000,))).tables
+    assert metrics.key_of(four) == "iperf3/iperf3/4-streams"
+    with pytest.raises(ValueError, match=r"^iperf3/iperf3: the table is of iperf3/iperf3/4-streams$"):
+        metrics.curves(four, "iperf3/iperf3")
+
+
+def test_rails_of_unlike_sizes_are_no_whole_table() -> None:
+    (both,) = parse(of_rails(STREAM, made("perftest/ib_write_bw", (1.0,), (2,))), perftest.parse).tables
+    assert (both.rows, both.complete) == ((), False)
+
+
+def test_a_rail_without_a_table_is_said() -> None:
+    error = "Couldn't connect to 10.0.0.1:18515\n"
+    text = of_rails(STREAM, error)
+    found = parse(text, perftest.parse)
+    line = text.split("\n").index(error.strip()) + 1
+    assert found.tables == ()
+    assert found.failures == (
+        Remark(
+            line,
+            f'line {line}: found "Couldn\'t connect to 10.0.0.1:18515", expected output of perftest: a title "… BW '
+            'Test" or a heading "#bytes #iterations …", for rail hsn1',
+        ),
+        Remark(0, "the rails printed unlike tables"),
+    )
+
+
+def test_a_rails_failures_stand_on_their_lines_of_the_whole_text() -> None:
+    text = of_rails(STREAM, STREAM + " Completion with error at client\n")
+    found = parse(text, perftest.parse)
+    assert [text.split("\n")[failure.line - 1] for failure in found.failures] == [" Completion with error at client"]
+
+
+def test_a_text_that_is_foreign_on_every_rail_is_refused() -> None:
+    with pytest.raises(ParseError, match=r"^line 2: found 'nothing', expected .*, for rail hsn0$"):
+        parse(of_rails("nothing\n", "nothing of perftest\n"), perftest.parse)
+
+
+#: Recording, parser, key, one value of its curve: its size and what both rails of 47.8 MB/s gave together.
+RECORDED = [
+    ("fabtests1.17-fi_pingpong-two-rails-tcp-veth.out", fabtests.parse, "fabtests/fi_pingpong", 4 << 20),
+    ("iperf3.12-json-4-streams-two-rails-veth.out", iperf3.parse, "iperf3/iperf3/4-streams", 0),
+    ("netpipe3.7.2-NPtcp-two-rails-veth.out", netpipe.parse, "netpipe/pingpong", 4 << 20),
+]
+
+
+@pytest.mark.parametrize(("name", "read", "key", "size"), RECORDED)
+def test_our_own_runs_over_two_rails_read_as_their_sum(
+    name: str, read: Callable[[str], Parsed], key: str, size: int, recording: Callable[[str], str]
+) -> None:
+    (both,) = parse(recording(name), read).tables
+    assert (both.complete, both.context["rails"], metrics.key_of(both)) == (True, 2, key)
+    assert 94.0 < metrics.curves(both, key)[0].at(size) < 98.4
+    moved = moved_by(both, key)
+    assert moved is not None
+    assert moved[0].tx > 100_000_000

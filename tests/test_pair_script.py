@@ -1,0 +1,223 @@
+"""The script of both processes of a pair, run for real on this host: made clients and servers, no virtual cluster."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from railyard.pairlaunch import pair_script
+
+#: Says where it listens, serves one client, says that it did.
+SERVER = """\
+import socket, sys
+listening = socket.create_server((sys.argv[1] if "." in sys.argv[1] else "127.0.0.1", int(sys.argv[2])))
+client, _ = listening.accept()
+client.sendall(b"hello of " + sys.argv[3].encode())
+"""
+CLIENT = """\
+import socket, sys
+server = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+print("client", *sys.argv[1:], "got", server.recv(100).decode())
+print("a warning", file=sys.stderr)
+sys.exit(int(sys.argv[4]) if sys.argv[4:] else 0)
+"""
+
+
+class Bench:
+    """A folder with the script and two made programs, and a made /sys/class/net in which lo is the only interface."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "pair.sh").write_text(pair_script(), encoding="utf-8")
+        (folder / "server.py").write_text(SERVER, encoding="utf-8")
+        (folder / "client.py").write_text(CLIENT, encoding="utf-8")
+
+    def start(self, rank: str | None, rails: str, server: Sequence[str], client: Sequence[str], how: str = "at-once",
+              **env: str) -> subprocess.Popen[str]:  # fmt: skip
+        words = ["sh", "pair.sh", "run", "pair", "tag", how, rails, "--", *server, "--", *client]
+        ranked = {} if rank is None else {"SLURM_PROCID": rank}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "PMI", "OMPI"))}
+        return subprocess.Popen(
+            words, cwd=self.folder, env={**clean, **ranked, **env}, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def both(
+        self, rails: str, server: Sequence[str], client: Sequence[str], how: str = "at-once", **env: str
+    ) -> list[tuple[int, str, str]]:
+        """Return exit code, output and errors of rank 0, the client, and of rank 1."""
+        started = [self.start(rank, rails, server, client, how, **env) for rank in ("0", "1")]
+        ended = [(one.communicate(timeout=30), one.returncode) for one in started]
+        return [(code, out, err) for (out, err), code in ended]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+SERVE = (sys.executable, "server.py", "{local}", "{port}", "{card}.{card_port}")
+ASK = (sys.executable, "client.py", "{server}", "{port}", "{device}")
+
+
+def test_a_client_and_a_server_find_each_other_and_the_clients_output_stands_behind_its_rail(bench: Bench) -> None:
+    (port,) = free_ports(1)
+    node = socket.gethostname()
+    client, server = bench.both(f"mlx5_0:2={port}", (*SERVE[:2], "127.0.0.1", *SERVE[3:]), ASK)
+    assert client == (
+        0,
+        f"# railyard: rail mlx5_0:2\nclient {node} {port} mlx5_0:2 got hello of mlx5_0.2\na warning\n",
+        "",
+    )
+    assert server == (0, "", "")
+
+
+def test_a_network_interface_is_asked_for_its_address(bench: Bench) -> None:
+    (port,) = free_ports(1)
+    client, _ = bench.both(f"lo={port}", SERVE, ASK)
+    assert client[:2] == (0, f"# railyard: rail lo\nclient 127.0.0.1 {port} lo got hello of lo.1\na warning\n")
+
+
+@pytest.mark.parametrize("how", ["at-once", "in-turn"])
+def test_there_is_a_pair_of_processes_for_each_rail(bench: Bench, how: str) -> None:
+    one, two = free_ports(2)
+    serve = (*SERVE[:2], "127.0.0.1", *SERVE[3:])
+    client, server = bench.both(f"mlx5_0:1={one},mlx5_1:1={two}", serve, ASK, how)
+    node = socket.gethostname()
+    assert client[1] == (
+        f"# railyard: rail mlx5_0:1\nclient {node} {one} mlx5_0:1 got hello of mlx5_0.1\na warning\n"
+        f"# railyard: rail mlx5_1:1\nclient {node} {two} mlx5_1:1 got hello of mlx5_1.1\na warning\n"
+    )
+    assert (client[0], server[0]) == (0, 0)
+
+
+def test_a_client_that_fails_gives_its_exit_code_and_its_output(bench: Bench) -> None:
+    (port,) = free_ports(1)
+    client, server = bench.both(f"lo={port}", SERVE, (*ASK, "7"))
+    assert client == (
+        7,
+        f"# railyard: rail lo\nclient 127.0.0.1 {port} lo 7 got hello of lo.1\na warning\n",
+        f"railyard: the client of rail lo on {socket.gethostname()} ended with 7\n",
+    )
+    assert server[0] == 0
+
+
+def test_a_server_that_does_not_listen_ends_both_at_once(bench: Bench) -> None:
+    (port,) = free_ports(1)
+    client, server = bench.both(f"lo={port}", ("sh", "-c", "echo no such card >&2; exit 3"), ASK)
+    assert server == (
+        3,
+        "",
+        f"no such card\nrailyard: the server of rail lo on {socket.gethostname()} ended with 3 before it listened at "
+        f"port {port}\n",
+    )
+    assert client == (1, "", "railyard: the other node has no server to ask: its own error says why\n")
+
+
+def test_a_server_that_goes_on_after_its_client_is_ended(bench: Bench) -> None:
+    (port,) = free_ports(1)
+    (bench.folder / "server.py").write_text(SERVER + "import time; time.sleep(60)\n", encoding="utf-8")
+    began = time.monotonic()
+    client, server = bench.both(f"lo={port}", SERVE, ASK)
+    assert (client[0], server[0], server[2]) == (0, 0, "")
+    assert time.monotonic() - began < 30
+
+
+def test_a_server_that_never_comes_is_not_waited_for_without_end(bench: Bench) -> None:
+    client = bench.start("0", "lo=20001", SERVE, ASK, RAILYARD_PAIR_PATIENCE="1")
+    out, err = client.communicate(timeout=20)
+    assert (client.returncode, out) == (1, "")
+    assert err == "railyard: no server was ready within 1 s: the other node has not written pair/tag.servers\n"
+
+
+def test_a_rail_without_an_address_is_named(bench: Bench) -> None:
+    made = bench.folder / "sys" / "class" / "net" / "ib7"
+    made.mkdir(parents=True)
+    _, server = bench.both("ib7=20001", SERVE, ASK, RAILYARD_SYSFS=str(bench.folder / "sys"))
+    assert server[0] == 1
+    assert server[2].endswith(
+        f"railyard: rail ib7 of {socket.gethostname()} has no IPv4 address: give it one, or leave the rail out\n"
+    )
+
+
+def test_a_process_that_nobody_gave_a_rank_says_so(bench: Bench) -> None:
+    alone = bench.start(None, "lo=20001", SERVE, ASK)
+    out, err = alone.communicate(timeout=20)
+    assert (alone.returncode, out) == (64, "")
+    assert err == (
+        "railyard: no launcher says which of the two processes this is: found neither SLURM_PROCID nor PMI_RANK nor "
+        "another\n"
+    )
+
+
+def test_a_signal_ends_the_server_too(bench: Bench) -> None:
+    (port,) = free_ports(1)
+    server = bench.start("1", f"lo={port}", SERVE, ASK)
+    ready = bench.folder / "pair" / "tag.servers"
+    until = time.monotonic() + 20
+    while not ready.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert ready.read_text(encoding="utf-8") == "lo 127.0.0.1\n"
+    server.send_signal(signal.SIGTERM)
+    server.communicate(timeout=20)
+    assert server.returncode == 143
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+@pytest.mark.parametrize("words", [[], ["run", "pair"], ["start", "enter", "vn1"], ["stop"]])
+def test_a_wrong_call_is_one_sentence(bench: Bench, words: list[str]) -> None:
+    done = subprocess.run(["sh", "pair.sh", *words], cwd=bench.folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == (
+        "railyard: pair.sh run FOLDER TAG HOW RAILS -- SERVER... -- CLIENT..., or start ENTER NODE NODE -- "
+        "COMMAND...: not so called\n"
+    )
+
+
+# The virtual cluster's launcher: a made `enter`, which runs its command on this host.
+
+ENTER = '#!/bin/sh\nnode=$1\nshift 2\nexport MADE_NODE="$node"\nexec "$@"\n'
+
+
+def started(bench: Bench, command: str, **env: str) -> tuple[int, str, str]:
+    enter = bench.folder / "enter"
+    enter.write_text(ENTER, encoding="utf-8")
+    enter.chmod(0o755)
+    words = ["sh", "pair.sh", "start", str(enter), "vn1", "vn2", "--", "sh", "-c", command]
+    done = subprocess.run(
+        words, cwd=bench.folder, env={**os.environ, **env}, capture_output=True, text=True, timeout=30, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_both_nodes_are_started_with_their_ranks(bench: Bench) -> None:
+    code, out, err = started(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"')
+    assert (code, sorted(out.splitlines()), err) == (0, ["vn1 is 0", "vn2 is 1"], "")
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_the_first_that_fails_gives_the_exit_code_and_ends_the_other(bench: Bench, rank: str) -> None:
+    began = time.monotonic()
+    code, _, _ = started(bench, f'[ "$RAILYARD_PAIR_RANK" = {rank} ] && exit 71; exec sleep 60')
+    assert code == 71
+    assert time.monotonic() - began < 25
+
+
+def test_a_command_that_takes_its_own_signal_keeps_its_exit_code(bench: Bench) -> None:
+    code, _, _ = started(bench, "kill -KILL $$")
+    assert code == 137

@@ -1,0 +1,76 @@
+"""The words of a client and a server: each tool on each kind of fabric, and what starts them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from railyard import pairlaunch, stacks
+from railyard.errors import RailyardError
+from railyard.pairtools import BLANKS, both_ends
+
+#: tool, kind, the server's words, the client's.
+WORDS = [
+    ("iperf3", "tcp", "x -s -1 -B {local} -p {port}", "x -c {server} -B {local} -p {port} -a 1"),
+    ("netpipe", "tcp", "x -P {port} -a 1", "x -h {server} -P {port} -a 1"),
+    (
+        *("perftest", "ib", "x -F -d {card} -i {card_port} -p {port} -a 1"),
+        "x -F -d {card} -i {card_port} -p {port} -a 1 {server}",
+    ),
+    (
+        *("fabtests", "tcp", "env FI_TCP_IFACE={device} x -p tcp -e msg -B {port} -a 1"),
+        "env FI_TCP_IFACE={device} x -p tcp -e msg -P {port} -a 1 {server}",
+    ),
+    (
+        *("fabtests", "slingshot", "x -p cxi -e rdm -d {device} -B {port} -a 1"),
+        "x -p cxi -e rdm -d {device} -P {port} -a 1 {server}",
+    ),
+    (
+        *("fabtests", "efa", "x -p efa -e rdm -d {device}-rdm -B {port} -a 1"),
+        "x -p efa -e rdm -d {device}-rdm -P {port} -a 1 {server}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tool", "kind", "server", "client"), WORDS)
+def test_both_ends_are_told_so(tool: str, kind: str, server: str, client: str) -> None:
+    found = both_ends(tool, kind, "x", ("-a", "1"))
+    assert tuple(" ".join(words) for words in found) == (server, client)
+
+
+def test_every_way_of_a_stack_without_mpi_has_words_for_each_of_its_tools() -> None:
+    known = {(tool, kind) for name, stack in stacks.STACKS.items() for tool in stack.tools for kind in stack.ways}
+    for tool, kind in known:
+        runs = any(tool in stack.tools and not isinstance(stack.ways[kind], str) for stack in stacks.STACKS.values())
+        if runs:
+            words = " ".join(word for end in both_ends(tool, kind, "x", ()) for word in end)
+            assert set(re.findall(r"\{([a-z_]+)\}", words)) <= set(BLANKS)
+        else:
+            with pytest.raises(RailyardError, match=f"^{tool} on {kind}: found no words of its client and server"):
+                both_ends(tool, kind, "x", ())
+
+
+def test_a_run_names_each_rail_with_a_port_of_its_own() -> None:
+    found = pairlaunch.run_words("netpipe", "tcp", ("hsn0", "hsn1"), "/usr/bin/NPtcp", ("-l", "1"), tag="made-1")
+    port = pairlaunch.first_port("made-1")
+    assert found == [
+        *("sh", "pair.sh", "run", "pair", "made-1", "at-once", f"hsn0={port},hsn1={port + 1}", "--"),
+        *("/usr/bin/NPtcp", "-P", "{port}", "-l", "1", "--"),
+        *("/usr/bin/NPtcp", "-h", "{server}", "-P", "{port}", "-l", "1"),
+    ]
+    assert pairlaunch.run_words("netpipe", "tcp", ("hsn0",), "x", (), tag="made-1", in_turn=True)[5] == "in-turn"
+
+
+def test_ports_are_a_runs_own_and_below_those_of_clients() -> None:
+    ports = {pairlaunch.first_port(f"tag-{number}") for number in range(500)}
+    assert min(ports) >= 20000
+    assert max(ports) + 15 < 30000
+    assert len(ports) > 250
+    assert all(port % 16 == 0 for port in ports)
+
+
+def test_in_the_virtual_cluster_the_script_itself_starts_both_ends() -> None:
+    assert pairlaunch.start_words(Path("/site"), ("vn1", "vn2")) == (
+        *("pair.sh", "start", "/site/.railyard/testbed/enter", "vn1", "vn2", "--"),
+    )
+    assert pairlaunch.start_words(Path("/site"), ("vn3",))[3:5] == ("vn3", "vn3")
