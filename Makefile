@@ -1,6 +1,7 @@
 # Railyard's commands. `make` alone lists them.
 #
 #   SYSTEM=name   another system than the virtual cluster, for run      FULL=1      every message size, for run
+#   EXTENDED=1    the extended checks too, for run
 #   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
 #   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
 #   PYTHON=…      the Python that .venv is made with (3.10 or newer)    INSTALL=0   never install system packages
@@ -22,7 +23,7 @@ help: ## list these commands
 REPLAYED := $(filter-out 0,$(REPLAY))$(if $(SYSTEM),$(shell grep -ls '^provider: replay' 'systems/$(SYSTEM).yaml'))
 
 run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
-	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) \
+	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) $(if $(filter-out 0,$(EXTENDED)),--extended) \
 	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay)
 
 test: needs venv stacks lint types ## lint, types and tests, end to end tests included: at most 20 minutes

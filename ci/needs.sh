@@ -15,7 +15,8 @@ set -eu
 PATH=$PATH:/usr/sbin:/sbin
 python=${PYTHON:-python3}
 
-# program, Debian package, what it is for (python: see lacks_venv)
+# program, Debian package, what it is for (python: see lacks_venv); a row that begins with a slash is a file, which may
+# have patterns in its path
 python_needs='
 python3         python3          every command
 flock           util-linux       two `make` at once
@@ -32,10 +33,14 @@ hostname        hostname         the virtual cluster: a name for each node
 nft             nftables         a rail that loses packets
 mpirun.openmpi  openmpi-bin      the stack openmpi
 NPopenmpi       netpipe-openmpi  NetPIPE for openmpi
+iperf3          iperf3           the stack tcp: streams
+NPtcp           netpipe-tcp      the stack tcp: NetPIPE
+fi_pingpong     libfabric-bin    the stack libfabric
+gcc             gcc              railyard-pairs, all pairs of nodes (and building with Spack)
+/usr/include/stdio.h                            libc6-dev           railyard-pairs
+/usr/lib/*/openmpi/include/mpi.h                libopenmpi-dev      the compilers of the stack openmpi
 '
-# A row that begins with a slash is a file, which may have patterns in its path.
 spack_needs="$all_needs"'
-gcc             gcc              building with Spack
 g++             g++              building with Spack
 gfortran        gfortran         building with Spack: HPL, NPB
 perl            perl             building with Spack
@@ -51,7 +56,6 @@ libtoolize      libtool          building with Spack: HPL
 m4              m4               building with Spack: HPL
 /usr/share/aclocal/ax_check_compile_flag.m4     autoconf-archive    building with Spack: HPL
 /usr/lib/*/libopenblas.so                       libopenblas-dev     HPL
-/usr/lib/*/openmpi/include/mpi.h                libopenmpi-dev      the compilers of the stack openmpi
 '
 
 main() {

@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import cast
 
-from railyard import counters, linked, links, metrics, pathproof, stacks, verdict
+from railyard import counters, linked, links, metrics, pairassess, pathproof, saidmpi, stacks, verdict
 from railyard.cleantext import one_line
 from railyard.curve import Curve, median
 from railyard.launch import Launch, counters_can_prove, rates
 from railyard.likeness import likenesses
 from railyard.movedbytes import Repetitions
-from railyard.parsers.parsed import Parsed, ParseError, Table
-from railyard.payload import least_moved
+from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
+from railyard.payload import is_mirrored, least_moved, parts_of_a_vector
 from railyard.railsplit import Policy
 from railyard.replay.form import Played
 from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
+from railyard.saidmpi import Meant
 from railyard.site import Site
 from railyard.spack.target import UNFIT_EXIT
 from railyard.suspects import Findings
@@ -26,7 +27,9 @@ from railyard.verdict import Verdict
 class Case:
     """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``.
 
-    ``repetitions`` is what a tool that prints none was told.
+    ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
+    benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
+    was told to check the data that it moves.
     """
 
     name: str
@@ -43,6 +46,9 @@ class Case:
     repetitions: Repetitions | None = None
     passes: int = 1
     time_limit_s: float | None = None
+    node_pairs: int = 1
+    pairs: int = 1
+    validates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ class Evidence:
     """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
 
     ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
-    ``played`` is what a replayed run was given in place of a measurement, None for a real one.
+    ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
+    of nodes gave when they were measured again, a text a step.
     """
 
     stdout: str
@@ -62,11 +69,15 @@ class Evidence:
     linked: str | None = None
     scheduler_error: str | None = None
     played: Played | None = None
+    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added."""
+    """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added.
+
+    ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
+    """
 
     case: Case
     inputs: Inputs
@@ -74,40 +85,50 @@ class Assessment:
     curves: tuple[Curve, ...]
     figures: tuple[metrics.Figure, ...]
     path: pathproof.PathProof
+    pair_tables: tuple[Table, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
     """Return the assessment of one run. Never raises for what an output or a counters file holds: that fails a rule."""
     parsed, unread = _parsed(evidence.stdout, parse)
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
-    curves, problem = _curves(tables, case.benchmark)
+    again = pairassess.steps(evidence.again, parse)
+    judged = pairassess.judged(tables, again, case.benchmark)
+    curves, problem = _curves(judged, case)
     readings = counters.by_node((counters.parse(text, evidence.tag) for text in evidence.counters), case.launch.nodes)
     path = _path(case, tables, readings) if evidence.played is None else pathproof.not_judged("replay")
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
         stack=case.stack,
-        rails=case.launch.meant,
+        rails=case.launch.meant or ("shared memory",),
         nodes=case.launch.nodes,
         job=_job(case, evidence, parsed, tables, readings, unread),
-        metrics=tuple(_metric(case, each, curves, problem) for each in metrics.find(case.benchmark).metrics),
+        metrics=(
+            *(_metric(case, each, curves, problem) for each in metrics.find(case.benchmark).metrics),
+            *pairassess.fastest(case, tables),
+        ),
         path=path,
         today=today,
         link_limit_known=case.site.system.fabrics[case.fabric].limit(case.rails, 1) is not None,
         report_only=case.site.system.report_only,
         accepts_unproven=_accepts_unproven(case),
+        no_payload=None if metrics.find(case.benchmark).payload else f"{case.benchmark} moves no payload",
         replayed=None if evidence.played is None else evidence.played.words,
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0)
-    return Assessment(case, inputs, _verdict(case, inputs, tables), curves, figures, path)
+    reached = _verdict(case, inputs, tables)
+    reached = replace(reached, sentence="; ".join((reached.sentence, *pairassess.remarks(case, tables, again))))
+    pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
+    return Assessment(case, inputs, reached, curves, figures, path, pair_tables)
 
 
 def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
-    if judged.state == "fail" and judged.rule in (3, 5):
-        policy = case.launch.settings.policy
+    if judged.state == "fail" and judged.rule in (3, 5) and not pairassess.is_of_pairs(case.benchmark):
+        policy = case.launch.settings.policy_name
         looks = likenesses(
             case.site, case.fabric, case.stack, case.rails, policy, case.benchmark, tables[0], inputs.metrics
         )
@@ -140,15 +161,17 @@ def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | No
 def _is_meant(table: Table, key: str) -> bool:
     """Return whether a table is of the benchmark that was asked for: a tool's output may hold others."""
     tool, _, benchmark = key.partition("/")
-    return table.tool == tool and (table.benchmark is None or table.benchmark in (benchmark, tool))
+    return table.tool == tool and (table.benchmark is None or table.benchmark in (benchmark.partition("/")[0], tool))
 
 
-def _curves(tables: list[Table], key: str) -> tuple[tuple[Curve, ...], str | None]:
+def _curves(tables: list[Table], case: Case) -> tuple[tuple[Curve, ...], str | None]:
+    """Return the median of the passes; of sums over several pairs of nodes one pair's share, as limits are."""
     if not tables:
-        return (), f"the output has no table of {key}"
+        return (), f"the output has no table of {case.benchmark}"
     try:
-        passes = [metrics.curves(table, key) for table in tables]
-        return tuple(median(same) for same in zip(*passes, strict=True)), None
+        passes = [metrics.curves(table, case.benchmark) for table in tables]
+        found = tuple(median(same) for same in zip(*passes, strict=True))
+        return tuple(metrics.of_one_pair(curve, case.benchmark, case.node_pairs) for curve in found), None
     except ValueError as error:
         return (), str(error)
 
@@ -163,6 +186,7 @@ def _job(
 ) -> Job:
     proves = counters_can_prove(case.site, case.fabric) and evidence.played is None
     seen = tuple(node for node in case.launch.nodes if node in readings) if proves else case.launch.nodes
+    own_check = validation_of(tables)
     refused = tuple(
         RefusedRail(node, reading.refusal.rail, reading.refusal.sentence)
         for node, reading in readings.items()
@@ -181,8 +205,10 @@ def _job(
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
         unread=unread,
-        wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code),
+        wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence),
         unplayed=None if evidence.played is None else evidence.played.problem,
+        validates=case.validates or own_check is not None,
+        validation=own_check,
     )
 
 
@@ -198,6 +224,14 @@ def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str |
     if linked.NO_LIBRARIES in said:
         return None
     return f"what {case.benchmark} is linked to is not known: ldd said {one_line(said) or 'nothing'}"
+
+
+def _another_mpi(case: Case, evidence: Evidence) -> str | None:
+    """Return the sentence of an output that names another MPI; of a replay only the library counts, not its version."""
+    meant = case.launch.mpi if evidence.played is None else Meant(case.stack)
+    if meant is None or evidence.exit_code == UNFIT_EXIT:
+        return None
+    return saidmpi.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
 
 
 def _failures(parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
@@ -219,22 +253,29 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
     curve = next((curve for curve in curves if curve.metric == each.name), None)
     fabric = case.site.system.fabrics[case.fabric]
     is_bandwidth = each.name == metrics.BANDWIDTH
-    limit = fabric.limit(case.rails, each.directions) if is_bandwidth else None
+    benchmark = metrics.find(case.benchmark)
+    limited = is_bandwidth and not benchmark.within_node
+    limit = fabric.limit(case.rails, each.directions) if limited else None
+    if limit is not None and each.shape == "figure":  # it has no message size at which the limit would begin
+        limit = replace(limit, from_bytes=0)
     streaming = each.shape == "stream"
     bands = case.site.references.bands(
-        case.fabric, case.stack, case.rails, case.launch.settings.policy, case.benchmark, each.name,
+        case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark, each.name,
         limit.value_mb_s if limit else None, directions=each.directions, streaming=streaming,
+        blocking=pairassess.blocking(case),
     )  # fmt: skip
-    floor = links.day_one_floor(fabric.link, limit, each.directions, streaming) if is_bandwidth else None
-    first = metrics.find(case.benchmark).metrics[0].name == each.name
+    floor = links.day_one_floor(fabric.link, limit, each.directions, streaming) if limited else None
+    if not benchmark.of_link:
+        floor = pairassess.day_one_floor(case, limit)
+    first = benchmark.metrics[0].name == each.name
     return MetricInput(
         declared=Declared(
             each.name,
             each.unit,
             "bandwidth" if is_bandwidth else "latency" if each.name == metrics.LATENCY else "rate",
-            limited=is_bandwidth,
-            between_nodes=case.site.system.provider != "host",
-            reported_only=None if first or bands else "no reference names it",
+            limited=limited,
+            between_nodes=case.site.system.provider != "host" and not benchmark.within_node,
+            reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
         problem=problem,
@@ -249,22 +290,27 @@ def _path(case: Case, tables: list[Table], readings: Mapping[str, counters.NodeC
     if not counters_can_prove(case.site, case.fabric):
         return pathproof.not_judged(f"the rails of {case.fabric} have no counters")
     told = case.launch.settings
-    collective = metrics.find(case.benchmark).traffic is None
+    in_pairs = pairassess.is_of_pairs(case.benchmark)
+    collective = metrics.find(case.benchmark).traffic is None and not in_pairs
     plan = pathproof.Plan(
         rails=rates(case.site, case.fabric, case.launch.meant),
         policy=cast(Policy, told.policy),
-        traffic=_traffic(case, tables),
+        traffic={} if in_pairs else _traffic(case, tables),
         collective=collective,
         exclusive=case.site.system.nodes.exclusive,
+        pairs=case.pairs,
     )
-    return pathproof.judge(readings, plan)
+    return pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
 
 
 def _traffic(case: Case, tables: list[Table]) -> dict[str, pathproof.NodeTraffic]:
     """Return what each node moved at least; a table that is cut counts for the rows that it has."""
     first = _sum([_first_node(case, table) for table in tables])
     nodes = case.launch.nodes
-    return {nodes[0]: first} | dict.fromkeys(nodes[1:], first.mirrored())
+    return {
+        name: first.mirrored() if is_mirrored(case.benchmark, number, len(nodes)) else first
+        for number, name in enumerate(nodes)
+    }
 
 
 def _sum(parts: list[pathproof.NodeTraffic]) -> pathproof.NodeTraffic:
@@ -279,14 +325,13 @@ def _sum(parts: list[pathproof.NodeTraffic]) -> pathproof.NodeTraffic:
 
 
 def _first_node(case: Case, table: Table) -> pathproof.NodeTraffic:
-    least = least_moved(table, case.benchmark, case.window, case.repetitions)
-    threshold = case.launch.settings.threshold_bytes or 0
-    if metrics.find(case.benchmark).traffic is None:
-        # A collective's messages may be as small as a node's part of the vector (reduce-scatter).
-        threshold *= len(case.launch.nodes)
+    told = (case.benchmark, case.window, case.repetitions)
+    nodes = len(case.launch.nodes)
+    least = least_moved(table, *told, nodes, case.ranks_per_node)
+    threshold = (case.launch.settings.threshold_bytes or 0) * parts_of_a_vector(case.benchmark, nodes)
     large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
-    split = least_moved(large, case.benchmark, case.window, case.repetitions)
-    both = metrics.moved_by(table, case.benchmark, case.window, case.repetitions)
+    split = least_moved(large, *told, nodes, case.ranks_per_node)
+    both = metrics.moved_by(table, *told, case.node_pairs)
     most = both[1] if both else None
     return pathproof.NodeTraffic(
         least.tx, least.rx, split.tx, split.rx, max(most.tx, most.rx) if most is not None else None

@@ -1,7 +1,7 @@
 """What a run is held against: bounds over message sizes, and the regimes in which tolerances differ."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 REGIMES = ("latency", "middle", "bandwidth")
@@ -81,3 +81,24 @@ def scalar_band(
 ) -> Band:
     """Return the band of one bound over a range of sizes."""
     return Band(entry_id, kind, metric, unit, source, None, bound, size_from, size_to, ())
+
+
+def shared(band: Band, by: float) -> Band:
+    """Return a band with its bounds divided by what a network is blocked by, and that in its source; by 1 as it is.
+
+    Half a network against the other half gets so much less than its cards give.
+    """
+    if by == 1:
+        return band
+    points = None if band.points is None else {size: _divided(bound, by) for size, bound in band.points.items()}
+    return replace(
+        band,
+        source=f"{band.source}; divided by {by:g}, the fabric's blocking",
+        points=None if points is None else MappingProxyType(points),
+        everywhere=None if band.everywhere is None else _divided(band.everywhere, by),
+    )
+
+
+def _divided(bound: Bound, by: float) -> Bound:
+    low, high, target = (None if value is None else value / by for value in (bound.low, bound.high, bound.target))
+    return Bound(low, high, target)

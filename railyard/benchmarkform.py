@@ -5,7 +5,7 @@ from typing import Literal
 
 Shape = Literal["pingpong", "stream", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
-Rows = Literal["sizes", "best", "mean", "mean-after-first"]
+Rows = Literal["sizes", "best", "last", "mean", "mean-after-first", "pairs"]
 
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
 
@@ -46,8 +46,13 @@ class Traffic:
 class Benchmark:
     """One benchmark: its metrics, its traffic (None where bytes have no closed form), and whether it sums pairs.
 
-    ``rows``: what the rows of a table are: message sizes, or repetitions of one figure, of which the best, the mean or
-    the mean without the first row stands for the run. ``pingpong``: half a round trip between two ranks is its latency.
+    ``rows``: what the rows of a table are: message sizes, or repetitions of one figure, of which the best, the last,
+    the mean or the mean without the first row stands for the run, or pairs of nodes (``railyard.pairtable``).
+    ``pingpong``: half a round trip between two ranks is its latency.
+    ``reported``: why its values are shown and judged only where a reference names them; None where they must be judged.
+    ``payload``: False where a run moves none, so that no counter can show its path.
+    ``within_node``: the ranks of a pair share a node, and no fabric is meant to carry anything.
+    ``of_link``: False where no link sets the bandwidth alone, so that the floors of its class do not hold.
     """
 
     key: str
@@ -56,6 +61,10 @@ class Benchmark:
     sums_pairs: bool = False
     rows: Rows = "sizes"
     pingpong: bool = False
+    reported: str | None = None
+    payload: bool = True
+    within_node: bool = False
+    of_link: bool = True
 
     @property
     def tool(self) -> str:

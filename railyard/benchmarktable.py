@@ -7,16 +7,19 @@ applications have s, Gflop/s and Mop/s.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Better, Metric, Rows, Shape, Traffic
 from railyard.errors import RailyardError, did_you_mean
 from railyard.parsers.osutitles import COLLECTIVES as OSU_COLLECTIVES
 
-__all__ = ["BENCHMARKS", "BIDIRECTIONAL", "NETPIPE_TRIALS", "find", "metric"]
+__all__ = ["BENCHMARKS", "BIDIRECTIONAL", "LOOPBACK", "NETPIPE_TRIALS", "STREAMS", "find", "metric"]
 
 NETPIPE_TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed count of repeats
 BIDIRECTIONAL = "bidirectional"
+LOOPBACK = "loopback"  # the output of one does not tell it
+STREAMS = (2, 4, 8, 16)  # of iperf3, beside one
 
 
 def _bandwidth(shape: Shape, directions: int = 1) -> Metric:
@@ -33,7 +36,6 @@ def _rate(optional: bool = False) -> Metric:
 
 # IMB prints t_min, t_max, t_avg in the place of t with -multi and with -show_tail.
 _IMB_TIME = _latency("latency", "time", "time_avg")
-_IMB_COLLECTIVE = _latency("collective", "time_avg", "time_ovrl")
 _IMB_WINDOW = 256  # -window_size of IMB 2019 to 2021
 _OSU_WINDOW = 64  # -W
 
@@ -81,7 +83,7 @@ _OSU = (
     Benchmark("osu/osu_latency_mt", (_OSU_LATENCY,)),
     Benchmark("osu/osu_latency_mp", (_OSU_LATENCY,)),
     Benchmark("osu/osu_latency_persistent", (_OSU_LATENCY,), Traffic(1, 1), pingpong=True),
-    Benchmark("osu/osu_multi_lat", (_OSU_LATENCY,)),
+    Benchmark("osu/osu_multi_lat", (_OSU_LATENCY,), Traffic(1, 1)),
     Benchmark("osu/osu_bw", (_bandwidth("stream"),), Traffic(1, 0, _OSU_WINDOW)),
     Benchmark("osu/osu_bw_persistent", (_bandwidth("stream"),), Traffic(1, 0, _OSU_WINDOW)),
     Benchmark("osu/osu_bibw", (_bandwidth("stream", 2),), Traffic(1, 1, _OSU_WINDOW)),
@@ -89,26 +91,70 @@ _OSU = (
     Benchmark(
         "osu/osu_mbw_mr", (_bandwidth("stream"), _rate(optional=True)), Traffic(1, 0, _OSU_WINDOW), sums_pairs=True
     ),
-    *(Benchmark(f"osu/osu_{name}_bw", (_bandwidth("stream"),)) for name in ("put", "get")),
+    # One sided: the first rank puts into the second's memory, or gets from it; the second does nothing but progress.
+    Benchmark("osu/osu_put_bw", (_bandwidth("stream"),), Traffic(1, 0, _OSU_WINDOW)),
+    Benchmark("osu/osu_get_bw", (_bandwidth("stream"),), Traffic(0, 1, _OSU_WINDOW)),
     Benchmark("osu/osu_put_bibw", (_bandwidth("stream", 2),)),
-    *(Benchmark(f"osu/osu_{name}_latency", (_OSU_LATENCY,)) for name in ("put", "get", "acc", "get_acc", "cas", "fop")),
+    Benchmark("osu/osu_put_latency", (_OSU_LATENCY,), Traffic(1, 0)),
+    Benchmark("osu/osu_get_latency", (_OSU_LATENCY,), Traffic(0, 1)),
+    *(Benchmark(f"osu/osu_{name}_latency", (_OSU_LATENCY,)) for name in ("acc", "get_acc", "cas", "fop")),
+    # Whole milliseconds of MPI_Init, the mean over all ranks; one figure, without message sizes.
+    Benchmark(
+        *("osu/osu_init", (_latency("figure", "avg"),)),
+        rows="mean",
+        payload=False,
+        reported="the time to start hangs on launcher, file system and number of ranks more than on the fabric",
+    ),
 )
+_BARRIERS = frozenset(
+    ("imb/Barrier", "imb/Ibarrier", *(f"osu/{name}" for name in OSU_COLLECTIVES if "barrier" in name))
+)
+
+
+def _collective(key: str, *columns: str) -> Benchmark:
+    """Return a collective over all ranks. A barrier moves no payload, and no rate of a link bounds its time."""
+    told = "a barrier moves no payload, so no rate of a link bounds its time" if key in _BARRIERS else None
+    return Benchmark(key, (_latency("collective", *columns),), reported=told, payload=told is None)
+
+
 # perftest: the average column counts both directions with -b (perftest_resources.c: report with duplex adds the
 # remote side's). time_typical is the median of half a round trip; of a read or an atomic it is the whole round trip
-# (perftest's README). Bytes on the wire depend on warm-up and post lists, which the output does not print.
+# (perftest's README). Bytes: of the printed iterations, a lower bound: warm-up and post lists are not printed. A loop
+# leaves the node by no port: nothing of the link bounds it, and no counter of a port need see it.
 _PERFTEST_TIME = _latency("latency", "time_typical", "time_avg")
 _PERFTEST_SENT = ("ib_write", "ib_send", "raw_ethernet")
+_PERFTEST_MOVES = {"ib_read": Traffic(0, 1), **dict.fromkeys(_PERFTEST_SENT, Traffic(1, 0))}
+_PERFTEST_BANDWIDTHS = (*_PERFTEST_SENT, "ib_read", "ib_atomic")
 _PERFTEST = (
     *(
-        Benchmark(f"perftest/{verb}_bw", (_bandwidth("stream"), _rate(optional=True)))
-        for verb in (*_PERFTEST_SENT, "ib_read", "ib_atomic")
+        Benchmark(f"perftest/{verb}_bw", (_bandwidth("stream"), _rate(optional=True)), _PERFTEST_MOVES.get(verb))
+        for verb in _PERFTEST_BANDWIDTHS
     ),
     *(
-        Benchmark(f"perftest/{verb}_bw/{BIDIRECTIONAL}", (_bandwidth("stream", 2), _rate(optional=True)))
-        for verb in (*_PERFTEST_SENT, "ib_read", "ib_atomic")
+        Benchmark(
+            *(f"perftest/{verb}_bw/{BIDIRECTIONAL}", (_bandwidth("stream", 2), _rate(optional=True))),
+            Traffic(1, 1) if verb in _PERFTEST_MOVES else None,
+        )
+        for verb in _PERFTEST_BANDWIDTHS
     ),
-    *(Benchmark(f"perftest/{verb}_lat", (_PERFTEST_TIME,), pingpong=True) for verb in _PERFTEST_SENT),
-    *(Benchmark(f"perftest/{verb}_lat", (_PERFTEST_TIME,)) for verb in ("ib_read", "ib_atomic")),
+    *(Benchmark(f"perftest/{verb}_lat", (_PERFTEST_TIME,), Traffic(1, 1), pingpong=True) for verb in _PERFTEST_SENT),
+    Benchmark("perftest/ib_read_lat", (_PERFTEST_TIME,), Traffic(0, 1)),
+    Benchmark("perftest/ib_atomic_lat", (_PERFTEST_TIME,)),
+    Benchmark(
+        *(f"perftest/ib_write_bw/{LOOPBACK}", (_bandwidth("stream"), _rate(optional=True))),
+        payload=False,
+        within_node=True,
+        reported="what a card's loop through its own slot should give is no published figure",
+    ),
+)
+# fabtests: an iteration of a ping-pong is a message each way, and what is printed is one of them (xfers_per_iter 2 of
+# shared.c); of a stream it is one message. Warm-ups are not printed.
+_FABTESTS = (
+    Benchmark(
+        *("fabtests/fi_pingpong", (_bandwidth("pingpong"), _latency("latency", "time")), Traffic(1, 1)), pingpong=True
+    ),
+    Benchmark("fabtests/fi_rdm_tagged_bw", (_bandwidth("stream"), _rate(optional=True)), Traffic(1, 0)),
+    Benchmark("fabtests/fi_rma_bw", (_bandwidth("stream"), _rate(optional=True)), Traffic(1, 0)),
 )
 
 
@@ -136,8 +182,12 @@ _QPERF = (
         )
     ),
 )
-# iperf3 prints the same bytes at both ends: the lowest row would hide a receiver's loss behind the sender's burst.
-_IPERF3 = (_figure("iperf3/iperf3", BANDWIDTH, ("bandwidth",), "MB/s", "mean"),)
+# iperf3's sender counts what its socket took, its receiver, in the last row, what came over the network. Streams share
+# a rail, and so many are another benchmark: one stream is bounded by a core and a window, four seldom are.
+_IPERF3 = tuple(
+    replace(_figure(key, BANDWIDTH, ("bandwidth",), "MB/s", "last"), traffic=Traffic(1, 0))
+    for key in ("iperf3/iperf3", *(f"iperf3/iperf3/{count}-streams" for count in STREAMS))
+)
 # Applications: the best of HPL's rows is its result (hpl.dat lists trials); the first step of WRF reads its input.
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
@@ -152,15 +202,31 @@ _APPLICATIONS = (
     _figure("wrf/wrf", "runtime", ("time",), "s", "mean-after-first"),
     _figure("milc/milc", "runtime", ("time",), "s", "mean"),
 )
+# railyard-pairs: a row a pair of nodes; what stands for all of them, and the bytes, are railyard.pairtable's.
+_PAIRS_TIME = _latency("latency", "latency")
+_PAIRS_BANDWIDTH = Metric(BANDWIDTH, ("forward", "backward"), "MB/s", "stream", "higher")
+_PAIRS = (
+    Benchmark("pairs/pairs", (_PAIRS_BANDWIDTH, _PAIRS_TIME), rows="pairs"),
+    Benchmark("pairs/bisection", (_PAIRS_BANDWIDTH, _PAIRS_TIME), rows="pairs", of_link=False),
+    Benchmark(
+        *("pairs/onnode", (_PAIRS_BANDWIDTH, _PAIRS_TIME)),
+        rows="pairs",
+        reported="memory and processor set it, and no reference names it",
+        within_node=True,
+        of_link=False,
+    ),
+)
 _ALL = (
     *_IMB,
-    *(Benchmark(f"imb/{name}", (_IMB_COLLECTIVE,)) for name in _IMB_COLLECTIVES),
+    *(_collective(f"imb/{name}", "time_avg", "time_ovrl") for name in _IMB_COLLECTIVES),
     *_NETPIPE,
     *_OSU,
-    *(Benchmark(f"osu/{name}", (_latency("collective", "avg", "overall"),)) for name in sorted(OSU_COLLECTIVES)),
+    *(_collective(f"osu/{name}", "avg", "overall") for name in sorted(OSU_COLLECTIVES)),
     *_PERFTEST,
+    *_FABTESTS,
     *_QPERF,
     *_IPERF3,
+    *_PAIRS,
     *_APPLICATIONS,
 )
 

@@ -3,9 +3,17 @@
 import importlib.util
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from railyard.breadth import EXTENDED
 from railyard.cells import Need
 from railyard.errors import RailyardError
+
+if TYPE_CHECKING:
+    from railyard.check import InterconnectCheck
+
+#: What every check has a variant for; a parameter besides these chooses its benchmark.
+COMMON_PARAMETERS = ("rails", "policy")
 
 
 def needs(checks: Path) -> tuple[Need, ...]:
@@ -33,11 +41,22 @@ def needs(checks: Path) -> tuple[Need, ...]:
         # ReFrame's decorator keeps a module's tests there; it has no public list of classes.
         registry = getattr(module, "_rfm_test_registry", None)
         for cls in registry._tests if registry is not None else ():
-            if issubclass(cls, InterconnectCheck):
-                found[cls.__name__] = Need(
+            for check, benchmark in _benchmarks(cls).items() if issubclass(cls, InterconnectCheck) else ():
+                found[check] = Need(
                     # ReFrame's variables, which a Need outlives as plain text and numbers
-                    cls.__name__, str(cls.tool), f"{cls.tool}/{cls.benchmark}", int(cls.num_nodes),
+                    check, str(cls.tool), f"{cls.tool}/{benchmark}", int(cls.num_nodes),
                     ranks=int(cls.num_nodes * cls.ranks_per_node), passes=int(cls.passes),
-                    smallest=int(cls.smallest), largest=int(cls.largest),
+                    smallest=int(cls.smallest), largest=int(cls.largest), extended=EXTENDED in cls.tags,
+                    pair_a_rail=bool(cls.pair_a_rail), pair=bool(cls.pair), within_node=bool(cls.within_node),
                 )  # fmt: skip
     return tuple(found.values())
+
+
+def _benchmarks(cls: type["InterconnectCheck"]) -> dict[str, str]:
+    """Return the benchmarks of a check by the test's name: several where it has a parameter of its own."""
+    found: dict[str, str] = {}
+    for variant in range(cls.num_variants):
+        given = cls.get_variant_info(variant)["params"]
+        own = {name: str(value) for name, value in given.items() if name not in COMMON_PARAMETERS}
+        found[" ".join((cls.__name__, *(f"%{name}={value}" for name, value in own.items())))] = cls.benchmark_of(own)
+    return found

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from railyard import stacks
+from railyard.railpolicies import DEFAULT, pairs_reason, policies, policy_features, policy_of
 from railyard.systems import Fabric, System
 
 #: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
@@ -12,8 +13,8 @@ RAIL_COUNTS = (1, 2, 4, 8)
 MOST_NODES = 64
 
 
-#: Whether the references have a number for a fabric, stack, rails and benchmark.
-HasNumber = Callable[[str, str, int, str], bool]
+#: Whether the references have a number for a fabric, stack, rails, rail policy and benchmark.
+HasNumber = Callable[[str, str, int, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Need:
     """What a check asks of a cell: the tool (`imb`), its test (`imb/Uniband`) and how many nodes it spans.
 
     ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
+    ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
+    ``within_node``: the ranks of a pair share a node.
     """
 
     check: str
@@ -31,11 +34,24 @@ class Need:
     passes: int = 1
     smallest: int = 1
     largest: int = 4 << 20
+    extended: bool = False
+    pair_a_rail: bool = False
+    pair: bool = False
+    within_node: bool = False
+
+    def pairs(self, rails: int) -> int:
+        """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
+        a_node = self.ranks // self.nodes
+        return max(a_node, rails) if self.pair_a_rail or self.pair else a_node
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination; ``reason`` is None where it runs, ``disabled`` where the site itself switched it off."""
+    """One combination; ``reason`` is None where it runs, ``disabled`` where the site itself switched it off.
+
+    ``policy`` is the rail policy that it has, empty where the stack has none for so many rails; ``named``: the test's
+    name says it, because the stack would do another.
+    """
 
     fabric: str
     stack: str
@@ -44,9 +60,12 @@ class Cell:
     benchmark: str
     reason: str | None
     disabled: bool = False
+    extended: bool = False
+    policy: str = ""
+    named: bool = False
 
 
-def _always(fabric: str, stack: str, rails: int, benchmark: str) -> bool:
+def _always(fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
     return True
 
 
@@ -68,9 +87,22 @@ def node_reason(system: System, nodes: int) -> str | None:
     return None
 
 
-def stack_reason(fabric: Fabric, stack: str, rails: int) -> str | None:
-    """Return why a stack cannot use this many rails of this kind of fabric, or None."""
-    return stacks.why_not(stack, fabric.kind, rails)
+def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
+    """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
+    return stacks.why_not(stack, fabric.kind, rails, policy)
+
+
+def refused_policies(system: System) -> tuple[Cell, ...]:
+    """Return a cell without a check for each policy that a stack lacks on rails that it can use, with the reason."""
+    cells = []
+    for name, fabric in system.fabrics.items():
+        for stack in system.stacks:
+            for rails in (count for count in RAIL_COUNTS if 1 < count <= len(fabric.rails)):
+                there = policies(system, name, stack, rails)
+                for policy in (each for each in stacks.POLICIES if there and each not in ("single", *there)):
+                    reason = stack_reason(fabric, stack, rails, policy)
+                    cells.append(Cell(name, stack, rails, "", "", reason, policy=policy, named=True))
+    return tuple(cells)
 
 
 def tool_reason(system: System, stack: str, tool: str) -> str | None:
@@ -82,44 +114,77 @@ def tool_reason(system: System, stack: str, tool: str) -> str | None:
 
 
 def disabled_reason(
-    system: System, fabric: str, stack: str, rails: int, benchmark: str | None = None, has_number: HasNumber = _always
+    system: System,
+    fabric: str,
+    stack: str,
+    rails: int,
+    benchmark: str | None = None,
+    has_number: HasNumber = _always,
+    policy: str = DEFAULT,
 ) -> str | None:
     """Return the site's own reason for switching a combination off, or None; of one benchmark, where it is named."""
+    policy = policy_of(system, fabric, stack, rails, policy)
     for entry in system.disabled:
-        if entry.without_reference and (benchmark is None or has_number(fabric, stack, rails, benchmark)):
+        if entry.without_reference and (benchmark is None or has_number(fabric, stack, rails, policy, benchmark)):
             continue
-        if entry.covers(fabric, stack, rails, benchmark):
+        if entry.covers(fabric, stack, rails, benchmark, policy):
             return entry.reason
     return None
 
 
-def why_not(system: System, fabric: str, stack: str, rails: int, need: Need) -> str | None:
+def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, policy: str = DEFAULT) -> str | None:
     """Return the first reason why a cell cannot run, or None where it can (a disabled cell can)."""
+    asked = None if policy == DEFAULT else policy
+    real = policy_of(system, fabric, stack, rails, policy)
     return (
         fabric_reason(fabric, system.fabrics[fabric], rails)
+        or _once_reason(system, fabric, rails, need, policy)
         or node_reason(system, need.nodes)
+        or stacks.why_not_tool(stack, need.tool, need.pair)
         or tool_reason(system, stack, need.tool)
-        or stack_reason(system.fabrics[fabric], stack, rails)
+        or stack_reason(system.fabrics[fabric], stack, rails, asked)
+        or pairs_reason(real, rails, need.pairs(rails))
     )
+
+
+def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:
+    """Return why a check of pairs within a node, which no fabric carries, does not run in a cell but the first."""
+    first = next(iter(system.fabrics))
+    if not need.within_node or (fabric == first and rails == 1 and policy == DEFAULT):
+        return None
+    return f"no network carries a pair within a node: it is measured once, with {first} and one rail"
 
 
 def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _always) -> tuple[Cell, ...]:
     """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has.
 
-    ``has_number`` says whether the references have a number for a fabric, stack, rails and benchmark.
+    A stack that has several rail policies has the checks once more for each that is not its default. ``has_number``
+    says whether the references have a number for a fabric, stack, rails, policy and benchmark.
     """
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
+    counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
+    return tuple(
+        cell
+        for fabric in system.fabrics
+        for stack in system.stacks
+        for rails in counts
+        for cell in _cells(system, fabric, stack, rails, needs, has_number)
+    )
+
+
+def _cells(
+    system: System, fabric: str, stack: str, rails: int, needs: tuple[Need, ...], has_number: HasNumber
+) -> list[Cell]:
+    there = policies(system, fabric, stack, rails) if rails <= len(system.fabrics[fabric].rails) else ()
     cells = []
-    for fabric in system.fabrics:
-        for stack in system.stacks:
-            for rails in (n for n in RAIL_COUNTS if n <= max(most, 1)):
-                for need in needs:
-                    reason = why_not(system, fabric, stack, rails, need)
-                    off = None if reason else disabled_reason(system, fabric, stack, rails, need.benchmark, has_number)
-                    cells.append(
-                        Cell(fabric, stack, rails, need.check, need.benchmark, reason or off, disabled=bool(off))
-                    )
-    return tuple(cells)
+    for policy, real in zip((DEFAULT, *there[1:]), there or ("",), strict=True):
+        for need in needs:
+            reason = why_not(system, fabric, stack, rails, need, policy)
+            key = (fabric, stack, rails, need.benchmark)
+            off = None if reason else disabled_reason(system, *key, has_number, policy)
+            test = (fabric, stack, rails, need.check, need.benchmark, reason or off, bool(off), need.extended)
+            cells.append(Cell(*test, policy=real, named=policy != DEFAULT))
+    return cells
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
@@ -127,11 +192,16 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
-    return [fabric.kind, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
+    # What belongs to no fabric (a pair within a node) runs once, on the first.
+    first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
+    return [fabric.kind, *first, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
-    """Return a stack's ReFrame features on one fabric: its tools, and ``railsN`` for all N that it can drive."""
+    """Return a stack's ReFrame features on one fabric: its tools, ``railsN`` for all N that it can drive, policies."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
-    return [*sorted(system.stacks[stack].tools), *(f"rails{n}" for n in counts)]
+    there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
+    policed = policy_features(system, fabric_name, stack, there)
+    tools = stacks.tool_features(stack, system.stacks[stack].tools)
+    return [*tools, *(f"rails{n}" for n in counts), *policed]

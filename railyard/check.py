@@ -2,6 +2,8 @@
 
 import shlex
 import time
+from collections.abc import Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 
 import reframe as rfm
@@ -10,13 +12,16 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, var
 from reframe.core.exceptions import ReframeError, ReframeFatalError
 from reframe.core.runtime import runtime
 
+from railyard import pairlaunch
 from railyard.cells import RAIL_COUNTS, disabled_reason
 from railyard.installed import installed
 from railyard.launch import NAMESPACES, Launch, device_name, plan_launch, seconds
+from railyard.railpolicies import DEFAULT, environment_terms, named_policies, policy_of
 from railyard.replay.form import REPLAYED
 from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
 from railyard.rfm_guards import CarriedInit, as_reframe_error
 from railyard.rfm_judging import COUNTERS, LINKED, Judged
+from railyard.stacks import NIC_PER_RANK, pair_feature
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))
@@ -35,6 +40,19 @@ def rail_counts() -> tuple[int, ...]:
         return RAIL_COUNTS
     features = {feature for partition in partitions for feature in partition.features}
     return tuple(count for count in RAIL_COUNTS if f"rails{count}" in features) or RAIL_COUNTS
+
+
+def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
+    """Return the rail policies that tests are made for: each stack's own, and those that some stack has besides.
+
+    Those are of ReFrame's current system, as ``rail_counts`` are. A NIC per rank only where there is a pair a rail.
+    """
+    try:
+        partitions = runtime().system.partitions
+    except ReframeFatalError:
+        return (DEFAULT,)
+    named = named_policies(environment.features for partition in partitions for environment in partition.environs)
+    return (DEFAULT, *(policy for policy in named if pair_a_rail or policy != NIC_PER_RANK))
 
 
 def builds_with_spack() -> bool:
@@ -57,11 +75,24 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         spack_environment = fixture(SpackEnvironment, scope="environment")
 
     rails = parameter(rail_counts(), type=int, loggable=True)
+    #: How messages are spread over the rails; ``default`` is the stack's own way, and stands in no name.
+    policy = parameter(rail_policies(), type=str, loggable=True)
     full = variable(typ.Bool, value=False, loggable=True)
     tool = variable(str)
     benchmark = variable(str)
     num_nodes = variable(int, value=2)
+    #: Whether it spans all nodes of the system, of which there must be ``num_nodes``.
+    all_nodes = variable(typ.Bool, value=False)
     ranks_per_node = variable(int, value=1)
+    #: Whether each rank's partner is on its own node, so that no rail is meant to carry anything.
+    within_node = variable(typ.Bool, value=False)
+    #: Whether several ranks of a node each have a partner of their own: such a check shows a NIC per rank too, with a
+    #: rank a rail, and has ``policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)``.
+    pair_a_rail = variable(typ.Bool, value=False)
+    #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail (`pairtools`).
+    pair = variable(typ.Bool, value=False)
+    #: Whether such pairs run one rail after the other, and the worst rail is judged; else all at once, and summed.
+    in_turn = variable(typ.Bool, value=False)
     #: Messages in flight of a windowed test; 1 for all others.
     window = variable(int, value=1)
     #: How often one job measures everything; the median at each size is judged.
@@ -83,6 +114,21 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         )
 
     @property
+    def display_name(self) -> str:
+        """The test's name with its parameters; a policy that it leaves to the stack is none of them."""
+        return str(super().display_name).replace(f" %policy={DEFAULT}", "")
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of ranks, or of a client and a server, two nodes have between them."""
+        return int(self.rails if self.pair else self.ranks_per_node)
+
+    @classmethod
+    def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the benchmark of a variant with these values of the check's own parameters, which may choose it."""
+        return str(cls.benchmark)
+
+    @property
     def program(self) -> str:
         """The executable of a tool that is a folder of them; empty for a tool that is one executable."""
         return ""
@@ -102,25 +148,43 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
     def select_cells(self) -> None:
         """Load only where the system's own file gives enough rails and nodes, and a stack that can drive them."""
         self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
-        self.valid_prog_environs = [f"+{self.tool} +rails{self.rails}"]
+        # With `-P policy=…` the class has the asked values alone: then the stacks count that do it anyhow.
+        made = DEFAULT in type(self).raw_params["policy"].values
+        self.valid_prog_environs = environment_terms(
+            pair_feature(self.tool) if self.pair else self.tool,
+            *(self.rails, self.policy, max(self.pairs, self.rails) if self.pair_a_rail else self.pairs),
+            beside_default=made,
+        )
 
     @run_after("setup")
     def plan(self) -> None:
         """Work out devices, variables and launcher words; skip what the site switched off, with its reason."""
         fabric, stack = self.current_partition.name, self.current_environ.name
-        reason = disabled_reason(self.site.system, fabric, stack, self.rails, self.key, self.site.references.has_number)
+        reason = disabled_reason(
+            self.site.system, fabric, stack, self.rails, self.key, self.site.references.has_number, self.policy
+        )
         if reason is not None:
             from railyard.recording import untested_record
 
             replayed = REPLAYED if self.is_replayed else None
-            self._write(untested_record(reason, **self._names(), **self._stamp(None), replayed=replayed))
+            policy = self._policy(fabric, stack)
+            names = {**self._names(), **self._stamp(None)}
+            self._write(untested_record(reason, **names, replayed=replayed, policy=policy))
             self.skip(f"disabled by the site: {reason}")
+        if self.all_nodes:
+            self.num_nodes = max(self.num_nodes, self.site.system.nodes.number)
+        if self.pair_a_rail and self._policy(fabric, stack) == NIC_PER_RANK:
+            self.ranks_per_node = max(self.ranks_per_node, self.rails)
         self.num_tasks = self.num_nodes * self.ranks_per_node
         alone = self.site.system.provider == "host"
         self.num_tasks_per_node = self.num_tasks if alone else self.ranks_per_node
         with as_reframe_error():
-            self._launch = self._plan_for(self._devices(), self._node_names())
+            asked = None if self.policy == DEFAULT else self.policy
+            self._launch = self._plan_for(self._devices(), self._node_names(), asked)
         self._install_launch(self._launch)
+
+    def _policy(self, fabric: str, stack: str) -> str:
+        return policy_of(self.site.system, fabric, stack, self.rails, self.policy)
 
     def _devices(self) -> tuple[str, ...]:
         rails = self.site.system.fabrics[self.current_partition.name].rails
@@ -132,7 +196,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             return ()
         return nodes.names if self.site.system.provider == "host" else nodes.names[: self.num_nodes]
 
-    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...]) -> Launch:
+    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None) -> Launch:
         return plan_launch(
             self.site,
             self.current_partition.name,
@@ -143,6 +207,8 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             ranks_per_node=self.num_tasks_per_node,
             # In the virtual cluster everybody is root, by the user namespace if not by right.
             as_root=running_as_root() or self.site.system.provider == "testbed",
+            policy=policy,
+            within_node=self.within_node,
         )
 
     def _install_launch(self, launch: Launch) -> None:
@@ -160,11 +226,11 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             self.time_limit = None
         else:
             self.time_limit = f"{limit}s"
-        benchmark = [self._program(), *self.arguments(self.message_sizes)]
+        benchmark = self._benchmark_words(self.arguments(self.message_sizes), launch)
         words = [READER, COUNTERS, self._tag, ",".join(launch.meant), ",".join(launch.watched), "--", *benchmark]
         self.executable = "sh"
         self.executable_opts = [shlex.quote(word) for word in words]
-        self.prerun_cmds = [f"mkdir -p {COUNTERS}", *self._checks_before_the_run(benchmark[0])]
+        self.prerun_cmds = [f"mkdir -p {COUNTERS}", *self._checks_before_the_run(self._program())]
 
     def _install_recording(self) -> None:
         """Give ReFrame the job of a replay: the recording is printed, and the benchmark's words stand behind it."""
@@ -182,6 +248,17 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         built = installed(self.site, self.current_environ.name).built
         return lines if built is None else [*target.job_checks(built, executable), *lines]
 
+    def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
+        """Return the words of the benchmark's own command: of an MPI program, or of both ends of a pair a rail."""
+        executable = self._program(program)
+        if not self.pair:
+            return [executable, *arguments]
+        kind = self.site.system.fabrics[self.current_partition.name].kind
+        return pairlaunch.run_words(
+            self.tool, kind, launch.meant, executable, tuple(arguments),
+            tag=f"{self.hashcode}-{time.time_ns():x}", in_turn=self.in_turn,
+        )  # fmt: skip
+
     def _program(self, program: str = "") -> str:
         return installed(self.site, self.current_environ.name).executable(self.tool, program or self.program)
 
@@ -189,8 +266,9 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
     def place_reader(self) -> None:
         """Put the counter reader beside the job's script, on the file system that the nodes share."""
         from railyard.counters import reader_script
+        from railyard.nodefacts import SCRIPT, node_script
 
-        self._started = time.monotonic()
+        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
         if self.is_replayed:
             return
         if self.site.system.provider != "nodes" and not self.is_dry_run():
@@ -198,7 +276,10 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
                 hold_measurement_lock(self.site.home)
                 self._refuse_without_cluster()
         (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
-        self._started = time.monotonic()
+        (Path(self.stagedir) / SCRIPT).write_text(node_script(), encoding="utf-8")
+        if self.pair:
+            (Path(self.stagedir) / pairlaunch.SCRIPT).write_text(pairlaunch.pair_script(), encoding="utf-8")
+        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
 
     def _refuse_without_cluster(self) -> None:
         """Raise SetupError where the launcher needs the virtual cluster and it is not up."""

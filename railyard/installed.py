@@ -1,7 +1,9 @@
 """Where a stack's launcher, variables and benchmarks are: installed by the site or built by Spack, in one form."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,16 @@ class Installed:
     tools: Mapping[str, str]
     built: "Marker | None" = None
     modules: tuple[str, ...] = field(default=())
+
+    @property
+    def mpi_version(self) -> str | None:
+        """The version of the MPI that Spack linked the benchmarks to; None where the site installed them."""
+        return None if self.built is None else self.built.mpi.partition("@")[2] or None
+
+    @property
+    def mpi_standard(self) -> str | None:
+        """The version of the MPI standard that the library's header states; None where no prefix or no header is."""
+        return None if self.prefix is None else _standard(self.prefix)
 
     def executable(self, tool: str, program: str = "") -> str:
         """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
@@ -60,7 +72,8 @@ def installed(site: Site, stack: str) -> Installed:
             f"{stack} on {site.system.system}: found no build of its benchmarks, expected the one of its sources; "
             f"type: {request.command}"
         )
-    return Installed(_launcher(found.mpi_prefix), found.mpi_prefix, environment, found.tools, found, entry.modules)
+    mpi = found.mpi_prefix or None
+    return Installed(_launcher(mpi), mpi, environment, found.tools, found, entry.modules)
 
 
 def request_of(site: Site, stack: str) -> "Request":
@@ -87,3 +100,28 @@ def request_of(site: Site, stack: str) -> "Request":
 
 def _launcher(prefix: str | None) -> str:
     return f"{prefix}/bin/mpirun" if prefix else "mpirun"
+
+
+# #define MPI_VERSION    5
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+MPI_(SUB)?VERSION[ \t]+\(?([0-9]{1,2})\)?[ \t]*$", re.MULTILINE)
+
+
+@lru_cache(maxsize=16)
+def _standard(prefix: str) -> str | None:
+    try:
+        text = Path(prefix, "include", "mpi.h").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = {sub: number for sub, number in _DEFINED.findall(text)}
+    return f"{found['']}.{found['SUB']}" if len(found) == 2 else None
+
+
+def has_text(executable: str, text: str) -> bool:
+    """Return whether an executable's file holds a text, such as the name of an option; False where it cannot be read.
+
+    A benchmark need not run to say which options its release has.
+    """
+    try:
+        return text.encode() in Path(executable).read_bytes()
+    except OSError:
+        return False

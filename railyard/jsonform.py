@@ -3,10 +3,10 @@
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 from railyard.cleantext import clean
 
@@ -56,42 +56,85 @@ def decode(cls: type[T], value: object, where: str = "") -> T:
     """
     if not isinstance(value, dict):
         raise FormError(where, _shown(value), "an object {…}")
-    form: Any = cls
-    hints = _hints(form)
+    plan = _plan(typing.cast(typing.Hashable, cls))
     arguments: dict[str, Any] = {}
-    for field in _known(form):
-        key = _key(field)
+    for name, key, read, is_needed in plan.fields:
         if key in value:
-            arguments[field.name] = _typed(hints[field.name], value[key], _join(where, key))
-        elif field.default is MISSING and field.default_factory is MISSING:
+            arguments[name] = read(value[key], f"{where}.{key}" if where else key)
+        elif is_needed:
             raise FormError(_join(where, key), "nothing", "this key")
-    known = {_key(field) for field in _known(form)}
-    if "extra" in hints:
-        arguments["extra"] = encode({key: item for key, item in value.items() if key not in known}, where)
+    if plan.keeps_extra and not plan.keys.issuperset(value):
+        arguments["extra"] = encode({key: value[key] for key in value if key not in plan.keys}, where)
     try:
         return cls(**arguments)
     except FormError as error:
         raise FormError(_join(where, error.field), error.found, error.expected) from None
 
 
-def _typed(hint: Any, value: object, where: str) -> Any:
-    """Return the value as its field's type hint has it."""
-    origin = typing.get_origin(hint)
+_Read = Callable[[object, str], Any]
+
+
+class _Plan(NamedTuple):
+    """How the objects of one dataclass are read: (field, key, reader, must be there) of each field."""
+
+    fields: tuple[tuple[str, str, _Read, bool], ...]
+    keys: frozenset[str]
+    keeps_extra: bool
+
+
+@cache
+def _plan(cls: Any) -> _Plan:
+    hints = typing.get_type_hints(cls)
+    known = _known(cls)
+    read = tuple(
+        (f.name, _key(f), _reader(hints[f.name]), f.default is MISSING and f.default_factory is MISSING) for f in known
+    )
+    return _Plan(read, frozenset(map(_key, known)), "extra" in hints)
+
+
+@cache
+def _reader(hint: Any) -> _Read:
+    """Return what reads a value as its field's type hint has it: made once a hint, since a record has hundreds."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _typed(typing.get_args(hint)[0], value, where)
+        inner = _reader(arguments[0])
+        return lambda value, where: None if value is None else inner(value, where)
     if origin is typing.Literal:
-        return _one_of(typing.get_args(hint), value, where)
+        return partial(_one_of, arguments)
     if origin is tuple:
-        if not isinstance(value, list):
-            raise FormError(where, _shown(value), "a list […]")
-        return tuple(_typed(typing.get_args(hint)[0], item, f"{where}[{index}]") for index, item in enumerate(value))
+        return partial(_list, _reader(arguments[0]), arguments[0])
     if origin is Mapping:
-        if not isinstance(value, dict):
-            raise FormError(where, _shown(value), "an object {…}")
-        return encode(value, where)
+        return partial(_mapping, None if arguments[1] is object else _reader(arguments[1]))
     if is_dataclass(hint):
-        return decode(typing.cast(type[Any], hint), value, where)
-    return _scalar(hint, value, where)
+        return partial(decode, typing.cast(type[Any], hint))
+    return partial(_scalar, hint)
+
+
+def _list(read: _Read, hint: Any, value: object, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise FormError(where, _shown(value), "a list […]")
+    # Most of a record are numbers of curves, which are what they should be.
+    if set(map(type, value)) <= _PLAIN.get(hint, _NOTHING) and all(one is None or math.isfinite(one) for one in value):
+        return tuple(value)
+    return tuple(read(item, f"{where}[{index}]") for index, item in enumerate(value))
+
+
+_NOTHING: frozenset[type] = frozenset()
+#: Of a list's items: the types that need no further look, but that they are finite.
+_PLAIN: Mapping[Any, frozenset[type]] = {
+    int: frozenset({int}),
+    float: frozenset({float}),
+    float | None: frozenset({float, type(None)}),
+}
+
+
+def _mapping(read: _Read | None, value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormError(where, _shown(value), "an object {…}")
+    if read is None:
+        found: dict[str, Any] = encode(value, where)
+        return found
+    return {clean(key): read(each, _join(where, key)) for key, each in value.items()}
 
 
 def _one_of(choices: tuple[Any, ...], value: object, where: str) -> Any:
@@ -102,16 +145,13 @@ def _one_of(choices: tuple[Any, ...], value: object, where: str) -> Any:
 
 def _scalar(hint: Any, value: object, where: str) -> Any:
     """Return a scalar of exactly this type; a whole number serves where a number is wanted, a bool never does."""
-    if hint is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**1023:
+    if hint is float and type(value) is int and abs(value) < 2**1023:
         return float(value)
-    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+    if type(value) is not hint:  # JSON has no subclasses; a bool is one of int
         raise FormError(where, _shown(value), _KIND[hint])
+    if isinstance(value, str):
+        return clean(value)
     return encode(value, where)
-
-
-@cache
-def _hints(cls: Any) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
 
 
 @cache

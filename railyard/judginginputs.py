@@ -1,7 +1,6 @@
 """What the rules are given for one stored output: its tables by benchmark, each metric with what it is held to."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 
 from railyard import metrics
@@ -11,7 +10,7 @@ from railyard.causeshapes import Seen
 from railyard.curve import Curve, median
 from railyard.judgingtarget import Target
 from railyard.links import SLOTS
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.pathproof import not_judged
 from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, Quantity
 from railyard.rules.metrics import points
@@ -19,8 +18,6 @@ from railyard.wording import message_size
 
 _NODES = ("the run's nodes",)
 _QUANTITIES: dict[str, Quantity] = {BANDWIDTH: "bandwidth", MESSAGE_RATE: "rate", "runtime": "time"}
-#: Columns in which a benchmark says whether what it computed or moved was right.
-_OWN_CHECKS = ("validation", "passed")
 
 
 def key_of_table(table: Table, benchmark: str | None) -> str | None:
@@ -49,14 +46,7 @@ def curves_of(tables: list[Table], benchmark: Benchmark, node_pairs: int) -> tup
         made = tuple(median(same) for same in zip(*each, strict=True))
     except ValueError as error:
         return (), str(error)
-    if benchmark.sums_pairs and node_pairs > 1:
-        made = tuple(
-            replace(curve, values=tuple(value / node_pairs for value in curve.values))
-            if curve.metric in (BANDWIDTH, MESSAGE_RATE)
-            else curve
-            for curve in made
-        )
-    return made, None
+    return tuple(metrics.of_one_pair(curve, benchmark.key, node_pairs) for curve in made), None
 
 
 def inputs_of_metrics(
@@ -77,13 +67,13 @@ def inputs_of_metrics(
         bands = () if isinstance(found, str) else found
         if isinstance(found, str):
             remarks.append(found)
-        judged_first = target.references is not None and metric is benchmark.metrics[0]
+        judged_first = target.references is not None and metric is benchmark.metrics[0] and benchmark.reported is None
         made.append(
             MetricInput(
                 declared=Declared(
                     *(metric.name, metric.unit, _quantity(metric, benchmark)),
                     limited=metric.name == BANDWIDTH,
-                    reported_only=None if bands or judged_first else "nothing holds for it",
+                    reported_only=None if bands or judged_first else benchmark.reported or "nothing holds for it",
                 ),
                 measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
                 problem=problem,
@@ -97,9 +87,7 @@ def inputs_of_metrics(
 
 
 def inputs_of(parsed: Parsed, key: str, tables: list[Table], target: Target, judged: tuple[MetricInput, ...]) -> Inputs:
-    checks = [
-        value for table in tables for name in _OWN_CHECKS if name in table.columns for value in table.column(name)
-    ]
+    own_check = validation_of(tables)
     job = Job(
         exit_code=0,  # not known: _rules says that it was not judged
         nodes_expected=_NODES,
@@ -108,8 +96,8 @@ def inputs_of(parsed: Parsed, key: str, tables: list[Table], target: Target, jud
         tables_expected=len(tables),
         incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
         failures=tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures),
-        validates=bool(checks),
-        validation=all(value is True for value in checks) if checks else None,
+        validates=own_check is not None,
+        validation=own_check,
     )
     return Inputs(
         system=target.system or "the link",
@@ -168,7 +156,9 @@ def _alike(one: Table, other: Table) -> bool:
 def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
     # At 0 B only a benchmark between two ranks is known to send a message; a collective or a put may return at once.
     if metric.name == LATENCY:
-        return "latency" if benchmark.pingpong or benchmark.traffic is not None else "time"
+        traffic = benchmark.traffic
+        both_ways = traffic is not None and traffic.forward > 0 and traffic.backward > 0
+        return "latency" if benchmark.pingpong or both_ways else "time"
     return _QUANTITIES.get(metric.name, "work")
 
 

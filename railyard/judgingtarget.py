@@ -131,7 +131,9 @@ def of_system(
     name = _chosen("--fabric", fabric, tuple(system.fabrics), "fabric", system.system)
     _check_rails(rails, len(system.fabrics[name].rails), f"{name} of {system.system}")
     kind = system.fabrics[name].kind
-    named = stack if stack is not None or len(system.stacks) != 1 else next(iter(system.stacks))
+    # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
+    choice = [each for each in system.stacks if not stacks.STACKS[each].pair] or list(system.stacks)
+    named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
         policy = _policy(None, rails, policy)
         target = Target(system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references)
@@ -182,8 +184,7 @@ def _check_rails(rails: int, most: int | None, where: str) -> None:
 def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -> str:
     """Return the policy of a run: the named one, single on one rail, else the first that the stack's table lists."""
     if policy is not None:
-        if policy not in stacks.POLICIES:
-            near = did_you_mean(policy, stacks.POLICIES)
+        if (near := stacks.unknown(policy)) is not None:
             raise RailyardError(f'--policy: found "{policy}", expected a rail policy; {near}')
         return policy
     if rails == 1:

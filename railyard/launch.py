@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from railyard import stacks
+from railyard import pairlaunch, stacks
 from railyard.installed import installed
+from railyard.saidmpi import Meant
 from railyard.site import Site
 from railyard.stacks import Settings
 from railyard.systems import Rail
@@ -20,7 +21,7 @@ NAMESPACES = "namespaces"
 class Launch:
     """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name.
 
-    ``prefix`` is where the stack's MPI library must come from, None where a module decides.
+    ``prefix`` is where the stack's MPI library must come from, None where a module decides; ``mpi`` is what it must be.
     """
 
     program: str
@@ -31,6 +32,7 @@ class Launch:
     watched: tuple[str, ...]
     nodes: tuple[str, ...]
     prefix: str | None = None
+    mpi: Meant | None = None
 
 
 def device_name(rail: Rail) -> str:
@@ -54,23 +56,30 @@ def plan_launch(
     ranks: int,
     ranks_per_node: int,
     as_root: bool,
+    policy: str | None = None,
+    within_node: bool = False,
 ) -> Launch:
-    """Return how a run over these devices of these nodes is launched.
+    """Return how a run over these devices of these nodes is launched; ``policy`` None leaves that to the stack.
 
+    ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched.
     Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
     """
     system, there = site.system, installed(site, stack)
     kind = system.fabrics[fabric].kind
-    told = stacks.settings(stack, kind, devices, len(devices))
-    if system.provider == "host":
-        # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone.
+    told = stacks.settings(stack, kind, devices, len(devices), policy)
+    if system.provider == "host" or within_node:
+        # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
+        # stack on its rails keeps it from shared memory.
         told = replace(told, env={}, options=())
     root = dict(stacks.STACKS[stack].root_env) if as_root else {}
     env = {**there.environment, **told.env, **root}
     if there.prefix is not None:
         env["PATH"] = f"{there.prefix}/bin:$PATH"
     options: list[str] = []
-    if system.launcher == NAMESPACES:
+    pair = stacks.STACKS[stack].pair
+    if system.launcher == NAMESPACES and pair:
+        options += pairlaunch.start_words(site.home, nodes)
+    elif system.launcher == NAMESPACES:
         options += stacks.launch_options(
             stack,
             hosts=nodes,
@@ -85,14 +94,17 @@ def plan_launch(
     if system.launcher != "srun":  # these words are the stack's own mpirun's
         options += told.options
     return Launch(
-        program=there.launcher,
+        program=pairlaunch.STARTER if pair else there.launcher,
         env=env,
         options=tuple(options),
         settings=told,
-        meant=devices,
-        watched=watched_devices(site, devices),
+        meant=() if within_node else devices,
+        watched=watched_devices(site, () if within_node else devices),
         nodes=nodes,
         prefix=there.prefix,
+        mpi=None
+        if pair
+        else Meant(stack, there.mpi_version, there.mpi_standard, there.prefix if there.built else None),
     )
 
 

@@ -31,11 +31,14 @@ def why_wrong(
     """Return why an executable is not linked to its stack's MPI, or None where it is.
 
     ``sonames`` are the names that this MPI's library has; ``prefix`` the folder that it must lie in, None where a
-    module decides. Links are followed on both sides: a prefix may be made of them.
+    module decides. Links are followed on both sides: a prefix may be made of them. Of a stack without MPI (no libmpi
+    among its sonames) an executable must be linked to none, and to one of these.
     """
     missing = [name for name, path in found.items() if path is None]
     if missing:
         return f"{executable} needs {', '.join(missing)}, which the loader does not find"
+    if not any(soname.startswith("libmpi") for soname in sonames):
+        return _why_without(executable, found, sonames)
     mpis = {name: path for name, path in found.items() if path and _LIBMPI.match(name)}
     if not mpis:
         return f"{executable} is linked to no MPI library at all, expected {' or '.join(sonames)}"
@@ -44,6 +47,16 @@ def why_wrong(
             return f"{executable} is linked to {name} ({path}), expected {' or '.join(sonames)}"
         if prefix is not None and not _lies_in(path, Path(prefix)):
             return f"{executable} is linked to {path}, expected {name} of {prefix}"
+    return None
+
+
+def _why_without(executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...]) -> str | None:
+    """Return why an executable is not one of a stack without MPI: it has one, or none of the stack's libraries."""
+    mpi = next((f"{name} ({path})" for name, path in found.items() if _LIBMPI.match(name)), None)
+    if mpi is not None:
+        return f"{executable} is linked to {mpi}, expected no MPI library"
+    if sonames and not any(fnmatch(name, soname) for name in found for soname in sonames):
+        return f"{executable} is not linked to {' or '.join(sonames)}, expected it"
     return None
 
 

@@ -6,10 +6,11 @@ Nothing here reads a file, the clock or the host.
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from railyard import pairtable
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Shape, Traffic
-from railyard.benchmarktable import BENCHMARKS, BIDIRECTIONAL, find, metric
+from railyard.benchmarktable import BENCHMARKS, BIDIRECTIONAL, LOOPBACK, STREAMS, find, metric
 from railyard.curve import Curve, largest, n_half, peak
 from railyard.movedbytes import Moved, moved_at_most, moved_by, moved_bytes, pairs_of
 from railyard.parsers.parsed import Table
@@ -33,6 +34,7 @@ __all__ = [
     "moved_at_most",
     "moved_by",
     "moved_bytes",
+    "of_one_pair",
     "pairs_of",
 ]
 
@@ -76,6 +78,8 @@ def curves(table: Table, key: str) -> tuple[Curve, ...]:
     misspelt), lacks a declared column, prints another unit, has no row above size 0 for it, a cell without a number,
     or sizes that do not rise (several groups or a mixed table: not one curve).
     """
+    if find(key).rows == "pairs":
+        return pairtable.curves(table, key)
     other = _other_benchmark(table, key)
     if other:
         raise ValueError(f"{key}: the table is of {other}")
@@ -93,6 +97,16 @@ def curves(table: Table, key: str) -> tuple[Curve, ...]:
     return tuple(made)
 
 
+def of_one_pair(curve: Curve, key: str, node_pairs: int) -> Curve:
+    """Return the share of one pair of nodes of a sum over several disjoint ones; any other curve as it is.
+
+    Limits, floors and references are of one pair of nodes.
+    """
+    if node_pairs < 2 or not find(key).sums_pairs or curve.metric not in (BANDWIDTH, MESSAGE_RATE):
+        return curve
+    return replace(curve, values=tuple(value / node_pairs for value in curve.values))
+
+
 def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Figure, ...]:
     """Return the few numbers that stand for a run's curves.
 
@@ -105,7 +119,9 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
     found: list[Figure] = []
     for curve in made:
         each = metric(key, curve.metric)
-        if each.shape == "figure":
+        if find(key).rows == "pairs":
+            found.append(Figure(pairtable.FIGURES[key, each.name], curve.values[0], curve.unit, curve.sizes[0]))
+        elif each.shape == "figure":
             found.append(Figure(each.name, curve.values[0], curve.unit, None))
         elif each.name == LATENCY:
             found += _latency_figures(curve, each)
@@ -133,13 +149,15 @@ def _other_benchmark(table: Table, key: str) -> str | None:
         mode = table.context.get("mode")
         return None if mode in (None, "pingpong", name) else f"netpipe/{mode}"
     said = table.benchmark.removeprefix("Multi-") + _mode(table) if table.benchmark else name
-    return None if said.lower() == name.lower() else f"{tool}/{said}"
+    return None if said.lower() == name.removesuffix(f"/{LOOPBACK}").lower() else f"{tool}/{said}"
 
 
 def _mode(table: Table) -> str:
-    """Return what a key has behind the benchmark's name: perftest's duplex tests, the class of NPB's problem."""
+    """Return what a key has behind the benchmark's name: perftest's duplex, NPB's class, iperf3's streams."""
     if table.tool == "npb":
         return f"/{table.context.get('class')}"
+    if table.tool == "iperf3":
+        return f"/{table.context.get('streams')}-streams" if table.context.get("streams") in STREAMS else ""
     return f"/{BIDIRECTIONAL}" if table.tool == "perftest" and table.context.get("bidirectional") is True else ""
 
 
@@ -173,6 +191,8 @@ def _reduced(table: Table, key: str, each: Metric, column: str) -> float:
         values = values[1:]
     if not values:
         raise ValueError(f"{key}: {len(table.rows)} rows, too few for a {each.name}")
+    if rows == "last":
+        return values[-1]
     if rows == "best":
         return max(values) if each.better == "higher" else min(values)
     return statistics.fmean(values)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from railyard.benchmarkform import Traffic
 from railyard.benchmarktable import find
 from railyard.parsers.parsed import Table
 
@@ -38,6 +39,16 @@ def pairs_of(table: Table, key: str) -> int:
     return max(1, ranks // 2) if isinstance(ranks, int) else 1
 
 
+def rails_of(table: Table) -> int:
+    """Return how many rails' pairs of processes a table is put together of (``parsers.railparts``), 1 as a rule."""
+    rails = table.context.get("rails")
+    return rails if isinstance(rails, int) else 1
+
+
+def _both_ways(traffic: Traffic, count: int) -> Moved:
+    return Moved(count * traffic.forward, count * traffic.backward)
+
+
 def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None, pairs: int = 1) -> Moved | None:
     """Return the payload bytes of one printed row, without warm-ups: a lower bound; None for no closed form.
 
@@ -69,6 +80,8 @@ def moved_at_most(
         if warm_up is None:
             return None
         repetitions += warm_up
+    if tool in ("perftest", "fabtests"):  # their warm-ups are neither told nor printed
+        return None
     if tool == "imb":
         repetitions = 2 * repetitions + 1 + max(1, repetitions // 10, min(10, repetitions))
     return moved_bytes(key, size, repetitions, window, pairs)
@@ -76,26 +89,32 @@ def moved_at_most(
 
 def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | None:
     """Return how often each row was measured: as printed, else as the tool was told; None where neither says it."""
-    if "repetitions" in table.columns:
-        printed = table.column("repetitions")
+    name = next((each for each in ("repetitions", "iterations") if each in table.columns), None)
+    if name is not None:
+        printed = table.column(name)
         counts = tuple(count for count in printed if isinstance(count, int) and not isinstance(count, bool))
         return counts if len(counts) == len(printed) else None
     return None if told is None else (told.measured,) * len(table.rows)
 
 
 def moved_by(
-    table: Table, key: str, window: int | None = None, told: Repetitions | None = None
+    table: Table, key: str, window: int | None = None, told: Repetitions | None = None, node_pairs: int = 1
 ) -> tuple[Moved, Moved | None] | None:
     """Return the least and the most payload bytes that a whole table's run moved; None for no closed form.
 
+    A benchmark of several pairs of ranks had them on ``node_pairs`` disjoint pairs of nodes: the bytes are one's.
     ``told`` is how often a tool that prints no repetitions (OSU) was told to measure. The most is None where warm-ups
     are not known. A row that IMB gave up (time-out) has moved bytes too and is in neither. NetPIPE's np.out prints no
     repetitions and gives None.
     """
+    traffic, sent, received = find(key).traffic, table.context.get("bytes_sent"), table.context.get("bytes_received")
+    if traffic is not None and isinstance(sent, int) and isinstance(received, int):  # the tool counts them itself
+        return _both_ways(traffic, received), _both_ways(traffic, max(sent, received))
     counts = repetitions_of(table, told)
-    if find(key).traffic is None or "size" not in table.columns or counts is None:
+    if traffic is None or "size" not in table.columns or counts is None:
         return None
-    pairs = pairs_of(table, key)
+    rails = rails_of(table)
+    pairs = rails * max(1, pairs_of(table, key) // node_pairs)
     least, most = Moved(0, 0), Moved(0, 0)
     bounded = True
     for size, repetitions in zip(table.column("size"), counts, strict=True):
@@ -107,6 +126,6 @@ def moved_by(
         most += upper or Moved(0, 0)
     first = table.rows[0][table.columns.index("size")] if table.rows else 0
     if find(key).tool == "netpipe" and isinstance(first, int):
-        warm_up = NETPIPE_WARM_UP_EXCHANGES * first
+        warm_up = rails * NETPIPE_WARM_UP_EXCHANGES * first
         most += Moved(warm_up, warm_up)
     return least, most if bounded else None

@@ -46,7 +46,8 @@ class Source:
 
     ``system_files`` maps a path in the prefix to the system's own, with ``{machine}`` left open; one that is in
     ``bin/`` gets a script that calls it, any other a symbolic link. ``optional_files`` are those that come with
-    another package (compilers), taken where they are there. ``library`` is its libmpi in the prefix.
+    another package (compilers), taken where they are there. ``library`` is its libmpi in the prefix. ``compiles``: its
+    mpicc makes Railyard's own programs (``railyard.programs``) in its ``bin/``.
     """
 
     what: str
@@ -54,6 +55,7 @@ class Source:
     lock: str | None = None
     system_files: Mapping[str, str] = field(default_factory=dict)
     optional_files: Mapping[str, str] = field(default_factory=dict)
+    compiles: bool = False
 
 
 SOURCES: Mapping[str, Source] = MappingProxyType(
@@ -76,11 +78,13 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
                 "lib/libmpi.so": "/usr/lib/{machine}-linux-gnu/openmpi/lib/libmpi.so",
                 "include": "/usr/lib/{machine}-linux-gnu/openmpi/include",
             },
+            compiles=True,
         ),
         "mpich": Source(
             what="MPICH, the wheel mpich",
             library="lib/libmpi.so.12",
             lock="requirements/stacks/mpich.txt",
+            compiles=True,
         ),
         "intelmpi": Source(
             what="Intel MPI and its benchmarks, the wheel impi-rt",

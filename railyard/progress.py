@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from railyard import rfm_output
+from railyard.casename import named_policy
 from railyard.record import Record, read_records
 
 #: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test.
@@ -23,7 +24,8 @@ def ended(line: str, records: Path) -> str | None:
         return f"{count} {found['word'].lower():<11} {found['case']}"
     named = {f.name: f"{f.value:.4g} {f.unit}" for f in record.figures}
     figure = named.get("peak") or next(iter(named.values()), "")
-    rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}"
+    policy = named_policy(record.case)
+    rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}{f', {policy}' if policy else ''}"
     state = record.state if record.replayed is None else f"{record.state} (replayed)"
     return f"{count} {state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}"
 

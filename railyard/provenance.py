@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from railyard import __version__
 from railyard.installed import installed
 from railyard.site import Site
+from railyard.stacks import STACKS
 
 if TYPE_CHECKING:
     from railyard.spack.marker import Marker
@@ -27,7 +28,7 @@ def provenance(site: Site, stack: str) -> dict[str, object]:
         "python": platform.python_version(),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "mpi": _mpi_version(there.launcher) if there.prefix else ", ".join(there.modules),
+        "mpi": "" if STACKS[stack].pair else _mpi_version(there.launcher) if there.prefix else ", ".join(there.modules),
         "spack": None if there.built is None else spack_provenance(there.built),
     }
     return {name: value for name, value in known.items() if value}
@@ -40,7 +41,7 @@ def spack_provenance(built: "Marker") -> dict[str, object]:
         "lock_sha256": built.lock_sha256,
         "spack": built.spack,
         "target": built.target,
-        "mpi": f"{built.mpi} in {built.mpi_prefix}",
+        "mpi": f"{built.mpi} in {built.mpi_prefix}" if built.mpi else "none",
         "specs": [
             f"{each.name}@{each.version}{f' %{each.compiler}' if each.compiler else ''} /{each.hash[:7]}"
             for each in built.packages

@@ -124,10 +124,13 @@ write "railyard-counters 1 $tag"
 write "node $node"
 write "first-by $how"
 IFS=,
-devices=$meant,$watched
+devices=${meant:+$meant,}$watched
 for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
 for device in $meant; do check "$device"; done
+# What this node is and how it is set goes to a file of its own; nothing that goes wrong there stops the run.
+case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
+[ -r "$beside/node.sh" ] && (. "$beside/node.sh") 2>/dev/null
 snapshot before
 unset IFS
 

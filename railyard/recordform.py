@@ -2,6 +2,7 @@
 
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
+#      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -151,10 +152,61 @@ class PathProofRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PairAgain:
+    """A pair that was measured again in a later step, MB/s (10^6 B/s) from first to second and back."""
+
+    first: str
+    second: str
+    forward: float
+    backward: float
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsRecord:
+    """A matrix over nodes: MB/s by sender (row) and receiver (column), None where nothing was measured.
+
+    Of pairs within nodes the diagonal alone is filled. ``latency_us`` is half a round trip, the same in both places;
+    ``expected`` the bound that a pair must keep, in MB/s, None where there is none; ``size`` is a message's, in bytes.
+    """
+
+    nodes: tuple[str, ...]
+    size: int
+    values: tuple[tuple[float | None, ...], ...]
+    latency_us: tuple[tuple[float | None, ...], ...] = ()
+    again: tuple[PairAgain, ...] = ()
+    expected: float | None = None
+    unit: str = "MB/s"
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name, rows in (("values", self.values), ("latency_us", self.latency_us)):
+            count = len(self.nodes)
+            if (rows or name == "values") and [len(row) for row in rows] != [count] * count:
+                raise FormError(name, f"{len(rows)} rows", f"{count} rows of {count} columns, one a node")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Nodes that are alike: what each is and how it is set (names: ``railyard.nodefacts``), and each of its devices.
+
+    Nodes that differ in anything are in groups of their own, so that an odd one shows.
+    """
+
+    nodes: tuple[str, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
 
-    ``replayed`` is None for a measurement, else the words that say what was played in its place.
+    ``replayed`` is None for a measurement, else the words that say what was played in its place. ``started`` and
+    ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
+    since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
+    allow-list.
     """
 
     run: str
@@ -181,6 +233,14 @@ class Record:
     output: str | None = None
     replayed: str | None = None
     reframe: Mapping[str, object] = field(default_factory=dict)
+    started: str | None = None
+    scheduler: str | None = None
+    job_id: str | None = None
+    linked: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    benchmark_version: str | None = None
+    hardware: tuple[NodeGroup, ...] = ()
+    pairs: PairsRecord | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from railyard import metrics
+from railyard import metrics, pairassess
 from railyard.assess import Assessment
 from railyard.curve import Curve
 from railyard.recordform import (
@@ -47,7 +47,7 @@ def record_of(
         stack=case.stack,
         rails=case.rails,
         benchmark=case.benchmark,
-        policy=case.launch.settings.policy,
+        policy=case.launch.settings.policy_name,
         state=assessment.verdict.state,
         verdict=verdict_record(assessment.verdict),
         elapsed_s=elapsed_s,
@@ -60,6 +60,7 @@ def record_of(
         command=command,
         output=output,
         replayed=assessment.inputs.replayed,
+        pairs=pairassess.record_of(assessment),
     )
 
 
@@ -139,6 +140,7 @@ def untested_record(
     elapsed_s: float | None,
     environment: Mapping[str, object],
     replayed: str | None = None,
+    policy: str | None = None,
 ) -> Record:
     """Return the record of a case that the site switched off."""
     return Record(
@@ -157,4 +159,5 @@ def untested_record(
         elapsed_s=elapsed_s,
         environment=environment,
         replayed=replayed,
+        policy=policy,
     )

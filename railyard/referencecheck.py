@@ -190,6 +190,8 @@ def _check_provenance(entry: Entry, system: System, path: Path_, document: Docum
 
 
 def _check_physics(entry: Entry, system: System, path: Path_, document: Document) -> None:
+    if all(BENCHMARKS[name].within_node for name in entry.benchmark):
+        return  # no link limits it
     fabric = system.fabrics[entry.fabric]
     rails = min(entry.rails, default=1)
     for name in _AMOUNTS:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from railyard import stacks
 from railyard.fields import (
     AS_LIST,
     BenchmarkName,
@@ -17,6 +18,7 @@ from railyard.fields import (
     Size,
     one_or_many,
     refuse,
+    show,
 )
 
 ANY = "any"
@@ -34,7 +36,23 @@ HIGHER_IS_BETTER = frozenset({"bandwidth", "message_rate", "performance", "op_ra
 Metric = Literal["bandwidth", "latency", "message_rate", "runtime", "performance", "op_rate"]
 Kind = Literal["contract", "baseline", "published", "reported", "class", "bad-case"]
 FactKind = Literal["stated", "measured", "nominal", "reported", "derived"]
-Policy = Literal["any", "single", "striping", "round-robin", "nic-per-rank"]
+POLICY_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"enum": [ANY, *stacks.POLICIES]}, {"type": "string", "pattern": f"^{stacks.TUNED_PATTERN}$"}]
+}
+
+
+def _policy(value: Any) -> Any:
+    """Refuse what is neither any, a rail policy, nor striping with a threshold of its own (striping-8K)."""
+    if value == ANY or (isinstance(value, str) and stacks.unknown(value) is None):
+        return value
+    known = (ANY, *stacks.POLICIES)
+    guess = "known: " + ", ".join(known)
+    if isinstance(value, str):
+        guess = stacks.unknown(value) or guess
+    raise refuse(show(value), "a known value", guess)
+
+
+Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
 
 
 def _fraction(value: float) -> float:
@@ -55,7 +73,7 @@ Policies = Annotated[
     tuple[Policy, ...],
     AS_LIST,
     Field(min_length=1),
-    one_or_many({"enum": ["any", "single", "striping", "round-robin", "nic-per-rank"]}),
+    one_or_many(POLICY_SCHEMA),
 ]
 
 

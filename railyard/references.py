@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard import links
-from railyard.bands import Band, Bound, curve_band, regime, scalar_band
+from railyard.bands import Band, Bound, curve_band, regime, scalar_band, shared
 from railyard.benchmarktable import find
 from railyard.errors import InputError, RailyardError
 from railyard.fields import show
@@ -38,11 +38,11 @@ class References:
     relations: tuple[Relation, ...] = ()
     facts: tuple[Fact, ...] = ()
 
-    def has_number(self, fabric: str, stack: str, rails: int, benchmark: str) -> bool:
+    def has_number(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
         """Return whether an entry has a number for a benchmark's first metric: a nominal upper limit is none."""
         first = find(benchmark).metrics[0].name
         return any(
-            entry.upper_limit is None and entry.matches(fabric, stack, rails, entry.policy[0], benchmark, first)
+            entry.upper_limit is None and entry.matches(fabric, stack, rails, policy, benchmark, first)
             for entry in self.entries
         )
 
@@ -58,10 +58,12 @@ class References:
         *,
         directions: int,
         streaming: bool,
+        blocking: float = 1.0,
     ) -> tuple[Band, ...]:
         """Return every band that holds for one run: its entries in the file's order, then the link's class floors.
 
-        A ``class`` entry with a reason replaces the floors of the link's class. Raises RailyardError where an entry
+        A ``class`` entry with a reason replaces the floors of the link's class. A floor that is a share of the link is
+        divided by ``blocking``; a number was measured or promised as it is. Raises RailyardError where an entry
         counts other directions than the run, or takes a share of a limit that is not known.
         """
         found = [e for e in self.entries if e.matches(fabric, stack, rails, policy, benchmark, metric)]
@@ -72,9 +74,11 @@ class References:
                     f"{benchmark} sums so many directions; correct the entry"
                 )
         link = self.system.fabrics[fabric].link
-        bands = [_band(entry, link, limit_mb_s) for entry in found]
+        bands = [
+            shared(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1) for entry in found
+        ]
         replaced = any(entry.kind == "class" and entry.reason for entry in found)
-        if metric == "bandwidth" and not replaced:
+        if metric == "bandwidth" and not replaced and find(benchmark).of_link:
             bands += [
                 floor_band(f"class:{link.name}", floor) for floor in links.class_floors(link, directions, streaming)
             ]

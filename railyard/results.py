@@ -3,12 +3,12 @@
 import os
 import re
 import secrets
-import shutil
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 
 from railyard.home import state_folder
+from railyard.masking import masked
 from railyard.run import RUN_FOLDER_VARIABLE, RUN_VARIABLE, new_run_id
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
@@ -41,15 +41,17 @@ def file_name(case: str) -> str:
 def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -> str | None:
     """Copy a job's output into the run's folder and return its path relative to that; None where there is none.
 
-    ``rows`` is its error output, where the tool prints its rows on that: it follows.
+    ``rows`` is its error output, where the tool prints its rows on that: it follows. What is a secret by its name or
+    form is masked: a program that is told to be verbose prints its environment.
     """
     if not stdout.is_file():
         return None
     folder = run_folder(home)
     kept = folder / "outputs" / f"{file_name(case)}.out"
     kept.parent.mkdir(exist_ok=True)
-    shutil.copyfile(stdout, kept)
+    content = stdout.read_bytes()
     if rows is not None and rows.is_file():
-        with kept.open("ab") as both:
-            both.write(b"\n" + rows.read_bytes())
+        content += b"\n" + rows.read_bytes()
+    # Latin-1 has a character for each byte, so that every other byte stays what it was.
+    kept.write_bytes(masked(content.decode("latin-1")).encode("latin-1"))
     return str(kept.relative_to(folder))

@@ -1,5 +1,6 @@
 """The judging half of every check: reads what a run left, reaches the verdict, stores it, and makes ReFrame fail."""
 
+import os
 import shlex
 import time
 from dataclasses import replace
@@ -11,7 +12,9 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
+from railyard.casename import plain_check
 from railyard.launch import Launch, seconds
+from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import Cell, check_of
 from railyard.replay.index import folder_of
 from railyard.rfm_backends import TIMEOUT_EXIT
@@ -33,20 +36,29 @@ class Judged(Probing):
     """Judges a run of InterconnectCheck, which declares what is named here and launches it."""
 
     rails: Any
+    policy: Any
+    pairs: Any
     window: Any
     passes: Any
     ranks_per_node: Any
+    num_nodes: Any
 
     @property
     def fixed_repetitions(self) -> "Repetitions | None":
         """What a tool that prints no repetitions is told."""
         return None
 
+    @property
+    def validates(self) -> bool:
+        """Whether the benchmark is told to check the data that it moves."""
+        return False
+
     #: Whether the tool prints its rows on standard error.
     rows_on_stderr = False
     _launch: Launch
     _tag: str
     _started: float
+    _started_at: datetime
 
     @property
     def case_name(self) -> str:
@@ -68,7 +80,10 @@ class Judged(Probing):
     def cell(self) -> Cell:
         """The recording that this test is given in a replay."""
         fabric, stack = self.current_partition.name, self.current_environ.name
-        return Cell(fabric, stack, self.rails, check_of(self.display_name), self.key)
+        # A policy that is named and is the stack's own anyhow (-P policy=striping) has the recording without the name.
+        own = self.policy == policy_of(self.site.system, fabric, stack, self.rails, DEFAULT)
+        check = plain_check(self.display_name) if own else check_of(self.display_name)
+        return Cell(fabric, stack, self.rails, check, self.key)
 
     @property
     def recordings(self) -> Path:
@@ -93,7 +108,7 @@ class Judged(Probing):
         with as_reframe_error():
             evidence = self._evidence()
             case = self._meant_case(self._launched())
-            found = assess(case, evidence, self.parse, datetime.now(timezone.utc).date())
+            found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
             found = self._with_suspects(found)
         self._assessment = found
         output = results.keep_output(
@@ -103,7 +118,8 @@ class Judged(Probing):
         command = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
         stamp = self._stamp(elapsed)
         stamp["environment"] |= {} if evidence.played is None else evidence.played.provenance
-        self._write(record_of(found, command=command, output=output, **stamp))
+        record = record_of(found, command=command, output=output, **stamp)
+        self._write(replace(record, **self._circumstances(evidence)))
         if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
             raise SanityError(found.verdict.line)
 
@@ -160,6 +176,9 @@ class Judged(Probing):
             window=self.window,
             repetitions=self.fixed_repetitions,
             passes=self.passes,
+            node_pairs=max(1, self.num_nodes // 2),
+            pairs=self.pairs,
+            validates=self.validates,
             time_limit_s=seconds(self.site.system.time_limit),
         )
 
@@ -195,6 +214,24 @@ class Judged(Probing):
             "time": f"{now:%Y-%m-%dT%H:%M:%SZ}",
             "elapsed_s": None if elapsed_s is None else round(elapsed_s, 2),
             "environment": provenance(self.site, self.current_environ.name),
+        }
+
+    def _circumstances(self, evidence: "Evidence") -> dict[str, Any]:
+        """Return the fields of the record that are about the job and its nodes; a replay had neither."""
+        from railyard.circumstances import circumstances, version_in
+
+        played = evidence.played is not None
+        return {
+            **circumstances(
+                Path(self.stagedir) / COUNTERS,
+                self._tag,
+                said=evidence.linked,
+                variables={} if played else {**os.environ, **self._launch.env},
+                scheduler=None if played else self.current_partition.scheduler.registered_name,
+                job_id=None if played else self.job.jobid,
+                started=self._started_at,
+            ),
+            "benchmark_version": version_in(evidence.stdout, self.parse),
         }
 
     def _write(self, record: Any) -> None:

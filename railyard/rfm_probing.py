@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railyard.errors import RailyardError
 from railyard.launch import NAMESPACES, Launch
@@ -26,6 +26,8 @@ class Probing(GuardedFigures):
     probe_key: str
     #: Its executable, of a tool that is a folder of them.
     probe_program = ""
+    #: Whether pairs of processes a rail run one rail after the other.
+    in_turn: Any
 
     @property
     def site(self) -> Site:
@@ -36,10 +38,16 @@ class Probing(GuardedFigures):
         """Return the words of a short two-rank ping-pong at one size, which measures a rail alone."""
         raise NotImplementedError
 
+    def read_rails(self, text: str) -> Parsed:
+        """Return what the tool's parser finds, where a client a rail printed, in all of them together."""
+        from railyard.parsers import railparts
+
+        return railparts.parse(text, self.parse, worst=self.in_turn)
+
     def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...]) -> Launch:
         raise NotImplementedError
 
-    def _program(self, program: str = "") -> str:
+    def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
         raise NotImplementedError
 
     def _with_suspects(self, found: "Assessment") -> "Assessment":
@@ -77,7 +85,8 @@ class Probing(GuardedFigures):
         launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
         # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
         head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
-        words = [*head, *launch.options, self._program(self.probe_program), *self.probe_arguments(PROBE_SIZE_BYTES)]
+        benchmark = self._benchmark_words(self.probe_arguments(PROBE_SIZE_BYTES), launch, self.probe_program)
+        words = [*head, *launch.options, *benchmark]
         return dict(launch.env), [shlex.quote(word) for word in words]
 
     def _probe_value(self, text: str) -> float | None:
@@ -86,11 +95,12 @@ class Probing(GuardedFigures):
         from railyard.probes import PROBE_SIZE_BYTES
 
         try:
-            tables = self.parse(text).tables
+            tables = self.read_rails(text).tables
             curve = metrics.curves(tables[0], self.probe_key)[0]
         except (ParseError, ValueError, IndexError, RailyardError):
             return None
-        if curve.sizes[-1] != PROBE_SIZE_BYTES:
+        is_figure = metrics.find(self.probe_key).rows != "sizes"
+        if not is_figure and curve.sizes[-1] != PROBE_SIZE_BYTES:
             return None
         # A ping-pong that prints times (OSU): bytes a microsecond are MB/s.
         return curve.values[-1] if curve.metric == metrics.BANDWIDTH else curve.sizes[-1] / curve.values[-1]

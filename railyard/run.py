@@ -16,6 +16,7 @@ from railyard import rfm_output
 from railyard.besideform import RelationRecord
 from railyard.errors import RailyardError, SetupError
 from railyard.home import HOME_VARIABLE, SETTINGS_FILE, state_folder
+from railyard.masking import masked_record
 from railyard.record import FILE_NAME, Record, append_record, read_records
 from railyard.settle import settle
 
@@ -155,6 +156,7 @@ def run(
     final = settle(promised, ran, seen, run=run_id, time=_now())
     if replayed is not None:
         final = tuple(replace(one, replayed=one.replayed or replayed) for one in final)
+    final = tuple(masked_record(one) for one in final)
     for record in final:
         if record not in seen:
             append_record(folder / FILE_NAME, record)

@@ -1,21 +1,24 @@
-"""The JSON Schemas of systems/*.yaml and references/*.yaml, by which editors complete and check."""
+"""The JSON Schemas of systems/*.yaml and references/*.yaml, by which editors complete, and of stored results."""
 
 import json
 from typing import Any
 
 from pydantic import BaseModel
 
+from railyard.recordschema import record_schema
 from railyard.referencefile import ReferenceFile
 from railyard.systems import System
 
 MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile}
+RESULTS = "results"
+NAMES = (*MODELS, RESULTS)
 _TITLES = {"systems": "A Railyard system", "references": "The references of a Railyard system"}
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of "systems" or "references". Raises KeyError for another name."""
-    made = MODELS[name].model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made, "title": _TITLES[name]}
+    """Return the JSON Schema of "systems", "references" or "results" (one line). Raises KeyError for another name."""
+    made = record_schema() if name == RESULTS else {**MODELS[name].model_json_schema(), "title": _TITLES[name]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
 def schema_text(name: str) -> str:
@@ -25,4 +28,4 @@ def schema_text(name: str) -> str:
 
 def schema_file(name: str) -> str:
     """Return where the schema is kept, relative to the site folder."""
-    return f"{name}/schema.json"
+    return "docs/results.schema.json" if name == RESULTS else f"{name}/schema.json"

@@ -12,7 +12,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard import relations, rfm_output
-from railyard.cells import matrix
+from railyard.breadth import LEFT_OUT, everyday_words, leaves_out_extended
+from railyard.casename import named_policy, named_rails, plain_check
+from railyard.cells import Cell, matrix
 from railyard.cleantext import clean
 from railyard.cost import costs_of_run
 from railyard.errors import RailyardError, SetupError, did_you_mean
@@ -52,6 +54,7 @@ class SessionOptions:
     full: bool
     failed: bool
     reframe: tuple[str, ...]
+    extended: bool = False
 
 
 def only_lists(options: tuple[str, ...]) -> bool:
@@ -63,8 +66,8 @@ def only_lists(options: tuple[str, ...]) -> bool:
 def pass_through(home: Path, options: SessionOptions) -> int:
     """Call ReFrame with these options as they are and return its exit code; 2 where it refuses them."""
     system = options.system or DEFAULT_SYSTEM
-    _known_system(home, system, options.reframe)
-    command = reframe_command(home, system, _all_options(options, home))
+    known = _known_system(home, system, options.reframe)
+    command = reframe_command(home, system, _all_options(options, home, known))
     if "--dry-run" in options.reframe and "-r" not in options.reframe:
         command = [word for word in command if word != "-r"]
     done = subprocess.run(command, env={**os.environ, HOME_VARIABLE: str(home)}, check=False)
@@ -88,12 +91,14 @@ def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
     return systems[system]
 
 
-def _all_options(options: SessionOptions, home: Path) -> list[str]:
+def _all_options(options: SessionOptions, home: Path, system: System) -> list[str]:
     words = list(options.reframe)
     if options.full:
         words += ["-S", "full=1"]
     if options.failed:
         words += [f"--restore-session={last_run(home) / 'reframe-report.json'}", "--failed"]
+    if leaves_out_extended(system, words, extended=options.extended):
+        words += everyday_words()
     return words
 
 
@@ -114,7 +119,7 @@ class Session:
             raise RailyardError(
                 f"--replay: found {system.system}, a single host, expected a system with nodes and rails; name another"
             )
-        words = _all_options(self.options, self.home)
+        words = _all_options(self.options, self.home, system)
         run_id = new_run_id(datetime.now(timezone.utc))
         folder = runs_folder(self.home) / run_id
         env = environment(self.home, run_id, folder)
@@ -140,8 +145,11 @@ class Session:
     ) -> Outcome:
         folder = runs_folder(self.home) / run_id
         folder.mkdir(parents=True)
-        problems = (*problems, *self._missing_cells(system, folder, promised))
+        missing, left_out = self._missing_cells(system, folder, promised)
+        problems = (*problems, *missing)
         self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")
+        if left_out:
+            self.echo(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":
             self.echo(replayed_from(self.home, system.system))
         for problem in problems:
@@ -173,8 +181,12 @@ class Session:
         )
         return FALLBACK_SYSTEM
 
-    def _missing_cells(self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]) -> tuple[str, ...]:
-        """Keep the whole product beside the records, for the report; return a sentence for each cell that is missing.
+    def _missing_cells(
+        self, system: System, folder: Path, promised: tuple[rfm_output.CaseId, ...]
+    ) -> tuple[tuple[str, ...], int]:
+        """Keep the whole product beside the records, for the report.
+
+        Returns a sentence for each cell that is missing, and how many extended cells are left out.
 
         ReFrame does not say when it passes over a check file. Without options every cell that can run is promised, so
         one that is not is a problem; with options it was not selected.
@@ -185,24 +197,27 @@ class Session:
             asked = needs(self.home / "checks")
             product = matrix(system, asked, references_of(self.home / "references", system).has_number)
         except RailyardError as error:
-            return (str(error),)
-        # A check may have parameters of its own, named before or behind the rails.
-        chosen = {
-            (case.fabric, case.stack, case.name.split()[0], word) for case in promised for word in case.name.split()
-        }
+            return (str(error),), 0
+        chosen = set(_places(promised))
         selected = bool(self.options.reframe or self.options.failed or ":" in (self.options.system or ""))
+        words = _all_options(self.options, self.home, system)
+        everyday = leaves_out_extended(system, words, extended=self.options.extended)
         cells, missing = [], []
         for cell in product:
             entry = asdict(cell)
-            if cell.reason is None and (cell.fabric, cell.stack, cell.check, f"%rails={cell.rails}") not in chosen:
-                if selected:
+            if cell.reason is None and not _is_chosen(cell, chosen):
+                if everyday and cell.extended:
+                    entry["reason"] = LEFT_OUT
+                elif selected:
                     entry["reason"] = "not selected by this run's options"
                 else:
-                    where = f"{cell.check} with {cell.stack} over {cell.rails} of {cell.fabric}"
+                    by = f" by {cell.policy}" if cell.named else ""
+                    where = f"{cell.check} with {cell.stack} over {cell.rails} of {cell.fabric}{by}"
                     missing.append(f"{where} should run by the matrix, and ReFrame did not load it")
-            cells.append({key: entry[key] for key in ("fabric", "stack", "rails", "benchmark", "check", "reason")})
+            kept = {key: entry[key] for key in ("fabric", "stack", "rails", "benchmark", "check", "reason")}
+            cells.append(kept | ({"policy": cell.policy} if _is_named(cell, chosen) else {}))
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
-        return tuple(missing)
+        return tuple(missing), sum(entry["reason"] == LEFT_OUT for entry in cells)
 
     def _say_ended(self, line: str, records: Path) -> None:
         said = ended(line, records)
@@ -225,14 +240,36 @@ class Session:
         self.echo(f"report: {folder / 'report.html'}")
 
 
+_Place = tuple[str, str, str, int | None, str | None]
+
+
+def _places(promised: tuple[rfm_output.CaseId, ...]) -> Iterator[_Place]:
+    """Yield fabric, stack, check, rails and policy of each case; a check with parameters of its own, bare too."""
+    for case in promised:
+        for check in (plain_check(case.name), case.name.split()[0]):
+            yield case.fabric, case.stack, check, named_rails(case.name), named_policy(case.name)
+
+
+def _is_chosen(cell: Cell, chosen: set[_Place]) -> bool:
+    """Return whether a case is of this cell; a stack's own policy may be named (-P policy=…) or not."""
+    place = (cell.fabric, cell.stack, cell.check, cell.rails)
+    return (*place, cell.policy) in chosen or (not cell.named and (*place, None) in chosen)
+
+
+def _is_named(cell: Cell, chosen: set[_Place]) -> bool:
+    """Return whether the test of this cell has its policy in its name, where alone its record is looked for."""
+    place = (cell.fabric, cell.stack, cell.check, cell.rails)
+    return cell.named or ((*place, cell.policy) in chosen and (*place, None) not in chosen)
+
+
 def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
     """Return the records a fabric, stack and number of rails at a time, in the order of the system's file."""
     fabrics, stacks = list(system.fabrics), list(system.stacks)
 
-    def place(record: Record) -> tuple[int, int, int]:
+    def place(record: Record) -> tuple[int, int, int, str]:
         fabric = fabrics.index(record.fabric) if record.fabric in fabrics else len(fabrics)
         stack = stacks.index(record.stack) if record.stack in stacks else len(stacks)
-        return fabric, stack, record.rails
+        return fabric, stack, record.rails, named_policy(record.case) or ""
 
     return tuple(sorted(records, key=place))
 

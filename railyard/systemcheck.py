@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from railyard import links
+from railyard import links, stacks
 from railyard.benchmarktable import BENCHMARKS
 from railyard.errors import did_you_mean
 from railyard.fields import show
+from railyard.referencefields import ANY
 from railyard.systemfile import Disabled, Fabric, StackEntry, System
 from railyard.yamlfile import Document, Path_
 
@@ -23,6 +24,7 @@ def check_system(system: System, document: Document) -> None:
         _check_fabric(("fabrics", name), fabric, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
+        _check_thresholds(name, entry, system, document)
     for index, disabled in enumerate(system.disabled):
         _check_disabled(("disabled", index), disabled, system, document)
 
@@ -91,25 +93,41 @@ def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
             raise document.error((*path, part, key), show(text), "no {prefix}: the stack has none", "add prefix")
 
 
+def _check_thresholds(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse a threshold that this stack can be told on none of the system's fabrics of several rails."""
+    kinds = [fabric.kind for fabric in system.fabrics.values() if len(fabric.rails) > 1]
+    for index, size in enumerate(entry.striping_thresholds):
+        path: Path_ = ("stacks", stack, "striping_thresholds", index)
+        name = stacks.tuned(size) if size else "striping-0"
+        if not kinds:
+            expected = "a fabric with several rails"
+            raise document.error(path, name, expected, "leave it out: one rail has nothing to stripe")
+        reasons = [stacks.why_not(stack, kind, 2, name) for kind in kinds]
+        if all(reasons):
+            raise document.error(path, name, "a threshold that the stack can be told", reasons[0])
+
+
 def _check_disabled(path: Path_, entry: Disabled, system: System, document: Document) -> None:
     for field, known in (("fabric", system.fabrics), ("stack", system.stacks)):
         name = getattr(entry, field)
         if name is not None and name not in known:
             expected = f"a {field} of {system.system}"
             raise document.error((*path, field), show(name), expected, did_you_mean(name, known))
+    if entry.policy == ANY:
+        raise document.error((*path, "policy"), show(ANY), "the name of a rail policy", "leave it out: then it is any")
     if entry.without_reference and system.provider != "replay":
         expected = "it of a replayed system alone: a test without a reference fails here"
         raise document.error((*path, "without_reference"), "true", expected, "name benchmarks, or add references")
     if entry.without_reference:
         return
-    if entry.fabric is None and entry.stack is None and entry.rails is None and entry.benchmark is None:
-        found = "neither fabric, stack, rails nor benchmark"
+    given = (entry.fabric, entry.stack, entry.rails, entry.benchmark, entry.policy)
+    if all(each is None for each in given):
+        found = "neither fabric, stack, rails, policy nor benchmark"
         raise document.error(path, found, "at least one of them", "say what is disabled")
-    for name in entry.benchmark or ():
-        if name not in BENCHMARKS:
-            raise document.error(
-                (*path, "benchmark"), show(name), "a benchmark of railyard", did_you_mean(name, BENCHMARKS)
-            )
+    unknown = next((name for name in entry.benchmark or () if name not in BENCHMARKS), None)
+    if unknown is not None:
+        near = did_you_mean(unknown, BENCHMARKS)
+        raise document.error((*path, "benchmark"), show(unknown), "a benchmark of railyard", near)
     if entry.rails is not None:
         fabrics = [system.fabrics[entry.fabric]] if entry.fabric else list(system.fabrics.values())
         most = max(len(fabric.rails) for fabric in fabrics)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from railyard import links, stacks
 from railyard.errors import did_you_mean
@@ -60,3 +60,5 @@ ToolName = Annotated[
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 Template = Annotated[PathText, AfterValidator(_blanks)]
 EnvValue = Annotated[Value, AfterValidator(_blanks)]
+#: 2 for a network of 2 to 1; a network gives half of the nodes at most what their cards can take.
+Blocking = Annotated[float, Field(strict=True, ge=1)]

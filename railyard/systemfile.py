@@ -19,9 +19,18 @@ from railyard.fields import (
     Variable,
 )
 from railyard.pricefile import Price
-from railyard.referencefields import Benchmarks
+from railyard.referencefields import Benchmarks, Policy
 from railyard.spackfile import SpackSite, SpackStack
-from railyard.systemfields import EnvValue, HostPattern, LinkName, SlotName, StackName, Template, sentence_or_false
+from railyard.systemfields import (
+    Blocking,
+    EnvValue,
+    HostPattern,
+    LinkName,
+    SlotName,
+    StackName,
+    Template,
+    sentence_or_false,
+)
 
 Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
@@ -78,6 +87,9 @@ class Fabric(Model):
     slot: SlotName | None = None
     max_payload: Literal[128, 256, 512, 1024, 2048, 4096] = Field(256, description="PCIe max payload size, bytes")
     mtu: Count | None = Field(None, description="The path's MTU, where it is not the link's largest")
+    blocking: Blocking = Field(
+        1.0, description="What half of the nodes against the other half gets less than their cards give: 2 for 2 to 1"
+    )
     rails: tuple[Rail, ...] = Field(min_length=1)
 
     @property
@@ -130,6 +142,9 @@ class StackEntry(Model):
     benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
     absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
     env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
+    striping_thresholds: tuple[Size, ...] = Field(
+        (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
+    )
     spack: SpackStack | None = None
 
     @property
@@ -162,6 +177,7 @@ class Disabled(Model):
     fabric: str | None = None
     stack: str | None = None
     rails: Count | None = None
+    policy: Policy | None = None
     benchmark: Annotated[
         Benchmarks | None, Field(description="One or a list, such as osu/osu_allreduce; left out: all")
     ] = None
@@ -170,11 +186,13 @@ class Disabled(Model):
     )
     reason: Prose
 
-    def covers(self, fabric: str, stack: str, rails: int, benchmark: str | None = None) -> bool:
+    def covers(
+        self, fabric: str, stack: str, rails: int, benchmark: str | None = None, policy: str | None = None
+    ) -> bool:
         """Return whether this entry switches the combination off; one of some benchmarks covers no others."""
         if self.benchmark is not None and benchmark not in self.benchmark:
             return False
-        pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails))
+        pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails), (self.policy, policy))
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
 

@@ -482,3 +482,13 @@ def test_a_pass_always_has_rate_and_path(assessed: Assess, sent: Mapping[str, fl
         assert 46.99 <= rate <= 1.02 * 50 * 1460 / 1514 + 0.01
         assert sent["hsn0"] >= 0.98 * 16 * 5 * M / 1e6
         assert max(sent["hsn1"], sent["eth0"]) <= 16
+
+
+def test_an_output_that_names_another_mpi_fails_rule_1(assessed: Assess, imb_text: Callable[..., str]) -> None:
+    line = "[0] MPI startup(): Intel(R) MPI Library, Version 2021.4  Build 20210831 (id: 758087adf)"
+    assert said(assessed(output=f"{line}\n{imb_text()}")) == (
+        "fail", 1, "set-up", f'line 1 of the output is "{line}": Intel MPI ran, expected MPICH (CH4)',
+    )  # fmt: skip
+    assert said(assessed(output=f"{line}\n{imb_text()}", stack="intelmpi"))[1] != 1
+    on_stderr = assessed(stderr="Open MPI v4.1.4, package: Debian OpenMPI\n")
+    assert on_stderr.verdict.sentence.endswith(": Open MPI ran, expected MPICH (CH4)")

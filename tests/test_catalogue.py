@@ -1,6 +1,7 @@
 """The checks of a site as the matrix needs them, and the sentence for a file that cannot be imported."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,20 +30,42 @@ class Plain(rfm.RunOnlyRegressionTest):
 """
 
 
-def test_every_published_check_is_found_with_what_it_asks() -> None:
-    assert needs(ROOT / "checks") == (
+def four(check: str, tool: str, benchmark: str, **more: Any) -> Need:
+    return Need(check, tool, f"{tool}/{benchmark}", 4, ranks=4, **more)
+
+
+def test_every_mpi_check_is_found_with_what_it_asks() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool in ("imb", "netpipe", "osu")]
+    assert [need for need in found if not need.extended] == [
         Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
         Need("ImbUniband", "imb", "imb/Uniband", 2),
         Need("ImbBiband", "imb", "imb/Biband", 2),
-        Need("ImbAllreduce", "imb", "imb/Allreduce", 4, ranks=4, smallest=4),
+        four("ImbAllreduce", "imb", "Allreduce", smallest=4),
         Need("NetpipePingPong", "netpipe", "netpipe/pingpong", 2),
         Need("NetpipeStream", "netpipe", "netpipe/stream", 2),
         Need("NetpipeBidirectional", "netpipe", "netpipe/bidirectional", 2),
         Need("OsuLatency", "osu", "osu/osu_latency", 2),
         Need("OsuBandwidth", "osu", "osu/osu_bw", 2),
         Need("OsuBidirectional", "osu", "osu/osu_bibw", 2),
-        Need("OsuAllreduce", "osu", "osu/osu_allreduce", 4, ranks=4, smallest=4),
-    )
+        four("OsuAllreduce", "osu", "osu_allreduce", smallest=4),
+    ]
+    assert [need for need in found if need.extended and need.tool != "netpipe"] == [
+        Need("ImbSendrecv", "imb", "imb/Sendrecv", 2, passes=3, extended=True),
+        Need("ImbExchange", "imb", "imb/Exchange", 2, passes=3, extended=True),
+        four("ImbAlltoall", "imb", "Alltoall", extended=True),
+        four("ImbAlltoallv", "imb", "Alltoallv", extended=True),
+        four("OsuMessageRate", "osu", "osu_mbw_mr", extended=True, pair_a_rail=True),
+        four("OsuMultiLatency", "osu", "osu_multi_lat", extended=True, pair_a_rail=True),
+        *(
+            four(f"OsuCollective %collective={name}", "osu", f"osu_{name}", smallest=4, extended=True)
+            for name in ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")
+        ),
+        four("OsuInit", "osu", "osu_init", extended=True),
+        Need("OsuPutBandwidth", "osu", "osu/osu_put_bw", 2, extended=True),
+        Need("OsuGetBandwidth", "osu", "osu/osu_get_bw", 2, extended=True),
+        Need("OsuPutLatency", "osu", "osu/osu_put_latency", 2, extended=True),
+        Need("OsuGetLatency", "osu", "osu/osu_get_latency", 2, extended=True),
+    ]
 
 
 def test_every_published_check_measures_a_known_benchmark() -> None:

@@ -112,7 +112,7 @@ def test_the_survey_says_which_network_for_how_many_nodes() -> None:
     assert by_fabric["quadrics", "mpich", 1, 1024].price == 4078
     assert by_fabric["infiniband", "mpich", 1, None].bandwidth_mb_s == pytest.approx(884.74)
     assert by_fabric["infiniband", "mvapich2", 1, None].latency_us == 7
-    assert by_fabric["tengige", "any", 1, 48].latency_us is None
+    assert by_fabric["tengige", "tcp", 1, 48].latency_us is None
 
 
 @pytest.mark.parametrize(

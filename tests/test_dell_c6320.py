@@ -71,8 +71,11 @@ def test_each_published_figure_is_a_reference(
 
 
 def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
-    assert len(site.references.entries) == 12
-    for entry in site.references.entries:
+    assert len(site.references.entries) == 14
+    # Of several pairs the study has no figure: the floor of the link's class is asked of each.
+    ours = {entry.id: entry.kind for entry in site.references.entries if entry.id.endswith("-pairs")}
+    assert ours == {"edr-pairs": "class", "fdr-pairs": "class"}
+    for entry in (entry for entry in site.references.entries if entry.id not in ours):
         assert entry.kind == "published"
         assert entry.source.cite().startswith(
             "Olusanya and Hussain, Comparing FDR and EDR InfiniBand, part 1, Dell HPC blog, "
@@ -181,7 +184,7 @@ def test_its_matrix_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert main(["matrix", "--system", "dell-c6320"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("edr\n  hpcx       1 rail   ")
-    assert "imb/Allreduce" in printed
+    assert "not every imb, " in printed
     assert ": the source has figures of the OSU benchmarks and of verbs alone\n" in printed
     assert "\nfdr\n  hpcx       1 rail   " in printed
 

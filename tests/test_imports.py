@@ -18,10 +18,12 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 #: Modules that start processes or import ReFrame, each with its reason. A folder stands for all that is in it.
 IMPURE = {
     "railyard.check": "the base of all checks: ReFrame's classes",
+    "railyard.osucheck": "the base of OSU's checks",
     "railyard.rfm_backends": "launchers that ReFrame lacks",
     "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
     "railyard.provided": "brings the virtual cluster up",
+    "railyard.rfm_pairs": "the base of the checks of pairs of nodes: ReFrame's classes",
     "railyard.rfm_probing": "what those hooks measure after a failure",
     "railyard.spackenv": "a fixture of ReFrame",
     "railyard.spack.bootstrap": "fetches with git",
@@ -40,6 +42,7 @@ IMPURE = {
     "railyard.probes": "measures again after a failure",
     "railyard.results": "stores a test's result for the run above",
     "railyard.provenance": "asks mpirun for its version",
+    "railyard.programs.build": "starts a compiler",
     "railyard.prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
     "railyard.testbed": "namespaces are made by ip, tc, nsenter",
     "railyard.commands": "the commands of the above",
@@ -49,9 +52,11 @@ IMPURE = {
 #: The only ones that may import ReFrame at all.
 REFRAME = {
     "railyard.check",
+    "railyard.osucheck",
     "railyard.rfm_backends",
     "railyard.rfm_guards",
     "railyard.rfm_judging",
+    "railyard.rfm_pairs",
     "railyard.rfm_probing",
     "railyard.siteconfig",
     "railyard.spackenv",

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from railyard.errors import SetupError
-from railyard.installed import installed, request_of
+from railyard.installed import Installed, installed, request_of
 from railyard.launch import plan_launch
 from railyard.provenance import provenance, spack_provenance
+from railyard.saidmpi import Meant
 from railyard.site import Site
 from railyard.spack.build import ensure
 from railyard.systems import load_system
@@ -34,7 +35,7 @@ def test_what_a_site_has_installed(virtual: Site) -> None:
     found = installed(virtual, "intelmpi")
     prefix = f"{virtual.home}/.stacks/intelmpi"
     assert (found.launcher, found.prefix, found.built) == (f"{prefix}/bin/mpirun", prefix, None)
-    assert found.tools == {"imb": f"{prefix}/bin/IMB-MPI1"}
+    assert found.tools["imb"] == f"{prefix}/bin/IMB-MPI1"
     assert found.executable("imb") == f"{prefix}/bin/IMB-MPI1"
 
 
@@ -92,3 +93,34 @@ def test_a_request_of_a_stack_that_spack_does_not_build(virtual: Site) -> None:
     assert str(error.value) == (
         "systems/virtual.yaml stacks.intelmpi: found no spack, expected what Spack is to build for it"
     )
+
+
+HEADERS = [
+    ("#define MPI_VERSION 3\n#define MPI_SUBVERSION 1\n", "3.1"),
+    ("#ifndef BUILD_MPI_ABI\n#define MPI_VERSION    5\n#define MPI_SUBVERSION 0\n#endif\n", "5.0"),
+    ("#  define MPI_VERSION (4)\r\n#  define MPI_SUBVERSION (1)\r\n", "4.1"),
+    ("#define MPI_VERSION 3\n", None),
+    ("#define MPI_VERSION MAJOR\n#define MPI_SUBVERSION MINOR\n", None),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("text", "standard"), HEADERS)
+def test_the_standard_stands_in_the_header(tmp_path: Path, text: str | None, standard: str | None) -> None:
+    if text is not None:
+        (tmp_path / "include").mkdir()
+        (tmp_path / "include/mpi.h").write_bytes(text.encode())
+    assert Installed("mpirun", str(tmp_path), {}, {}).mpi_standard == standard
+    assert Installed("mpirun", None, {}, {}).mpi_standard is None
+
+
+def test_a_run_is_told_which_mpi_it_is_meant_to_be(made: MadeSite) -> None:
+    made.write("mpi/openmpi/include/mpi.h", "#define MPI_VERSION 3\n#define MPI_SUBVERSION 1\n")
+    site = site_of(made)
+    ensure(request_of(site, "openmpi"), lambda line: None)
+    launch = plan_launch(site, "hsn", "openmpi", ("lo",), ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=False)
+    assert launch.mpi == Meant("openmpi", "4.1.4", "3.1", f"{made.home}/mpi/openmpi")
+
+
+def test_of_installed_software_no_version_is_known(virtual: Site) -> None:
+    assert (installed(virtual, "intelmpi").mpi_version, installed(virtual, "intelmpi").mpi_standard) == (None, None)

@@ -168,8 +168,8 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
         ),
         (
             ["--system", "virtual", "--fabric", "hsn"],
-            "--stack: found nothing, expected a stack of virtual (openmpi, mpich, intelmpi): the reference "
-            "both-ways-one-rail holds for intelmpi alone",
+            "--stack: found nothing, expected a stack of virtual (openmpi, mpich, intelmpi, tcp, libfabric): the "
+            "reference both-ways-one-rail holds for intelmpi alone",
         ),
         (
             ["--system", "virtual", "--fabric", "hsn", "--stack", "mpich", "--policy", "stripes"],
@@ -383,12 +383,15 @@ def test_tables_alike_are_passes_of_one_run_when_that_is_said() -> None:
 def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
     columns = {"size": "B", "repetitions": None, "time_avg": "us"}
     nameless = table("imb", None, columns, (8, 10, 5.0))
-    init = table("osu", "osu_init", {"avg": "us"}, (5.0,), line=9)
-    assert [(each.state, each.sentence) for each in judge(Parsed((nameless, init)), LINK)] == [
+    other = table("osu", "osu_partitioned_latency", {"avg": "us"}, (5.0,), line=9)
+    assert [(each.state, each.sentence) for each in judge(Parsed((nameless, other)), LINK)] == [
         ("not-judged", "not judged: the table of imb names no benchmark; say which with --benchmark"),
-        ("not-judged", "not judged: osu/osu_init measures nothing that is held against a reference or a limit"),
+        (
+            "not-judged",
+            "not judged: osu/osu_partitioned_latency measures nothing that is held against a reference or a limit",
+        ),
     ]
-    named = judge(Parsed((nameless, init)), LINK, benchmark="imb/Allreduce")
+    named = judge(Parsed((nameless, other)), LINK, benchmark="imb/Allreduce")
     assert [each.benchmark for each in named] == ["imb/Allreduce"]
 
 

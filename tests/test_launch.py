@@ -36,7 +36,7 @@ IMPI = (
     "I_MPI_ROOT=/site/.stacks/intelmpi LD_LIBRARY_PATH=/site/.stacks/intelmpi/lib "
     "FI_PROVIDER_PATH=/site/.stacks/intelmpi/lib"
 )
-OMPI = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
+OMPI = "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx"
 PSM3 = (
     "I_MPI_OFI_PROVIDER=psm3 PSM3_HAL=sockets PSM3_MULTIRAIL=1 PSM3_MULTIRAIL_MAP=hsn0:1,hsn1:1 PSM3_ALLOW_ROUTERS=1 "
     "PSM3_DEVICES=self,nic"
@@ -218,3 +218,13 @@ def test_a_single_host_is_told_no_rail(virtual: Site) -> None:
         "PATH": f"{virtual.home}/.stacks/mpich/bin:$PATH",
     }
     assert launch.options == ()
+
+
+def test_a_client_and_a_server_are_started_without_any_mpi(site: Site) -> None:
+    launch = planned(site, "tcp", "hsn0", "hsn1")
+    assert (launch.program, launch.settings.policy, launch.mpi) == ("sh", "nic-per-rank", None)
+    assert launch.options == ("pair.sh", "start", "/site/.railyard/testbed/enter", "vn1", "vn2", "--")
+    assert launch.env == {"PATH": "/usr/bin:$PATH"}
+    assert (launch.meant, launch.watched) == (("hsn0", "hsn1"), ("eth0",))
+    slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
+    assert planned(slurm, "tcp", "hsn0").options == ()

@@ -85,3 +85,27 @@ def test_a_prefix_may_be_made_of_links(tmp_path: Path) -> None:
     assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is not None
     (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40")
     assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is None
+
+
+VERBS = {"libibverbs.so.1": "/usr/lib/libibverbs.so.1", "libc.so.6": "/lib/libc.so.6"}
+WITHOUT_MPI = [
+    (VERBS, ("libibverbs.so.1",), None),
+    ({"libc.so.6": "/lib/libc.so.6"}, (), None),
+    (
+        {"libc.so.6": "/lib/libc.so.6"}, ("libibverbs.so.1",),
+        "ib_write_bw is not linked to libibverbs.so.1, expected it",
+    ),
+    (
+        VERBS | {"libmpi.so.40": "/usr/lib/libmpi.so.40"}, ("libibverbs.so.1",),
+        "ib_write_bw is linked to libmpi.so.40 (/usr/lib/libmpi.so.40), expected no MPI library",
+    ),
+    (
+        {"libibverbs.so.1": None}, ("libibverbs.so.1",),
+        "ib_write_bw needs libibverbs.so.1, which the loader does not find",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "sonames", "sentence"), WITHOUT_MPI)
+def test_a_stack_without_mpi(found: dict[str, str | None], sonames: tuple[str, ...], sentence: str | None) -> None:
+    assert linked.why_wrong("ib_write_bw", found, sonames, None) == sentence

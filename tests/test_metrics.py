@@ -44,8 +44,11 @@ def test_every_key_names_its_tool_and_every_metric_its_unit() -> None:
             assert each.unit == UNITS[each.name]
             assert each.better == ("higher" if each.name in HIGHER_IS_BETTER else "lower")
             assert each.directions in (1, 2)
-            assert (each.shape == "figure") == (benchmark.tool in FIGURE_TOOLS)
-    assert {benchmark.tool for benchmark in BENCHMARKS.values()} == {"imb", "netpipe", "osu", "perftest", *FIGURE_TOOLS}
+            assert (each.shape == "figure") == (benchmark.tool in FIGURE_TOOLS or key == "osu/osu_init")
+    assert {benchmark.tool for benchmark in BENCHMARKS.values()} == {
+        *("fabtests", "imb", "netpipe", "osu", "pairs", "perftest"),
+        *FIGURE_TOOLS,
+    }
 
 
 @pytest.mark.parametrize(
@@ -302,7 +305,8 @@ def test_perftest_latency_is_the_typical_one_or_the_average_by_duration() -> Non
         (table("CG", {"time": "s"}, **NPB), "npb/CG/B"),
         (table("CG", {"time": "s"}, tool="npb"), None),
         (table("Window", {"time_avg": "us"}), None),
-        (table("osu_init", {"avg": "us"}, tool="osu"), None),
+        (table("osu_init", {"avg": "us"}, tool="osu"), "osu/osu_init"),
+        (table("osu_bw_fan_in", {"bandwidth": "MB/s"}, tool="osu"), None),
     ],
 )
 def test_the_key_that_a_table_says_it_is_of(found: Table, key: str | None) -> None:

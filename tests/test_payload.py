@@ -1,12 +1,14 @@
 """The least payload of a run: by the printed rows, and for a collective by what no algorithm can avoid."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from railyard.metrics import BENCHMARKS, Moved
+from railyard.movedbytes import Repetitions
 from railyard.parsers.parsed import Table
-from railyard.payload import LEAST_VECTORS, least_moved
+from railyard.payload import LEAST_VECTORS, is_mirrored, least_moved, parts_of_a_vector
 
 
 def table(
@@ -36,7 +38,73 @@ def test_a_window_that_is_not_given_is_the_tools_own() -> None:
 
 
 def test_a_collective_without_a_known_bound_proves_nothing() -> None:
-    assert least_moved(table("Alltoall", ROWS), "imb/Alltoall", None) == Moved(0, 0)
+    assert least_moved(table("Gather", ROWS), "imb/Gather", None) == Moved(0, 0)
+
+
+TOLD = Repetitions(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "nodes", "ranks", "moved"),
+    [
+        ("osu/osu_allreduce", 4, 1, Moved(8000, 8000)),
+        ("osu/osu_alltoall", 4, 1, Moved(24_000, 24_000)),
+        ("osu/osu_alltoallv", 2, 3, Moved(72_000, 72_000)),
+        ("osu/osu_allgather", 4, 1, Moved(8000, 24_000)),
+        ("osu/osu_allgather", 2, 3, Moved(24_000, 24_000)),
+        ("osu/osu_bcast", 4, 1, Moved(8000, 0)),
+        ("osu/osu_reduce", 4, 1, Moved(0, 8000)),
+        ("osu/osu_reduce_scatter", 4, 1, Moved(6000, 2000)),
+    ],
+)
+def test_the_least_of_a_collective_over_all_nodes(key: str, nodes: int, ranks: int, moved: Moved) -> None:
+    found = replace(table(key.removeprefix("osu/"), ((4000,),), ("size",)), tool="osu")
+    assert least_moved(found, key, None, TOLD, nodes, ranks) == moved
+
+
+def test_several_pairs_of_nodes_share_the_pairs_of_ranks() -> None:
+    found = replace(table("osu_mbw_mr", ((4000,),), ("size",)), tool="osu", context={"pairs": 6})
+    assert least_moved(found, "osu/osu_mbw_mr", 8, TOLD, nodes=4, ranks_per_node=3) == Moved(3 * 8 * 8000, 0)
+    assert least_moved(found, "osu/osu_mbw_mr", 8, TOLD, nodes=2, ranks_per_node=6) == Moved(6 * 8 * 8000, 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "moved"),
+    [
+        ("osu/osu_multi_lat", Moved(8000, 8000)),
+        ("osu/osu_put_latency", Moved(8000, 0)),
+        ("osu/osu_get_latency", Moved(0, 8000)),
+        ("osu/osu_put_bw", Moved(64_000, 0)),
+        ("osu/osu_get_bw", Moved(0, 64_000)),
+    ],
+)
+def test_a_put_goes_one_way_and_a_get_the_other(key: str, moved: Moved) -> None:
+    found = replace(table(key.removeprefix("osu/"), ((4000,),), ("size",)), tool="osu")
+    assert least_moved(found, key, 8, TOLD) == moved
+
+
+@pytest.mark.parametrize(
+    ("key", "nodes", "mirrored"),
+    [
+        ("osu/osu_bw", 2, [False, True]),
+        ("osu/osu_mbw_mr", 4, [False, False, True, True]),
+        ("osu/osu_bw", 1, [False]),
+        ("osu/osu_bcast", 4, [False, True, True, True]),
+        ("osu/osu_reduce", 2, [False, True]),
+        ("osu/osu_allgather", 4, [False] * 4),
+        ("imb/Gather", 4, [False] * 4),
+    ],
+)
+def test_which_nodes_are_the_other_side(key: str, nodes: int, mirrored: list[bool]) -> None:
+    assert [is_mirrored(key, node, nodes) for node in range(nodes)] == mirrored
+
+
+@pytest.mark.parametrize(
+    ("key", "parts"),
+    [("osu/osu_alltoall", 1), ("osu/osu_allgather", 1), ("osu/osu_bcast", 4), ("imb/Gather", 4), ("osu/osu_bw", 1)],
+)
+def test_into_how_many_messages_a_vector_may_be_cut(key: str, parts: int) -> None:
+    assert parts_of_a_vector(key, 4) == parts
 
 
 @pytest.mark.parametrize("columns", [("size",), ("repetitions",)])

@@ -137,8 +137,9 @@ def test_a_source_without_bandwidths_gets_no_absolute_one() -> None:
             "dual-rail-qdr",
             [
                 *("verbs-bandwidth", "verbs-latency", "mpi-latency-crossover", "mpi-bandwidth", "mpi-beyond-verbs"),
-                *("window-of-fdr", "striping-beyond-fdr", "striping-keeps-latency", "striping-latency-no-worse"),
-                *("lower-threshold-helps", "round-robin-beyond-fdr", "round-robin-costs-latency"),
+                *("window-of-fdr", "striping-beyond-fdr", "striping-keeps-latency", "striping-lowers-latency"),
+                *("striping-latency-no-worse", "lower-threshold-helps", "round-robin-beyond-fdr"),
+                *("round-robin-costs-small-bandwidth", "round-robin-costs-latency"),
                 *("round-robin-latency-below-fdr", "bidirectional-dip-eased", "bidirectional-maximum"),
                 "openmpi-more-variable",
             ],
@@ -171,7 +172,7 @@ def test_the_command_lists_entries_with_what_the_issue_asks(
     monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
     assert main(["references", "--system", "dell-c6320", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 12, 4, [])
+    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 14, 4, [])
     first = listed["entries"][0]
     assert {
         key: first[key] for key in ("system", "fabric", "stack", "rails", "benchmark", "metric", "unit", "kind")

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError, SetupError
+from railyard.errors import InputError
 from railyard.jsonform import FormError
 from railyard.record import (
     BandRecord,
     CurveRecord,
     FigureRecord,
     LimitRecord,
+    NodeGroup,
     NodeTraffic,
     PathProofRecord,
     RailTraffic,
@@ -93,6 +94,14 @@ LINE = {
     "output": "outputs/pingpong.out",
     "replayed": None,
     "reframe": {"result": "pass"},
+    "started": "2026-11-21T06:00:06Z",
+    "scheduler": "slurm",
+    "job_id": "4711",
+    "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
+    "variables": {"UCX_TLS": "tcp,self"},
+    "benchmark_version": "2021.11",
+    "hardware": [{"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}}],
+    "pairs": None,
 }
 RECORD = Record(
     run="20261121T060000Z-ab12",
@@ -140,6 +149,13 @@ RECORD = Record(
     command=("mpirun", "-np", "2"),
     output="outputs/pingpong.out",
     reframe={"result": "pass"},
+    started="2026-11-21T06:00:06Z",
+    scheduler="slurm",
+    job_id="4711",
+    linked=("libmpi.so.12 => /opt/mpich/lib/libmpi.so.12",),
+    variables={"UCX_TLS": "tcp,self"},
+    benchmark_version="2021.11",
+    hardware=(NodeGroup(("vn1", "vn2"), {"smt": "on"}, {"hsn0": {"driver": "veth"}}),),
 )
 
 
@@ -315,16 +331,25 @@ def test_a_writer_waits_for_one_that_is_at_it(tmp_path: Path) -> None:
     assert read_records(path).records == (RECORD,)
 
 
-def test_a_full_disk_is_a_sentence_and_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "records.jsonl"
-    append_record(path, RECORD)
-    real = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:10]))
-    with pytest.raises(SetupError) as caught:
-        append_record(path, RECORD)
-    assert str(caught.value) == (
-        f"{path}: the record of ImbPingPong %rails=1 @virtual:hsn+mpich could not be written (No space left on "
-        "device); free some space or choose another folder, then run the test again"
-    )
-    assert read_records(path).records == (RECORD,)
-    assert read_records(path).problems == ()
+def test_a_record_without_the_later_keys_is_read(tmp_path: Path) -> None:
+    later = ("started", "scheduler", "job_id", "linked", "variables", "benchmark_version", "hardware", "pairs")
+    path = write(tmp_path / "records.jsonl", {key: value for key, value in LINE.items() if key not in later})
+    (record,) = read_records(path).records
+    assert (record.started, record.linked, record.variables, record.hardware) == (None, (), {}, ())
+
+
+def test_a_reader_waits_for_a_line_that_is_being_written(tmp_path: Path) -> None:
+    path = write(tmp_path / "records.jsonl", LINE)
+    whole = json.dumps({**LINE, "case": "second"}).encode() + b"\n"
+    writer = os.open(path, os.O_WRONLY | os.O_APPEND)
+    fcntl.flock(writer, fcntl.LOCK_EX)
+    os.write(writer, whole[:50])
+    found: list[int] = []
+    reader = threading.Thread(target=lambda: found.append(len(read_records(path).records)))
+    reader.start()
+    reader.join(0.1)
+    assert reader.is_alive()
+    os.write(writer, whole[50:])
+    os.close(writer)
+    reader.join(10)
+    assert found == [2]

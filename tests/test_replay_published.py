@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from railyard import metrics
+from railyard.casename import named_policy, with_policy
 from railyard.catalogue import needs
 from railyard.cells import Need, matrix
 from railyard.errors import InputError
 from railyard.parsers import PARSERS
+from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import WORDS, Recording
 from railyard.replay.index import folder_of, played, read_index
 from railyard.replay.modelfile import read_model
@@ -50,13 +52,12 @@ def test_the_committed_recordings_are_what_is_computed_now(name: str) -> None:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_each_names_itself_and_its_entries(name: str) -> None:
     for recording, text in made(name).values():
-        if (folder_of(ROOT, name) / "model.yaml").exists():
-            assert (recording.origin, recording.source.partition(": ")[0]) == (
-                "model", f"recordings/{name}/model.yaml",
-            )  # fmt: skip
-        else:
-            assert recording.origin == "computed"
-            assert recording.source.startswith(f"references/{name}.yaml: ")
+        file = f"recordings/{name}/model.yaml" if recording.origin == "model" else f"references/{name}.yaml"
+        assert recording.source.partition(": ")[0] == file
+        place = (recording.fabric, recording.stack, recording.rails)
+        policy = policy_of(site_at(ROOT, name).system, *place, named_policy(recording.check) or DEFAULT)
+        drawn = any(curve.matches(*place, policy, recording.benchmark) for curve in read_model(folder_of(ROOT, name)))
+        assert drawn == (recording.origin == "model")
         words = WORDS[recording.origin].removeprefix("replayed: ")
         said = [line for line in text.splitlines() if words in line]
         assert len(said) == 1
@@ -67,8 +68,13 @@ def test_each_names_itself_and_its_entries(name: str) -> None:
 def test_every_test_that_is_not_switched_off_has_a_recording(name: str) -> None:
     site = site_at(ROOT, name)
     cells = matrix(site.system, needs(ROOT / "checks"), site.references.has_number)
-    run = {(cell.fabric, cell.stack, cell.rails, cell.check) for cell in cells if cell.reason is None}
-    assert run == {(one.fabric, one.stack, one.rails, one.check) for one, _ in made(name).values()}
+    run = {
+        (cell.fabric, cell.stack, cell.rails, with_policy(cell.check, cell.policy if cell.named else None))
+        for cell in cells
+        if cell.reason is None
+    }
+    first = (one for one, _ in made(name).values() if "%.repeat_no=" not in one.check)
+    assert run == {(one.fabric, one.stack, one.rails, one.check) for one in first}
 
 
 #: fabric, check, metric, size in bytes, the published number
@@ -95,6 +101,20 @@ def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: 
     assert played(folder_of(ROOT, "dell-c6320"), recording.cell, text.encode()).problem is None
 
 
+def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
+    """Named as ReFrame names them: by the policy that is not the stack's own, and by the number of the repeat."""
+    files = sorted(file for file in made("dual-rail-qdr") if file.startswith("qdr/mvapich2/2/OsuBandwidth"))
+    assert files == [
+        f"qdr/mvapich2/2/OsuBandwidth{policy}{repeat}.out"
+        for policy in ("", "_policy=round-robin", "_policy=striping-8K")
+        for repeat in ("", *(f"_.repeat_no={number}" for number in range(3)))
+    ]
+    first, _, low, high = (made("dual-rail-qdr")[file][1].splitlines()[-1] for file in files[:4])
+    assert [line.split() for line in (first, low, high)] == [
+        ["4194304", "6800.00"], ["4194304", "6766.00"], ["4194304", "6834.00"],
+    ]  # fmt: skip
+
+
 @pytest.fixture
 def dell() -> Site:
     return site_at(ROOT, "dell-c6320")
@@ -103,7 +123,7 @@ def dell() -> Site:
 def test_a_test_without_a_number_is_left_out_with_the_reason(dell: Site) -> None:
     asked = (
         Need("OsuBcast", "osu", "osu/osu_bcast", 2),
-        Need("Write", "perftest", "perftest/ib_write_lat", 2, smallest=2, largest=1 << 20),
+        Need("Write", "perftest", "perftest/ib_write_lat", 2, smallest=2, largest=1 << 20, pair=True),
     )
     nothing_off = replace(dell, system=dell.system.model_copy(update={"disabled": ()}))
     outputs, left = published_outputs(nothing_off, asked)

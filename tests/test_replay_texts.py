@@ -68,7 +68,7 @@ def test_pairs_of_ranks_are_summed() -> None:
 @pytest.mark.parametrize(
     ("key", "sentence"),
     [
-        ("hpl/hpl", "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest"),
+        ("hpl/hpl", "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest, iperf3"),
         (
             "perftest/ib_atomic_bw",
             "perftest/ib_atomic_bw: found no title of perftest for it, expected ib_write, ib_read or ib_send",

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from railyard.commands.schema import command
 from railyard.home import HOME_VARIABLE
-from railyard.schema import schema, schema_file, schema_text
+from railyard.recordform import Record, VerdictRecord
+from railyard.schema import NAMES, schema, schema_file, schema_text
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,7 +31,7 @@ def valid(kind: str, data: Any) -> bool:
     return bool(jsonschema.Draft202012Validator(schema(kind)).is_valid(plain(data)))
 
 
-@pytest.mark.parametrize("kind", ["systems", "references"])
+@pytest.mark.parametrize("kind", NAMES)
 def test_the_committed_schema_equals_the_model(kind: str) -> None:
     assert (ROOT / schema_file(kind)).read_text(encoding="utf-8") == schema_text(kind), (
         f"{schema_file(kind)} is not the model's: type railyard schema {kind} --write"
@@ -91,3 +92,29 @@ def test_the_command_writes_the_schema(tmp_path: Path, monkeypatch: pytest.Monke
     result = CliRunner().invoke(command, ["references", "--write"], standalone_mode=False)
     assert (result.return_value, result.output) == (0, "wrote references/schema.json\n")
     assert (tmp_path / "references" / "schema.json").read_text(encoding="utf-8") == schema_text("references")
+
+
+def test_a_stored_result_holds_to_its_schema_and_another_does_not() -> None:
+    names = dict.fromkeys(("run", "time", "case", "check", "system", "fabric", "stack", "benchmark"), "x")
+    line = Record(**names, rails=1, state="pass", verdict=VerdictRecord("holds")).to_json()  # type: ignore[arg-type]
+    assert valid("results", line)
+    assert valid("results", {**line, "from_a_newer_one": 1})
+    changes: list[dict[str, Any]] = [
+        {"format": 2},
+        {"state": "passed"},
+        {"rails": "1"},
+        {"verdict": {"rule": 1}},
+        {"variables": {"A": 1}},
+        {"curves": [{"metric": "latency"}]},
+        {"hardware": [{"nodes": "vn1"}]},
+    ]
+    for change in changes:
+        assert not valid("results", {**line, **change}), change
+    assert not valid("results", {key: value for key, value in line.items() if key != "verdict"})
+
+
+def test_the_schema_of_results_has_every_key_of_a_record() -> None:
+    from dataclasses import fields
+
+    named = [field.name for field in fields(Record) if field.name != "extra"]
+    assert list(schema("results")["properties"]) == ["format", *named]

@@ -27,6 +27,8 @@ def virtual() -> System:
         ("-n", "%rails=[12]", "-n", "%rails=1|%rails=2"),
         ("-n", "%rails=1"),
         ("-S", "full=1", "-S", "ImbUniband.window=8", "-P", "repetitions:2,4", "-P", "rails=1,2"),
+        ("-P", "policy=round-robin", "-P", "ImbUniband.policy=single,striping,default"),
+        ("-n", "%policy=round.*|%policy=(striping|single)"),
     ],
 )  # fmt: skip
 def test_what_there_is_may_be_selected(virtual: System, options: Sequence[str]) -> None:
@@ -43,6 +45,30 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         (("-pmpch",), None, STACK),
         (("--prgenv", "mpch"), None, STACK),
         (("-p", "mpich", "--prgenv=mpch"), None, STACK),
+        (
+            ("-P", "policy=stripping"),
+            None,
+            '-P policy=stripping: found "stripping", expected a rail policy that a stack of virtual has; did you mean '
+            '"striping"?',
+        ),
+        (
+            ("-P", "ImbUniband.policy=default,striping-8K"),
+            None,
+            '-P ImbUniband.policy=default,striping-8K: found "striping-8K", expected a rail policy that a stack of '
+            'virtual has; did you mean "striping"?',
+        ),
+        (
+            ("-P", "policy=striping"),
+            "eth",
+            '-P policy=striping: found "striping", expected a rail policy that a stack of virtual:eth has; '
+            "known: default, single",
+        ),
+        (
+            ("-n", "Uniband.*%policy=striping"),
+            None,
+            "-n Uniband.*%policy=striping: found striping, which stacks of virtual do unasked, so that no test has it "
+            "in its name; choose it by -P policy=striping",
+        ),
         (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
         (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
         (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),

@@ -3,19 +3,22 @@
 import json
 import shutil
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from railyard import session as sessions
+from railyard.breadth import LEFT_OUT
 from railyard.catalogue import needs
-from railyard.cells import matrix
+from railyard.cells import Cell, Need, matrix
 from railyard.errors import RailyardError
+from railyard.references import references_of
 from railyard.rfm_output import CaseId
 from railyard.session import Session, SessionOptions, only_lists, pass_through
 from railyard.site import Site
-from railyard.systems import System
+from railyard.systems import System, load_systems
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())
@@ -38,14 +41,27 @@ def test_other_options_measure(words: str) -> None:
 # What the matrix promises and ReFrame does not
 
 
-def promised(system: System, *, parameter: str = "") -> tuple[CaseId, ...]:
-    """Return a case for each cell that runs, as ReFrame lists them."""
-    cells = matrix(system, needs(ROOT / "checks"))
+def promised(system: System, *, parameter: str = "", named: bool = False) -> tuple[CaseId, ...]:
+    """Return a case for each cell that runs and names its rail policy or does not, as ReFrame lists them."""
     return tuple(
-        CaseId(f"{cell.check}{parameter} %rails={cell.rails}", "0a1b2c3d", system.system, cell.fabric, cell.stack)
-        for cell in cells
-        if cell.reason is None
+        CaseId(
+            f"{cell.check}{parameter} %rails={cell.rails}{f' %policy={cell.policy}' if named else ''}",
+            *("0a1b2c3d", system.system, cell.fabric, cell.stack),
+        )
+        for cell in matrix_of(system)
+        if cell.reason is None and cell.named == named
     )
+
+
+def matrix_of(system: System) -> tuple[Cell, ...]:
+    """Return the whole product of a system and the clone's checks."""
+    return matrix(system, checks(), references_of(ROOT / "references", system).has_number)
+
+
+@cache
+def checks() -> tuple[Need, ...]:
+    """Return what the clone's checks ask for; reading their files takes half a second."""
+    return needs(ROOT / "checks")
 
 
 def missing(
@@ -53,15 +69,16 @@ def missing(
 ) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the problems, and the cells that were kept for the report."""
     made = Session(home, replace(OPTIONS, **options), echo=lambda text: None)
-    problems = made._missing_cells(of, folder, cases)
+    problems, _ = made._missing_cells(of, folder, cases)
     kept = folder / "matrix.json"
     return problems, json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
 
 
 def test_nothing_is_missing_where_every_cell_is_promised(virtual: Site, tmp_path: Path) -> None:
-    problems, cells = missing(virtual.system, promised(virtual.system), tmp_path)
+    cases = promised(virtual.system)
+    problems, cells = missing(virtual.system, cases, tmp_path)
     assert problems == ()
-    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (132, 33)
+    assert (len(cells), sum(cell["reason"] is None for cell in cells)) == (len(matrix_of(virtual.system)), len(cases))
     assert list(cells[0]) == ["fabric", "stack", "rails", "benchmark", "check", "reason"]
 
 
@@ -73,7 +90,7 @@ def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp
         "NetpipePingPong with openmpi over 1 of hsn should run by the matrix, and ReFrame did not load it"
     )
     # The report, too, must miss them: a reason would excuse them.
-    assert sum(cell["reason"] is None for cell in cells) == 33
+    assert sum(cell["reason"] is None and cell["check"].startswith("Netpipe") for cell in cells) == 9
 
 
 def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Path) -> None:
@@ -82,6 +99,21 @@ def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Pa
     assert missing(virtual.system, cases, tmp_path)[0] == (
         "ImbUniband with mpich over 2 of hsn should run by the matrix, and ReFrame did not load it",
     )
+
+
+def test_a_rail_policy_that_is_missing_is_a_problem(tmp_path: Path) -> None:
+    """Names tell the tests of a policy from those that leave it to the stack."""
+    qdr = load_systems(ROOT / "systems")["dual-rail-qdr"]
+    unnamed = promised(qdr)
+    problems = missing(qdr, unnamed, tmp_path)[0]
+    assert {problem.partition(" of qdr")[2] for problem in problems} == {
+        f" by {policy} should run by the matrix, and ReFrame did not load it"
+        for policy in ("round-robin", "striping-8K")
+    }
+    assert missing(qdr, (*unnamed, *promised(qdr, named=True)), tmp_path)[0] == ()
+    # Where a stack's own policy is asked for by name, its cell is there.
+    asked = tuple(replace(case, name=f"{case.name} %policy=striping") for case in unnamed if "%rails=2" in case.name)
+    assert not any("over 2 of qdr should" in problem for problem in missing(qdr, asked, tmp_path)[0])
 
 
 def test_a_checks_own_parameters_hide_no_cell(virtual: Site, tmp_path: Path) -> None:
@@ -97,7 +129,9 @@ def test_what_options_left_out_is_no_problem_and_says_so(
     problems, cells = missing(virtual.system, cases, tmp_path, **options)
     assert problems == ()
     assert sum(cell["reason"] is None for cell in cells) == len(cases) == 6
-    assert sum(cell["reason"] == "not selected by this run's options" for cell in cells) == 27
+    left = [cell["reason"] for cell in cells if cell["reason"] in ("not selected by this run's options", LEFT_OUT)]
+    assert left.count("not selected by this run's options") >= 27
+    assert len(left) == len(promised(virtual.system)) - 6
 
 
 def test_every_size_and_a_whole_system_leave_nothing_out(virtual: Site, tmp_path: Path) -> None:
@@ -172,7 +206,7 @@ def test_without_namespaces_the_host_stands_in_and_says_what_is_not_tested(
         "running the system local in its place: one node, so that rails, striping, path proof, failing rails and every "
         "bandwidth between nodes are NOT tested",
     ]
-    assert seen[0][seen[0].index("--system") + 1 :] == ["local", "-S", "full=1"]
+    assert seen[0][seen[0].index("--system") + 1 :] == ["local", "-S", "full=1", "-T", "^extended$"]
 
 
 # Progress

@@ -63,11 +63,13 @@ def test_the_features_of_the_virtual_cluster() -> None:
     made = build(SETTINGS)
     (virtual,) = [system for system in made["systems"] if system["name"] == "virtual"]
     assert [partition["features"] for partition in virtual["partitions"]] == [
-        ["tcp", "rails1", "rails2", "nodes1", "nodes2", "nodes3", "nodes4"],
+        ["tcp", "first", "rails1", "rails2", "nodes1", "nodes2", "nodes3", "nodes4"],
         ["tcp", "rails1", "nodes1", "nodes2", "nodes3", "nodes4"],
     ]
     features = {(e["name"], *e["target_systems"]): e.get("features") for e in made["environments"]}
-    assert features["intelmpi", "virtual:hsn"] == ["imb", "rails1", "rails2", "rails4", "rails8"]
+    assert features["intelmpi", "virtual:hsn"] == [
+        "imb", "pairs", "rails1", "rails2", "rails4", "rails8", "single-1", "round-robin-2", "default-round-robin-2",
+    ]  # fmt: skip
     assert features["openmpi", "virtual"] is None
 
 

@@ -85,6 +85,13 @@ def test_what_disabled_leaves_out_means_all(tmp_path: Path) -> None:
     assert not entry.covers("edr", "openmpi", 1)
 
 
+def test_one_rail_policy_is_switched_off_alone(tmp_path: Path) -> None:
+    text = SITE.replace("rails: 2, reason", "policy: round-robin, reason")
+    (entry,) = load_system(write(tmp_path, text)).disabled
+    assert entry.covers("edr", "mvapich2", 2, policy="round-robin")
+    assert not entry.covers("edr", "mvapich2", 2, policy="striping") and not entry.covers("edr", "mvapich2", 2)
+
+
 def test_a_stack_fills_its_blanks(tmp_path: Path) -> None:
     stack = load_system(write(tmp_path, SITE)).stacks["mvapich2"]
     assert stack.executable("osu", Path("/home/x")) == "/home/x/sw/mvapich2/libexec"
@@ -320,8 +327,8 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
             "",
-            "systems/site.yaml:33: disabled[0]: found neither fabric, stack, rails nor benchmark, expected at least "
-            "one of them; say what is disabled",
+            "systems/site.yaml:33: disabled[0]: found neither fabric, stack, rails, policy nor benchmark, expected at "
+            "least one of them; say what is disabled",
         ),
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
@@ -334,6 +341,33 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "without_reference: true, ",
             "systems/site.yaml:33: disabled[0].without_reference: found true, expected it of a replayed system alone: "
             "a test without a reference fails here; name benchmarks, or add references",
+        ),
+        (
+            "rails: 2, reason",
+            "policy: any, reason",
+            'systems/site.yaml:33: disabled[0].policy: found "any", expected the name of a rail policy; '
+            "leave it out: then it is any",
+        ),
+        (
+            "rails: 2, reason",
+            "policy: stripping, reason",
+            'systems/site.yaml:33: disabled[0].policy: found "stripping", expected a known value; '
+            'did you mean "striping"?',
+        ),
+        (
+            "    prefix: sw/mvapich2\n",
+            "    prefix: sw/mvapich2\n    striping_thresholds: [64K, 4K]\n",
+            "systems/site.yaml:29: stacks.mvapich2.striping_thresholds[1]: found striping-4K, expected a threshold "
+            "that the stack can be told; mvapich2 on ib: striping-4K was asked for, and "
+            "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD takes no less than 8192 B",
+        ),
+        (
+            "    modules: [openmpi/4.1.6]\n",
+            "    modules: [openmpi/4.1.6]\n    striping_thresholds: [1M]\n",
+            "systems/site.yaml:26: stacks.openmpi.striping_thresholds[0]: found striping-1M, expected a threshold that "
+            "the stack can be told; openmpi on ib: striping-1M was asked for, and no setting moves where pml/ucx "
+            "stripes: rendezvous messages only; UCX estimates that size from the devices at start, so there is no "
+            "fixed number: UCX_PROTO_INFO=y prints it",
         ),
         (
             "nodes: {count: 16}",
@@ -410,14 +444,19 @@ def test_an_unknown_system_is_offered_the_nearest() -> None:
     )
 
 
-def test_the_virtual_cluster_has_two_fabrics_and_three_stacks() -> None:
+def test_the_virtual_cluster_has_two_fabrics_three_libraries_and_two_stacks_without_mpi() -> None:
     virtual = load_systems(ROOT / "systems")["virtual"]
     assert {name: virtual.rail_counts(name) for name in virtual.fabrics} == {"hsn": (1, 2), "eth": (1,)}
     assert {name: fabric.link.data_rate_gbit_s for name, fabric in virtual.fabrics.items()} == {"hsn": 0.4, "eth": 0.2}
-    assert list(virtual.stacks) == ["openmpi", "mpich", "intelmpi"]
+    assert list(virtual.stacks) == ["openmpi", "mpich", "intelmpi", "tcp", "libfabric"]
     assert virtual.nodes.names == ("vn1", "vn2", "vn3", "vn4")
-    for stack in virtual.stacks.values():
-        assert set(stack.benchmarks) | set(stack.absent) == {"imb", "netpipe", "osu"}
+    for name in ("openmpi", "mpich", "intelmpi"):
+        stack = virtual.stacks[name]
+        assert {"imb", "netpipe", "osu"} <= {*stack.benchmarks, *stack.absent}
+    assert [set(virtual.stacks[name].benchmarks) for name in ("tcp", "libfabric")] == [
+        {"iperf3", "netpipe"},
+        {"fabtests"},
+    ]
     two = virtual.fabrics["hsn"].limit(2, 1)
     assert two is not None
     assert (round(two.value_mb_s, 1), two.from_bytes) == (96.4, 4 << 20)

@@ -217,6 +217,13 @@ RULE_1 = [
         "the benchmark was told to validate its data and printed no validation; "
         "look at the benchmark's version and its validation option",
     ),
+    (  # wrong data ends the benchmark: the cause, not its exit code
+        {"validates": True, "validation": False, "exit_code": 1, "failures": (OutputLine(5, "1024 3.20 Fail"),)},
+        "node",
+        "the benchmark's own validation found wrong data: what arrived was not what was sent, line 5: "
+        '"1024 3.20 Fail"; '
+        "look at memory and device errors of the nodes, then the stack's version",
+    ),
 ]
 
 
@@ -427,6 +434,13 @@ def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
         "the system accepts this: no counters in containers"
     )
     assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"
+
+
+def test_a_benchmark_without_payload_has_no_path_to_prove_but_may_take_a_wrong_one() -> None:
+    found = judge(replace(HEALTHY, path=UNPROVEN, no_payload="osu/osu_barrier moves no payload"))
+    assert found.state == "pass"
+    assert found.rules[3].sentence == "not judged: osu/osu_barrier moves no payload"
+    assert judge(replace(HEALTHY, path=FAILED, no_payload="osu/osu_barrier moves no payload")).state == "fail"
 
 
 # Rule 5

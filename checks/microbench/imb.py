@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks between nodes: ping-pong, windowed bandwidth one way and both ways, and a collective.
+"""Intel MPI Benchmarks between nodes: ping-pong, windowed bandwidth one way and both ways, exchanges and collectives.
 
 A low PingPong with a good Uniband is latency (placement, power states); both low at large messages is the rail (link
 width, slot, a slow cable); a good Uniband with a low Biband is the card or the slot, which carry both directions.
@@ -83,3 +83,42 @@ class ImbAllreduce(ImbCheck):
     repetitions = 5
     #: IMB reduces floats of 4 bytes, and rounds other sizes up.
     smallest = 4
+
+
+class ImbExtended(ImbCheck):
+    """What every day's checks answer less closely: more partners at once, and messages both ways one at a time."""
+
+    tags = {"microbench", "imb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    #: A stall of a rank that polls on few cores is left out by the median of three passes.
+    passes = 3
+    repetitions = 1
+
+
+@rfm.simple_test
+class ImbSendrecv(ImbExtended):
+    """One message each way at the same time: the sum of both directions."""
+
+    benchmark = "Sendrecv"
+
+
+@rfm.simple_test
+class ImbExchange(ImbExtended):
+    """Two messages each way at the same time, as with a left and a right neighbour: the sum of all four."""
+
+    benchmark = "Exchange"
+
+
+@rfm.simple_test
+class ImbAlltoall(ImbExtended):
+    """Every node sends a message of its own to each of the others: all pairs of nodes at once."""
+
+    benchmark = "Alltoall"
+    num_nodes = 4
+    passes = 1
+
+
+@rfm.simple_test
+class ImbAlltoallv(ImbAlltoall):
+    """The same with sizes by partner, for which stacks have other algorithms."""
+
+    benchmark = "Alltoallv"

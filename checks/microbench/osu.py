@@ -1,44 +1,15 @@
-"""OSU micro-benchmarks between nodes: latency, windowed bandwidth one way and both ways, and a collective.
+"""OSU micro-benchmarks between nodes: latency, windowed bandwidth one way and both ways, over one pair and over many.
 
 A high osu_latency with a good osu_bw is latency (placement, power states, the wrong provider); both bad is the path: a
-fallback to TCP raises small-message latency tenfold. A good osu_bw with a low osu_bibw is the card or its slot.
+fallback to TCP raises small-message latency tenfold. A good osu_bw with a low osu_bibw is the card or its slot. A good
+osu_bw with a low osu_mbw_mr is what the pairs share: the switch, or the card where several ranks use it.
 """
 
 import reframe as rfm
-from reframe.core.builtins import variable
+from reframe.core.builtins import parameter
 
-from railyard.check import InterconnectCheck
-from railyard.movedbytes import Repetitions
-from railyard.parsers import osu
-
-
-class OsuCheck(InterconnectCheck):
-    """OSU with fixed repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither."""
-
-    tool = "osu"
-    tags = {"microbench", "osu"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
-    parse = staticmethod(osu.parse)
-    probe_key = "osu/osu_latency"
-    probe_program = "osu_latency"
-    repetitions = variable(int, value=2)
-    warm_up = variable(int, value=1)
-
-    @property
-    def program(self) -> str:
-        """The executable: OSU has one a benchmark."""
-        return str(self.benchmark)
-
-    @property
-    def fixed_repetitions(self) -> Repetitions:
-        """What OSU is told, since it prints no repetitions."""
-        return Repetitions(self.repetitions, self.warm_up)
-
-    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        window = ["-W", str(self.window)] if self.window > 1 else []
-        return ["-m", f"{sizes[0]}:{sizes[-1]}", "-i", str(self.repetitions), "-x", str(self.warm_up), *window]
-
-    def probe_arguments(self, size: int) -> list[str]:
-        return ["-m", f"{size}:{size}", "-i", "5", "-x", "1"]
+from railyard.check import rail_policies
+from railyard.osucheck import OsuCheck
 
 
 @rfm.simple_test
@@ -46,8 +17,8 @@ class OsuLatency(OsuCheck):
     """Half the round trip of one message."""
 
     benchmark = "osu_latency"
-    #: Ranks that poll on few cores stall now and then, and OSU prints the mean: a stall of 8 ms in ten passes at 1 MiB.
-    repetitions = 10
+    #: Ranks that poll on few cores stall now and then, and OSU prints the mean: two stalls of 8 ms in six of 44 ms.
+    repetitions = 6
 
 
 @rfm.simple_test
@@ -66,12 +37,28 @@ class OsuBidirectional(OsuCheck):
     window = 8
 
 
-@rfm.simple_test
-class OsuAllreduce(OsuCheck):
-    """A reduction over four nodes: every node's rails at once."""
+class OsuPairs(OsuCheck):
+    """Disjoint pairs of nodes at once: the first half of them with the second, so that no pair shares a node."""
 
-    benchmark = "osu_allreduce"
+    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     num_nodes = 4
+    #: Where each rank has a card of its own, one rank a card shows them all.
+    pair_a_rail = True
+    policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)
+
+
+@rfm.simple_test
+class OsuMessageRate(OsuPairs):
+    """A window of messages one way over every pair: bandwidth and messages a second, a pair of nodes."""
+
+    benchmark = "osu_mbw_mr"
+    window = 8
+    repetitions = 1
+
+
+@rfm.simple_test
+class OsuMultiLatency(OsuPairs):
+    """Half the round trip of one message, every pair at once."""
+
+    benchmark = "osu_multi_lat"
     repetitions = 3
-    #: OSU reduces floats of 4 bytes.
-    smallest = 4

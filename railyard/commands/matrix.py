@@ -1,11 +1,13 @@
 """`railyard matrix`: the whole product of fabric, stack, rails and check, and why a cell does not run."""
 
 import json
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict
 
 import click
 
-from railyard.cells import Cell, matrix
+from railyard.cells import Cell, matrix, refused_policies
 from railyard.errors import SetupError
 from railyard.home import find_home
 
@@ -28,30 +30,67 @@ def command(name: str, as_json: bool) -> int:
         )
     system = find_system(home / "systems", name)
     cells = matrix(system, asked, references_of(home / "references", system).has_number)
-    click.echo(json.dumps([asdict(cell) for cell in cells], indent=1) if as_json else text(cells))
+    refused = refused_policies(system)
+    if as_json:
+        click.echo(json.dumps([asdict(cell) for cell in (*cells, *refused)], indent=1))
+    else:
+        click.echo(text(cells, refused))
     return 0
 
 
-def text(cells: tuple[Cell, ...]) -> str:
-    """Return the matrix as lines: a block a fabric, a line a (stack, rails), what runs and why the rest does not."""
+def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
+    """Return the matrix as lines: a block a fabric, a line a (stack, rails, policy), what runs and why the rest not.
+
+    ``refused`` has a cell without a check for each rail policy that a stack has not got. Of a policy that is not the
+    stack's own only those reasons are said that its own one has not got.
+    """
     lines: list[str] = []
-    groups: dict[tuple[str, str, int], list[Cell]] = {}
+    groups: dict[tuple[str, str, int, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.fabric, cell.stack, cell.rails), []).append(cell)
+        groups.setdefault((cell.fabric, cell.stack, cell.rails, cell.policy), []).append(cell)
     fabric = None
-    for (name, stack, rails), members in groups.items():
+    for (name, stack, rails, policy), members in groups.items():
         if name != fabric:
             lines += ["", name] if lines else [name]
             fabric = name
-        runs = [cell.benchmark for cell in members if cell.reason is None]
-        lines.append(f"  {stack:<10} {rails} rail{'s' if rails > 1 else ' '}  " + (", ".join(runs) or "nothing runs"))
-        reasons: dict[str, list[str]] = {}
-        for cell in members:
-            if cell.reason is not None:
-                word = "disabled: " if cell.disabled else ""
-                reasons.setdefault(word + cell.reason, []).append(cell.benchmark)
-        for reason, names in reasons.items():
-            who = "all" if len(names) == len(members) else ", ".join(names)
-            lines.append(f"{'':22}not {who}: {reason}")
+        runs = [cell.benchmark for cell in members if cell.reason is None and not cell.extended]
+        more = [cell.benchmark for cell in members if cell.reason is None and cell.extended]
+        words = ", ".join(runs) or ("nothing runs every day" if more else "nothing runs")
+        by = f"{policy}: " if policy and rails > 1 else ""
+        lines.append(f"  {stack:<10} {rails} rail{'s' if rails > 1 else ' '}  {by}{words}")
+        if more:
+            lines.append(f"{'':22}with --extended: {', '.join(more)}")
+        own = [
+            cell for cell in cells if not cell.named and (cell.fabric, cell.stack, cell.rails) == (name, stack, rails)
+        ]
+        lines += _reasons(members, () if members == own else {(cell.check, cell.reason) for cell in own})
+        if members == own:
+            without = [cell for cell in refused if (cell.fabric, cell.stack, cell.rails) == (name, stack, rails)]
+            lines += [f"{'':22}no {cell.policy}: {cell.reason}" for cell in without]
     running = sum(cell.reason is None for cell in cells)
     return "\n".join([*lines, "", f"{len(cells)} cells: {running} run, {len(cells) - running} do not"])
+
+
+def _reasons(members: list[Cell], told: Collection[tuple[str, str | None]]) -> list[str]:
+    """Return a line for each reason of these cells, but for those that were told of a check already."""
+    reasons: dict[str, list[str]] = {}
+    for cell in members:
+        if cell.reason is not None and (cell.check, cell.reason) not in told:
+            word = "disabled: " if cell.disabled else ""
+            reasons.setdefault(word + cell.reason, []).append(cell.benchmark)
+    lines = []
+    for reason, names in reasons.items():
+        who = "all" if len(names) == len(members) else _briefly(names, [cell.benchmark for cell in members])
+        lines.append(f"{'':22}not {who}: {reason}")
+    return lines
+
+
+def _briefly(names: list[str], all_names: list[str]) -> str:
+    """Return benchmarks in words, ``every osu`` in place of a tool's three or more where it is all of them."""
+    whole: dict[str, int] = Counter(name.partition("/")[0] for name in all_names)
+    here: dict[str, int] = Counter(name.partition("/")[0] for name in names)
+    words = []
+    for name in names:
+        tool = name.partition("/")[0]
+        words.append(f"every {tool}" if here[tool] == whole[tool] and whole[tool] > 2 else name)
+    return ", ".join(dict.fromkeys(words))

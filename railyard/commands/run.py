@@ -12,6 +12,9 @@ from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 @click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric. "
               "Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Every message size (powers of 2) in place of steps of 4.")
+@click.option(
+    "--extended", is_flag=True, help="The extended checks too (tag extended), which an everyday run leaves out."
+)
 @click.option("--failed", is_flag=True, help="Only what failed in the last run.")
 @click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
               "they are built first where they are not there.")  # fmt: skip
@@ -21,6 +24,7 @@ from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 def command(
     name: str | None,
     full: bool,
+    extended: bool,
     failed: bool,
     spack: bool,
     replay: bool,
@@ -41,7 +45,7 @@ def command(
     if replay:
         os.environ[REPLAY_VARIABLE] = "1"
     home = find_home()
-    options = SessionOptions(name, full, failed, reframe_options)
+    options = SessionOptions(name, full, failed, reframe_options, extended)
     if only_lists(reframe_options):
         return pass_through(home, options)
     session = Session(home, options, echo=_quiet if as_json else _say)

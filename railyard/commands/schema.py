@@ -1,4 +1,4 @@
-"""`railyard schema`: the JSON Schema of system or reference files, printed or kept beside them."""
+"""`railyard schema`: the JSON Schema of system or reference files or of stored results, printed or kept in its file."""
 
 import click
 
@@ -6,10 +6,13 @@ from railyard.home import find_home
 
 
 @click.command(name="schema")
-@click.argument("kind", type=click.Choice(["systems", "references"]))
-@click.option("--write", is_flag=True, help="Write it to systems/schema.json or references/schema.json instead.")
+@click.argument("kind", type=click.Choice(["systems", "references", "results"]))
+@click.option(
+    "--write", is_flag=True, help="Write it to systems/schema.json, references/schema.json or docs/results.schema.json."
+)
 def command(kind: str, write: bool) -> int:
-    """Print the JSON Schema by which an editor completes and checks systems/*.yaml or references/*.yaml."""
+    """Print the JSON Schema by which an editor completes and checks systems/*.yaml or references/*.yaml, or that of a
+    line of stored results."""
     from railyard.schema import schema_file, schema_text
 
     text = schema_text(kind)

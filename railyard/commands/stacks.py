@@ -1,11 +1,13 @@
 """`railyard stacks install | status`: the MPI stacks that come as packages, a prefix each in .stacks."""
 
 import json
+from pathlib import Path
 
 import click
 
 from railyard.home import find_home
-from railyard.prefixes import SOURCES, Status, install, status
+from railyard.prefixes import SOURCES, Status, install, prefix_of, status
+from railyard.programs.build import build
 
 
 @click.group(name="stacks")
@@ -20,6 +22,18 @@ def install_command(names: tuple[str, ...]) -> int:
     home = find_home()
     for name in names or tuple(SOURCES):
         install(home, name, say=click.echo)
+        # Intel's wheel has no compiler: what MPICH's wrapper made runs under it too, their ABI is one.
+        if SOURCES[name].compiles:
+            build(prefix_of(home, name) / "bin/mpicc", prefix_of(home, name) / "bin", say=click.echo)
+    return 0
+
+
+@command.command(name="compile")
+@click.argument("mpicc", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def compile_command(mpicc: Path, folder: Path) -> int:
+    """Compile Railyard's own MPI programs with MPICC, a site's compiler wrapper, into FOLDER."""
+    build(mpicc, folder, say=click.echo)
     return 0
 
 

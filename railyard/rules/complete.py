@@ -112,11 +112,16 @@ def _readable(inputs: Inputs) -> RuleResult | None:
     return None
 
 
-def _validated(inputs: Inputs) -> RuleResult | None:
+def _wrong_data(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.validation is not False:
+        return None
+    found = "the benchmark's own validation found wrong data: what arrived was not what was sent"
+    look = "memory and device errors of the nodes, then the stack's version"
+    return failed(1, f"{found}{_first_failure(inputs.job)}", "node", look)
+
+
+def _unvalidated(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
-    if job.validation is False:
-        sentence = "the benchmark's own validation found wrong data: what arrived was not what was sent"
-        return failed(1, sentence, "node", "memory and device errors of the nodes, then the stack's version")
     if job.validates and job.validation is None:
         sentence = "the benchmark was told to validate its data and printed no validation"
         return failed(1, sentence, "set-up", "the benchmark's version and its validation option")
@@ -129,11 +134,12 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _linked,
     _refused,
     _timed_out,
+    _wrong_data,
     _exit_code,
     _nodes,
     _failures,
     _readable,
-    _validated,
+    _unvalidated,
 )
 
 

@@ -180,7 +180,8 @@ class Inputs:
 
     ``report_only`` is the system's own sentence why it has no references, None where it has. ``link_limit_known`` is
     about the fabric's link, whatever the metric. ``accepts_unproven`` is the system's own sentence why a run
-    whose path could not be proven may pass. ``today`` is only held against the expected failure's date.
+    whose path could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show.
+    ``today`` is only held against the expected failure's date.
     ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
     """
 
@@ -196,6 +197,7 @@ class Inputs:
     link_limit_known: bool = True
     report_only: str | None = None
     accepts_unproven: str | None = None
+    no_payload: str | None = None
     expected_failure: ExpectedFailure | None = None
     suspects: tuple[Suspect, ...] = ()
     replayed: str | None = None

@@ -4,7 +4,10 @@ from railyard.rules.inputs import RULE_NAMES, Inputs, RuleResult, failed, not_ju
 
 
 def judge(inputs: Inputs) -> RuleResult:
-    """Return rule 4 from the path proof; what is not proven fails unless the system accepts that, with its reason."""
+    """Return rule 4 from the path proof; what is not proven fails.
+
+    It passes as not judged where the system accepts that, with its reason, and where the benchmark moves no payload.
+    """
     path = inputs.path
     if path.state == "proven":
         return passed(4, path.sentence)
@@ -12,6 +15,8 @@ def judge(inputs: Inputs) -> RuleResult:
         return failed(4, path.sentence, path.fault or "set-up", path.look_at)
     if path.state == "not-judged" and inputs.replayed is not None:
         return RuleResult(4, RULE_NAMES[4], "not-judged", "not judged here: replay")
+    if path.state == "not-proven" and inputs.no_payload is not None:
+        return not_judged(4, inputs.no_payload)
     if inputs.accepts_unproven is not None:
         return not_judged(4, f"{path.sentence}; the system accepts this: {inputs.accepts_unproven}")
     return failed(4, path.sentence, "not-proven", path.look_at)

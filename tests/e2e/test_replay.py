@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
         (fabric, check): PASS for fabric in ("edr", "fdr") for check in CHECKS
     }
     assert {state for key, state in found.items() if key[1] not in CHECKS} <= {PASS, UNTESTED}
-    assert f"{COMPUTED} (outputs of recordings/{SYSTEM}, no path is proven)" in run.lines
+    assert f"{COMPUTED}; {WORDS['model']} (outputs of recordings/{SYSTEM}, no path is proven)" in run.lines
     assert f"tests replayed: {COMPUTED.removeprefix('replayed: ')}." in run.said
 
     record = of(run, "edr", "OsuBandwidth")
@@ -111,10 +112,68 @@ def test_every_published_system_passes_as_its_source_says(system: str, replays: 
     assert (run.code, run.err) == (0, "")
     assert set(states(run).values()) <= {PASS, UNTESTED}
     passed = [record for record in run.records if record.state == "pass"]
-    assert len(passed) == len(read_index(folder_of(CLONE, system)).recordings)
-    words = WORDS["model" if system == "dual-rail-qdr" else "computed"]
-    assert {record.replayed for record in passed} == {words}
-    assert f"{len(passed)} test{'s' if len(passed) > 1 else ''} {words}." in run.said
+    # those of repeats are played where a run repeats its tests
+    listed = [one for one in read_index(folder_of(CLONE, system)).recordings if ".repeat_no" not in one.file]
+    assert len(passed) == len(listed)
+    origins = Counter(WORDS[one.origin] for one in listed)
+    assert Counter(record.replayed for record in passed) == origins
+    for words, count in origins.items():
+        assert f"{count} test{'s' if count > 1 else ''} {words}." in run.said
+
+
+def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: VirtualSite) -> None:
+    run = ran(replays, system="dual-rail-qdr")
+    assert (run.code, run.err) == (0, "")
+    places = {
+        (one.stack, one.rails, one.check, one.policy) for one in run.records if one.fabric == "qdr" and one.curves
+    }
+    mine = {(rails, policy) for stack, rails, check, policy in places if (stack, check) == ("mvapich2", "OsuBandwidth")}
+    assert mine == {
+        (1, "single"), (2, "striping"), (2, "round-robin"), (2, "striping-8K"),
+    }  # fmt: skip
+    (folder,) = replays.run_folders()
+    relations = {
+        one["id"]: one["state"]
+        for one in json.loads((folder / "relations.json").read_text(encoding="utf-8"))["relations"]
+    }
+    assert relations.pop("openmpi-more-variable") == "not-judged"
+    assert set(relations.values()) == {"pass"}
+    assert {"window-of-fdr", "lower-threshold-helps", "round-robin-beyond-fdr", "bidirectional-dip-eased"} <= set(
+        relations
+    )
+    # the table says which is which, the page too
+    assert "2, round-robin" in run.out and "2, striping-8K" in run.out
+    assert "2, round-robin" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_one_policy_is_selected_by_reframes_own_option(replays: VirtualSite) -> None:
+    run = ran(replays, "-P", "policy=round-robin", "-n", "OsuBandwidth|OsuLatency", system="dual-rail-qdr")
+    assert (run.code, run.err) == (0, "")
+    assert sorted((one.check, one.stack, one.rails, one.policy) for one in run.records) == [
+        ("OsuBandwidth", "mvapich2", 2, "round-robin"), ("OsuLatency", "mvapich2", 2, "round-robin"),
+    ]  # fmt: skip
+
+
+def test_a_policy_that_a_stack_does_unasked_may_be_named(replays: VirtualSite) -> None:
+    """It has the recording of the test that names none."""
+    run = ran(replays, "-P", "policy=striping", "-n", "OsuBandwidth", system="dual-rail-qdr")
+    assert run.code == 0
+    assert sorted((one.stack, one.rails, one.policy) for one in run.records) == [
+        ("mvapich2", 2, "striping"), ("openmpi", 2, "striping"),
+    ]  # fmt: skip
+
+
+def test_the_spread_over_repeats_is_bounded_by_a_reference(replays: VirtualSite) -> None:
+    run = ran(replays, "-n", "OsuBandwidth%rails=2", "--repeat", "3", system="dual-rail-qdr")
+    assert (run.code, run.err) == (0, "")
+    assert len(run.records) == 12
+    (folder,) = replays.run_folders()
+    found = {one["id"]: one for one in json.loads((folder / "relations.json").read_text(encoding="utf-8"))["relations"]}
+    assert (found["openmpi-more-variable"]["state"], found["openmpi-more-variable"]["sentence"]) == (
+        "pass",
+        "osu/osu_bw over 2 rails of qdr with openmpi, striping spreads by 7.0% over 3 runs at 2 MiB, "
+        "osu/osu_bw over 2 rails of qdr with mvapich2, striping by 1.0%",
+    )
 
 
 def test_json_says_of_every_record_that_it_was_replayed(replays: VirtualSite) -> None:

@@ -1,0 +1,63 @@
+"""OSU's collectives over all nodes, and what MPI_Init takes: every node's rails at once.
+
+Good pairs with a slow collective are the algorithm (the stack's choice, a switch that should reduce and does not) or a
+node that is slower than the rest; all of them slow at large messages is a rail, or the switch between its sides. A
+barrier and the start move no payload: their times are shown, and judged only where a reference names them.
+"""
+
+from collections.abc import Mapping
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from railyard.osucheck import OsuCheck
+
+#: Without allreduce, which is every day's.
+COLLECTIVES = ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")
+
+
+@rfm.simple_test
+class OsuAllreduce(OsuCheck):
+    """A reduction over four nodes: every node's rails at once."""
+
+    benchmark = "osu_allreduce"
+    num_nodes = 4
+    repetitions = 3
+    reduces = True
+    #: OSU reduces floats of 4 bytes.
+    smallest = 4
+
+
+@rfm.simple_test
+class OsuCollective(OsuCheck):
+    """One collective of ``COLLECTIVES`` over four nodes: `-P collective=alltoall` selects one."""
+
+    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    collective = parameter(COLLECTIVES, type=str, loggable=True)
+    num_nodes = 4
+    repetitions = 1
+    smallest = 4
+
+    @classmethod
+    def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"osu_{parameters['collective']}"
+
+    @run_after("init")
+    def choose_benchmark(self) -> None:
+        """Take the benchmark that the parameter names; a barrier has no data to check."""
+        self.benchmark = self.benchmark_of({"collective": self.collective})
+        self.can_validate = self.collective != "barrier"
+        self.reduces = self.collective.startswith("reduce")
+
+
+@rfm.simple_test
+class OsuInit(OsuCheck):
+    """What MPI_Init takes over four nodes. osu_hello is no check: it prints no number, only that the ranks started."""
+
+    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    benchmark = "osu_init"
+    num_nodes = 4
+    can_validate = False
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return []

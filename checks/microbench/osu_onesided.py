@@ -1,0 +1,53 @@
+"""OSU's one-sided benchmarks between two nodes: one rank puts into the other's memory, or gets from it.
+
+A low osu_put_bw beside a good osu_bw is the stack: puts emulated by messages, or a window that is not registered with
+the card. A low osu_get_bw beside a good osu_put_bw is reads: how many the card has outstanding, or its slot.
+"""
+
+import reframe as rfm
+
+from railyard.osucheck import OsuCheck
+
+
+class OsuOneSided(OsuCheck):
+    """Windows that MPI allocates, and a flush after each window of operations: OSU's own choice, made explicit."""
+
+    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    can_validate = False
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return [*super().arguments(sizes), "-w", "allocate", "-s", "flush"]
+
+
+@rfm.simple_test
+class OsuPutBandwidth(OsuOneSided):
+    """A window of puts one way."""
+
+    benchmark = "osu_put_bw"
+    window = 8
+    repetitions = 1
+
+
+@rfm.simple_test
+class OsuGetBandwidth(OsuOneSided):
+    """A window of gets: the bytes come the other way."""
+
+    benchmark = "osu_get_bw"
+    window = 8
+    repetitions = 1
+
+
+@rfm.simple_test
+class OsuPutLatency(OsuOneSided):
+    """One put until it is complete at the target: a message and its acknowledgement, no half of a round trip."""
+
+    benchmark = "osu_put_latency"
+    repetitions = 8
+
+
+@rfm.simple_test
+class OsuGetLatency(OsuOneSided):
+    """One get: a request there and the bytes back."""
+
+    benchmark = "osu_get_latency"
+    repetitions = 8

@@ -1,0 +1,169 @@
+"""Runs of OSU: sums over pairs of nodes, its own validation, roots of collectives, one side, and what moves nothing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from railyard.assess import Assessment, Case, Evidence, assess
+from railyard.launch import plan_launch
+from railyard.movedbytes import Repetitions
+from railyard.parsers import osu
+from railyard.site import Site
+from tests.conftest import TAG, Moved, counters_file
+
+M = 1 << 20
+TITLES = {
+    "osu_mbw_mr": "MPI Multiple Bandwidth / Message Rate",
+    "osu_alltoall": "MPI All-to-All Personalized Exchange Latency",
+    "osu_bcast": "MPI Broadcast Latency",
+    "osu_barrier": "MPI Barrier Latency",
+    "osu_get_bw": "MPI_Get Bandwidth",
+    "osu_bw": "MPI Bandwidth",
+}
+IDLE = (0.1, 0.1)
+Osu = Callable[..., Assessment]
+
+
+def printed(name: str, rows: Mapping[int, tuple[object, ...]], *heading: str) -> str:
+    """Return what OSU 7.4 prints: made, one row a message size."""
+    lines = [
+        f"# OSU {TITLES[name]} Test v7.4",
+        *(["# [ pairs: 2 ] [ window size: 8 ]"] if name == "osu_mbw_mr" else []),
+    ]
+    lines += ["# Datatype: MPI_CHAR.", "  ".join(("# Size", *heading))]
+    lines += ["  ".join(map(str, (size, *cells))) for size, cells in rows.items()]
+    return "\n".join([*lines, ""])
+
+
+@pytest.fixture
+def ran(virtual: Site) -> Osu:
+    """Return a function that assesses a run: its output, MB sent and received by node, changes of the case."""
+
+    def run(name: str, output: str, moved: tuple[tuple[float, float], ...], **changes: Any) -> Assessment:
+        nodes = virtual.system.nodes.names[: len(moved)]
+        launch = plan_launch(
+            virtual, "hsn", "mpich", ("hsn0",), nodes, ranks=len(nodes), ranks_per_node=1, as_root=False
+        )
+        case = Case(
+            *("", "", "", virtual, "hsn", "mpich", 1, f"osu/{name}", launch),
+            repetitions=Repetitions(2, 0), time_limit_s=120, node_pairs=max(1, len(nodes) // 2),
+        )  # fmt: skip
+        case = replace(case, **{key: value for key, value in changes.items() if key != "exit_code"})
+        traffic: dict[str, Moved] = {
+            node: {"hsn0": own, "hsn1": IDLE, "eth0": IDLE} for node, own in zip(nodes, moved, strict=True)
+        }
+        files = tuple(counters_file(node, each, ("hsn0",)) for node, each in traffic.items())
+        evidence = Evidence(output, exit_code=changes.get("exit_code", 0), counters=files, tag=TAG)
+        return assess(case, evidence, osu.parse, date(2026, 11, 21))
+
+    return run
+
+
+def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
+    verdict = found.verdict
+    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+
+
+RATE = {M: (94.8, 90.4), 4 * M: (95.4, 22.7)}
+#: Two repetitions of a window of 8: 2 x 8 x (1 + 4) MiB a pair of nodes.
+ONE_PAIR = 84.0
+
+
+def test_a_sum_over_pairs_is_judged_as_the_share_of_one_pair_of_nodes(ran: Osu) -> None:
+    text = printed("osu_mbw_mr", RATE, "MB/s", "Messages/s")
+    found = ran("osu_mbw_mr", text, ((88, 2), (88, 2), (2, 88), (2, 88)), window=8)
+    assert said(found) == (
+        "pass", None, None,
+        "bandwidth holds short-window-one-rail, at worst 111.5 % of short-window-one-rail at 1 MiB",
+    )  # fmt: skip
+    assert [curve.values for curve in found.curves] == [(47.4, 47.7), (45.2, 11.35)]
+    assert found.path.expected_bytes == 4 * 83_886_080
+
+
+def test_a_sum_that_one_pair_alone_would_be_good_for_fails(ran: Osu) -> None:
+    text = printed("osu_mbw_mr", {M: (52.6, 50.2), 4 * M: (52.8, 12.6)}, "MB/s", "Messages/s")
+    found = ran("osu_mbw_mr", text, ((88, 2), (88, 2), (2, 88), (2, 88)), window=8)
+    assert said(found)[:3] == ("fail", 5, "fabric")
+    assert said(found)[3].startswith("bandwidth 26.30 MB/s at 1 MiB is below 42.50 MB/s (61.9 %), the bound of short-")
+
+
+def test_a_pair_over_another_network_fails_though_the_other_pair_is_right(ran: Osu) -> None:
+    text = printed("osu_mbw_mr", RATE, "MB/s", "Messages/s")
+    found = ran("osu_mbw_mr", text, ((88, 2), (1, 1), (2, 88), (1, 1)), window=8)
+    assert said(found) == (
+        "fail", 4, "not-proven",
+        "path not proven: hsn0 of vn2 sent 1.0 MB of 83.9 MB (bound 98.0 %, carried-share), and no other network's "
+        "counter shows the rest",
+    )  # fmt: skip
+
+
+def test_the_root_of_a_broadcast_sends_and_the_others_receive(ran: Osu) -> None:
+    text = printed("osu_bcast", {M: (45000.0,), 4 * M: (178000.0,)}, "Avg Latency(us)")
+    tree = ((22, 1), (12, 11), (1, 11), (1, 11))
+    assert said(ran("osu_bcast", text, tree)) == (
+        "pass", None, None,
+        "latency holds from-or-to-one and from-or-to-one-large, at worst 198.3 % of from-or-to-one at 1 MiB",
+    )  # fmt: skip
+    lost = ran("osu_bcast", text, (*tree[:3], (1, 1)))
+    assert said(lost)[:3] == ("fail", 4, "not-proven")
+    assert said(lost)[3].startswith("path not proven: hsn0 of vn4 received 1.0 MB of 10.5 MB (bound 98.0 %")
+
+
+def test_an_exchange_of_all_moves_a_message_to_each_other_node(ran: Osu) -> None:
+    text = printed("osu_alltoall", {M: (70000.0,), 4 * M: (268000.0,)}, "Avg Latency(us)")
+    assert said(ran("osu_alltoall", text, ((33, 33),) * 4))[:2] == ("pass", None)
+    assert said(ran("osu_alltoall", text, ((33, 33), (20, 20), (33, 33), (33, 33))))[:2] == ("fail", 4)
+
+
+def test_a_get_comes_the_other_way(ran: Osu) -> None:
+    text = printed("osu_get_bw", {M: (47.4,), 4 * M: (47.7,)}, "Bandwidth (MB/s)")
+    assert said(ran("osu_get_bw", text, ((2, 88), (88, 2)), window=8))[:2] == ("pass", None)
+    assert said(ran("osu_get_bw", text, ((88, 2), (2, 88)), window=8))[:2] == ("fail", 4)
+
+
+def test_a_barrier_is_reported_and_neither_its_time_nor_its_path_is_judged(ran: Osu) -> None:
+    text = f"# OSU {TITLES['osu_barrier']} Test v7.4\n# Avg Latency(us)\n             57.31\n"
+    assert said(ran("osu_barrier", text, ((0.1, 0.1),) * 4)) == (
+        "report-only", None, None,
+        "not judged: reported and never asserted (latency: a barrier moves no payload, so no rate of a link bounds its "
+        "time); rule 4 (path) not judged: osu/osu_barrier moves no payload",
+    )  # fmt: skip
+
+
+def test_the_start_is_reported(ran: Osu) -> None:
+    text = "# OSU MPI Init Test v7.4\nnprocs: 4, min: 210 ms, max: 230 ms, avg: 221 ms\n"
+    found = ran("osu_init", text, ((0.1, 0.1),) * 4)
+    assert said(found)[:2] == ("report-only", None)
+    assert [(figure.name, figure.value, figure.unit) for figure in found.figures] == [("latency", 221_000, "us")]
+
+
+PASSED = {M: (47.4, "Pass"), 4 * M: (47.7, "Pass")}
+HEADING = ("Bandwidth (MB/s)", "Validation")
+
+
+def test_data_that_were_checked_are_said_so(ran: Osu) -> None:
+    found = ran("osu_bw", printed("osu_bw", PASSED, *HEADING), ((88, 2), (2, 88)), window=8, validates=True)
+    assert found.verdict.state == "pass"
+    assert found.verdict.rules[0].sentence == (
+        "exit code 0 on vn1 and vn2, 1 complete table, validated by the benchmark itself"
+    )
+
+
+@pytest.mark.parametrize("validates", [True, False])
+def test_wrong_data_fail_rule_1_though_the_bandwidth_is_good(ran: Osu, validates: bool) -> None:
+    rows = {M: (47.4, "Pass"), 4 * M: (47.7, "Fail")}
+    text = printed("osu_bw", rows, *HEADING)
+    found = ran("osu_bw", text, ((88, 2), (2, 88)), window=8, validates=validates, exit_code=1)
+    assert said(found) == (
+        "fail", 1, "node",
+        "the benchmark's own validation found wrong data: what arrived was not what was sent, line 5: "
+        '"4194304 47.7 Fail"',
+    )  # fmt: skip
+
+
+def test_a_benchmark_that_was_told_to_check_and_did_not_fails(ran: Osu) -> None:
+    text = printed("osu_bw", {M: (47.4,), 4 * M: (47.7,)}, HEADING[0])
+    assert said(ran("osu_bw", text, ((88, 2), (2, 88)), window=8, validates=True))[:3] == ("fail", 1, "set-up")

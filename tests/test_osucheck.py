@@ -1,0 +1,49 @@
+"""What OSU is told, and how many bytes that moves, with its own validation and without."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.installed import has_text
+from railyard.movedbytes import Repetitions
+from railyard.osucheck import VALIDATION_OPTION, moved_repetitions, words_of
+
+SIZES = (1, 4, 4 << 20)
+
+
+@pytest.mark.parametrize(
+    ("told", "window", "validates", "words"),
+    [
+        (Repetitions(2, 1), 16, False, "-m 1:4194304 -i 2 -x 1 -W 16"),
+        (Repetitions(2, 0), 16, True, "-m 1:4194304 -i 2 -x 0 -W 16 -c -u 1"),
+        (Repetitions(6, 1), 1, False, "-m 1:4194304 -i 6 -x 1"),
+    ],
+)
+def test_osu_is_told_sizes_repetitions_and_validation(
+    told: Repetitions, window: int, validates: bool, words: str
+) -> None:
+    assert words_of(SIZES, told, window, validates=validates) == words.split()
+
+
+def test_a_reduction_is_told_what_it_adds() -> None:
+    words = words_of(SIZES, Repetitions(1, 0), 1, validates=True, datatype="mpi_float")
+    assert words == "-m 1:4194304 -i 1 -x 0 -c -u 1 -T mpi_float".split()
+
+
+def test_a_single_size_is_both_ends() -> None:
+    assert words_of((1024,), Repetitions(5, 1), 1, validates=False) == ["-m", "1024:1024", "-i", "5", "-x", "1"]
+
+
+def test_validation_moves_each_repetition_twice() -> None:
+    assert moved_repetitions(Repetitions(2, 0), validates=True) == Repetitions(4, 0)
+    assert moved_repetitions(Repetitions(2, 1), validates=True) == Repetitions(4, 2)
+    assert moved_repetitions(Repetitions(2, 1), validates=False) == Repetitions(2, 1)
+
+
+def test_a_release_is_known_by_the_names_of_its_options(tmp_path: Path) -> None:
+    new, old = tmp_path / "new", tmp_path / "old"
+    new.write_bytes(b"\x7fELF\x00vary-window\x00validation-warmup\x00\xff")
+    old.write_bytes(b"\x7fELF\x00vary-window\x00\xff")
+    assert has_text(str(new), VALIDATION_OPTION)
+    assert not has_text(str(old), VALIDATION_OPTION)
+    assert not has_text(str(tmp_path / "elsewhere"), VALIDATION_OPTION)
