@@ -221,7 +221,7 @@ def _takes_noise(sample: Sample) -> bool:
     """
     if sample.name.endswith(".np.out") or "wrapped" in sample.name:
         return False
-    return not re.match(r"\s*(?:\$[^\n]*\n)?[\[{]\s*[\"{\n]", sample.text)
+    return not re.match(r"\s*(?:[$#][^\n]*\n)?[\[{]\s*[\"{\n]", sample.text)
 
 
 def whole_way(text: str) -> None:
