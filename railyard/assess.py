@@ -3,73 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import cast
 
 from railyard import counters, linked, links, metrics, pairassess, pathproof, saidmpi, stacks, verdict
 from railyard.cleantext import one_line
 from railyard.curve import Curve, median
-from railyard.launch import Launch, counters_can_prove, rates
+from railyard.launch import counters_can_prove
 from railyard.likeness import likenesses
-from railyard.movedbytes import Repetitions
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
-from railyard.payload import is_mirrored, least_moved, parts_of_a_vector
-from railyard.railsplit import Policy
-from railyard.replay.form import Played
+from railyard.pathplan import judged_path
 from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
+from railyard.runcase import Case, Evidence
 from railyard.saidmpi import Meant
-from railyard.site import Site
 from railyard.spack.target import UNFIT_EXIT
 from railyard.suspects import Findings
 from railyard.verdict import Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``.
-
-    ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
-    benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
-    was told to check the data that it moves.
-    """
-
-    name: str
-    hash: str
-    check: str
-    site: Site
-    fabric: str
-    stack: str
-    rails: int
-    benchmark: str
-    launch: Launch
-    ranks_per_node: int = 1
-    window: int = 1
-    repetitions: Repetitions | None = None
-    passes: int = 1
-    time_limit_s: float | None = None
-    node_pairs: int = 1
-    pairs: int = 1
-    validates: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
-
-    ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
-    ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
-    of nodes gave when they were measured again, a text a step.
-    """
-
-    stdout: str
-    stderr: str = ""
-    exit_code: int | None = None
-    timed_out: bool = False
-    counters: tuple[str, ...] = ()
-    tag: str = ""
-    linked: str | None = None
-    scheduler_error: str | None = None
-    played: Played | None = None
-    again: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +43,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     judged = pairassess.judged(tables, again, case.benchmark)
     curves, problem = _curves(judged, case)
     readings = counters.by_node((counters.parse(text, evidence.tag) for text in evidence.counters), case.launch.nodes)
-    path = _path(case, tables, readings) if evidence.played is None else pathproof.not_judged("replay")
+    path = judged_path(case, tables, readings) if evidence.played is None else pathproof.not_judged("replay")
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
@@ -284,60 +231,3 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
         floors=(floor,) if isinstance(floor, links.LinkFloor) and case.site.system.report_only else (),
         floor_remark=floor if isinstance(floor, str) else None,
     )
-
-
-def _path(case: Case, tables: list[Table], readings: Mapping[str, counters.NodeCounters]) -> pathproof.PathProof:
-    if not counters_can_prove(case.site, case.fabric):
-        return pathproof.not_judged(f"the rails of {case.fabric} have no counters")
-    told = case.launch.settings
-    in_pairs = pairassess.is_of_pairs(case.benchmark)
-    collective = metrics.find(case.benchmark).traffic is None and not in_pairs
-    plan = pathproof.Plan(
-        rails=rates(case.site, case.fabric, case.launch.meant),
-        policy=cast(Policy, told.policy),
-        traffic={} if in_pairs else _traffic(case, tables),
-        collective=collective,
-        exclusive=case.site.system.nodes.exclusive,
-        pairs=case.pairs,
-    )
-    return pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
-
-
-def _traffic(case: Case, tables: list[Table]) -> dict[str, pathproof.NodeTraffic]:
-    """Return what each node moved at least; a table that is cut counts for the rows that it has."""
-    first = _sum([_first_node(case, table) for table in tables])
-    nodes = case.launch.nodes
-    return {
-        name: first.mirrored() if is_mirrored(case.benchmark, number, len(nodes)) else first
-        for number, name in enumerate(nodes)
-    }
-
-
-def _sum(parts: list[pathproof.NodeTraffic]) -> pathproof.NodeTraffic:
-    mosts = [part.most_bytes for part in parts]
-    return pathproof.NodeTraffic(
-        sum(part.sent_bytes for part in parts),
-        sum(part.received_bytes for part in parts),
-        sum(part.sent_split_bytes for part in parts),
-        sum(part.received_split_bytes for part in parts),
-        None if not mosts or None in mosts else sum(most for most in mosts if most is not None),
-    )
-
-
-def _first_node(case: Case, table: Table) -> pathproof.NodeTraffic:
-    told = (case.benchmark, case.window, case.repetitions)
-    nodes = len(case.launch.nodes)
-    least = least_moved(table, *told, nodes, case.ranks_per_node)
-    threshold = (case.launch.settings.threshold_bytes or 0) * parts_of_a_vector(case.benchmark, nodes)
-    large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
-    split = least_moved(large, *told, nodes, case.ranks_per_node)
-    both = metrics.moved_by(table, *told, case.node_pairs)
-    most = both[1] if both else None
-    return pathproof.NodeTraffic(
-        least.tx, least.rx, split.tx, split.rx, max(most.tx, most.rx) if most is not None else None
-    )
-
-
-def _size(table: Table, row: tuple[object, ...]) -> int:
-    size = row[table.columns.index("size")] if "size" in table.columns else 0
-    return size if isinstance(size, int) else 0

@@ -18,7 +18,8 @@ from railyard.suspects import Suspect
 from railyard.wording import listing, number
 
 if TYPE_CHECKING:
-    from railyard.assess import Assessment, Case
+    from railyard.assess import Assessment
+    from railyard.runcase import Case
 
 #: A node whose own pair is below this share of the nodes' median is named, judged or not: the day-one floor's share.
 SLOW_NODE = 0.85

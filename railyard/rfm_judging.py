@@ -24,9 +24,10 @@ from railyard.site import Site, site_at
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
-    from railyard.assess import Assessment, Case, Evidence
+    from railyard.assess import Assessment
     from railyard.movedbytes import Repetitions
     from railyard.replay.form import Played
+    from railyard.runcase import Case, Evidence
 
 COUNTERS = "counters"
 LINKED = "linked.txt"
@@ -167,7 +168,7 @@ class Judged(Probing):
         return replace(self._launch, nodes=tuple(sorted(self.job.nodelist or ())))
 
     def _meant_case(self, launch: Launch) -> "Case":
-        from railyard.assess import Case
+        from railyard.runcase import Case
 
         return Case(
             **self._names(),
@@ -183,7 +184,7 @@ class Judged(Probing):
         )
 
     def _evidence(self) -> "Evidence":
-        from railyard.assess import Evidence
+        from railyard.runcase import Evidence
 
         stage = Path(self.stagedir)
         files = sorted((stage / COUNTERS).glob("*.counters"))

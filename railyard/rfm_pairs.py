@@ -14,8 +14,9 @@ from railyard.check import InterconnectCheck
 from railyard.parsers import pairs as parser
 
 if TYPE_CHECKING:
-    from railyard.assess import Assessment, Evidence
+    from railyard.assess import Assessment
     from railyard.pairs.model import Round
+    from railyard.runcase import Evidence
     from railyard.suspects import Findings
 
 

@@ -97,9 +97,14 @@ def _all_options(options: SessionOptions, home: Path, system: System) -> list[st
         words += ["-S", "full=1"]
     if options.failed:
         words += [f"--restore-session={last_run(home) / 'reframe-report.json'}", "--failed"]
-    if leaves_out_extended(system, words, extended=options.extended):
+    if _is_everyday(options, system):
         words += everyday_words()
     return words
+
+
+def _is_everyday(options: SessionOptions, system: System) -> bool:
+    words = [*options.reframe, *(["--failed"] if options.failed else [])]
+    return leaves_out_extended(system, words, extended=options.extended)
 
 
 class Session:
@@ -200,8 +205,7 @@ class Session:
             return (str(error),), 0
         chosen = set(_places(promised))
         selected = bool(self.options.reframe or self.options.failed or ":" in (self.options.system or ""))
-        words = _all_options(self.options, self.home, system)
-        everyday = leaves_out_extended(system, words, extended=self.options.extended)
+        everyday = _is_everyday(self.options, system)
         cells, missing = [], []
         for cell in product:
             entry = asdict(cell)

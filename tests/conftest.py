@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment, Case, Evidence, assess
+from railyard.assess import Assessment, assess
 from railyard.launch import device_name, plan_launch
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
+from railyard.runcase import Case, Evidence
 from railyard.site import Site, site_at
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,10 +33,12 @@ Moved = Mapping[str, tuple[float, float]]
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_reach_children() -> Iterator[None]:
-    """Take SIGINT as a terminal gives it: what a shell puts in the background ignores it, and so would all children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Take SIGINT and SIGHUP as a terminal gives them: a background or nohup ignores them, and so would children."""
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def imb_output(benchmark: str, rate_mb_s: Mapping[int, float], repetitions: int) -> str:

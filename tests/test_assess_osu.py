@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment, Case, Evidence, assess
+from railyard.assess import Assessment, assess
 from railyard.launch import plan_launch
 from railyard.movedbytes import Repetitions
 from railyard.parsers import osu
+from railyard.runcase import Case, Evidence
 from railyard.site import Site
 from tests.conftest import TAG, Moved, counters_file
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment, Case, Evidence, assess
+from railyard.assess import Assessment, assess
 from railyard.launch import device_name, plan_launch
 from railyard.pairassess import least_of, record_of, with_slow_nodes
 from railyard.pairs import rounds
 from railyard.pairs.bisection import shifts
 from railyard.parsers.pairs import parse
+from railyard.runcase import Case, Evidence
 from railyard.site import Site
 from tests.conftest import TAG, counters_file
 
