@@ -8,8 +8,12 @@ def plain_check(name: str) -> str:
 
     What stands behind " @" (system, partition and environment) is left out.
     """
-    words = (name.rpartition(" @")[0] or name).split()
-    return " ".join(word for word in words if not word.startswith((_RAILS, _POLICY)))
+    return _without(name, _RAILS, _POLICY)
+
+
+def check_of(name: str) -> str:
+    """Return the test with its parameters, without the number of rails: ``OsuBandwidth %policy=round-robin``."""
+    return _without(name, _RAILS)
 
 
 def named_policy(name: str) -> str | None:
@@ -27,3 +31,8 @@ def with_policy(check: str, policy: str | None) -> str:
     """Return a check with a rail policy behind its class, where ReFrame has it; as it is without one."""
     first, *rest = check.split()
     return " ".join([first, *([f"{_POLICY}{policy}"] if policy else []), *rest])
+
+
+def _without(name: str, *parameters: str) -> str:
+    words = (name.rpartition(" @")[0] or name).split()
+    return " ".join(word for word in words if not word.startswith(parameters))

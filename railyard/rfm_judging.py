@@ -12,10 +12,10 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
-from railyard.casename import plain_check
+from railyard.casename import check_of, plain_check
 from railyard.launch import Launch, seconds
 from railyard.railpolicies import DEFAULT, policy_of
-from railyard.replay.form import Cell, check_of
+from railyard.replay.form import Cell
 from railyard.replay.index import folder_of
 from railyard.rfm_backends import TIMEOUT_EXIT
 from railyard.rfm_guards import as_reframe_error

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from railyard.casename import check_of
 from railyard.errors import InputError, SetupError
-from railyard.replay.form import REPLAYED, Cell, Played, check_of
+from railyard.replay.form import REPLAYED, Cell, Played
 from railyard.replay.index import folder_of, played, read_index, recording_of, replayed_from, write_set
 
 CELL = Cell("edr", "hpcx", 1, "OsuBandwidth", "osu/osu_bw")

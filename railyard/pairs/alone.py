@@ -8,7 +8,8 @@ from typing import Literal
 
 from railyard.pairs.matrix import Shares
 from railyard.pairs.model import Layout, Pair, Settings, Step, Suspect
-from railyard.pairs.robust import MAD_TO_SIGMA, quantile
+from railyard.pairs.robust import MAD_TO_SIGMA
+from railyard.quantiles import quantile
 from railyard.wording import listing, number, percent
 
 #: Of a pair's repeats this quantile counts; its standard error is so many times that of a mean, if noise is normal.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from railyard.pairs.matrix import Shares
 from railyard.pairs.model import Layout, Pair, Settings
-from railyard.pairs.robust import quantile, upper_spread
+from railyard.pairs.robust import upper_spread
+from railyard.quantiles import quantile
 
 #: A node is as fast as the best twentieth of its pairs, its best pair where there are few: one that is fast with
 #: somebody is not slow itself, however many of its pairs collided.

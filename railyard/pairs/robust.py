@@ -1,8 +1,10 @@
-"""Quantiles, and the healthy level of values of which many are too low and none is too high."""
+"""The healthy level of values of which many are too low and none is too high."""
 
 import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
+
+from railyard.quantiles import quantile
 
 #: Standard deviations of a normal distribution at its 75 and 95 % quantiles.
 _Z75, _Z95 = 0.6745, 1.6449
@@ -12,18 +14,6 @@ MAD_TO_SIGMA = 1.4826
 _UPPER_MAD_TO_SIGMA = 2.506
 #: Two flows that share a link get half each, three a third: what collided lies well below this share of the top.
 _UNCOLLIDED = 0.8
-
-
-def quantile(rising: Sequence[float], share: float) -> float:
-    """Return the quantile of sorted values, linear between neighbours.
-
-    Raises IndexError where there are none. Source: R. Hyndman and Y. Fan, Sample quantiles in statistical packages,
-    The American Statistician 50 (1996), definition 7.
-    """
-    place = (len(rising) - 1) * share
-    below = int(place)
-    above = min(below + 1, len(rising) - 1)
-    return rising[below] + (place - below) * (rising[above] - rising[below])
 
 
 def healthy(values: Sequence[float]) -> tuple[float, float]:

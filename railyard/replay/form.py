@@ -94,9 +94,3 @@ class Played:
                 "source": one.source,
             }
         }  # fmt: skip
-
-
-def check_of(case: str) -> str:
-    """Return a case's test with its parameters, without the number of rails: ``OsuBandwidth``."""
-    name = case.rpartition(" @")[0] or case
-    return " ".join(word for word in name.split() if not word.startswith("%rails="))

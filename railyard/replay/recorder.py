@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.casename import check_of
 from railyard.errors import RailyardError
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.record import Record, read_records
-from railyard.replay.form import Cell, Recording, check_of
+from railyard.replay.form import Cell, Recording
 from railyard.replay.index import recording_of
 from railyard.replay.scrub import scrubbed
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup, escape
 
+from railyard.quantiles import quantile
 from railyard.record import CurveRecord
 from railyard.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
 from railyard.report.svg import Grids, drawing
@@ -93,17 +94,6 @@ def _at_share(
     axes: Axes, curve: CurveRecord, columns: Sequence[Sequence[float]], share: float
 ) -> list[tuple[float, float]]:
     return [(axes.x(at), axes.y(quantile(column, share))) for at, column in zip(curve.sizes, columns, strict=True)]
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """Return a quantile of sorted values, linear between two of them (the seventh definition of Hyndman and Fan).
-
-    Source: R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50 (1996).
-    """
-    at = share * (len(ordered) - 1)
-    below = int(at)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)
 
 
 def _described(newest: CurveRecord, columns: Sequence[Sequence[float]], runs: int, name: str) -> str:

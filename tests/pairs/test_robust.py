@@ -6,7 +6,8 @@ import pytest
 
 from railyard.pairs import Layout, Step, rounds
 from railyard.pairs.matrix import shares
-from railyard.pairs.robust import healthy, quantile, upper_spread
+from railyard.pairs.robust import healthy, upper_spread
+from railyard.quantiles import quantile
 
 
 def normal(count: int, seed: int = 1) -> list[float]:

@@ -3,8 +3,9 @@
 import re
 import xml.etree.ElementTree as ElementTree
 
+from railyard.quantiles import quantile
 from railyard.record import CurveRecord, LimitRecord
-from railyard.report.spread import quantile, spread_svg, timeline_svg
+from railyard.report.spread import spread_svg, timeline_svg
 
 SIZES = (1, 4, 16)
 

@@ -1,0 +1,15 @@
+"""Quantiles of sorted values."""
+
+from collections.abc import Sequence
+
+
+def quantile(rising: Sequence[float], share: float) -> float:
+    """Return the quantile of sorted values, linear between neighbours.
+
+    Raises IndexError where there are none. Source: R. Hyndman and Y. Fan, Sample quantiles in statistical packages,
+    The American Statistician 50 (1996), definition 7.
+    """
+    place = (len(rising) - 1) * share
+    below = int(place)
+    above = min(below + 1, len(rising) - 1)
+    return rising[below] + (place - below) * (rising[above] - rising[below])
