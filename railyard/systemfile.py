@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from railyard import links
+from railyard.fabricstate import FabricState
 from railyard.fields import (
     Count,
     Duration,
@@ -91,6 +92,7 @@ class Fabric(Model):
         1.0, description="What half of the nodes against the other half gets less than their cards give: 2 for 2 to 1"
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
+    fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
 
     @property
     def link(self) -> links.Link:

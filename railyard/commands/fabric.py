@@ -1,0 +1,143 @@
+"""`railyard fabric`: links, counters, cards and slots of a fabric against the system's file, before any benchmark."""
+
+import json
+import re
+import socket
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.errors import InputError, did_you_mean
+from railyard.fields import show
+from railyard.home import find_home, state_folder
+
+if TYPE_CHECKING:
+    from railyard.fabric.model import Readings
+    from railyard.systems import System
+
+
+@click.command(name="fabric")
+@click.option("--system", "name", help="The system, as its file is named; left out: the one that this host's name fits.")
+@click.option("--fabric", "fabrics", multiple=True, help="One fabric (may be given again); left out: all with RDMA.")
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path), help="Read saved outputs from this folder; run nothing."
+)
+@click.option(
+    "--again",
+    "again_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Read error counters twice, so long apart, and judge what grew.",
+)
+@click.option("--own", is_flag=True, help="Print what this node reads of its own ports, unjudged, as a line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a fabric, a line each.")
+def command(
+    name: str | None, fabrics: tuple[str, ...], folder: Path | None, again_s: float | None, own: bool, as_json: bool
+) -> int:
+    """Say what of a fabric is not as the system's file has it: each link, port, counter, card and slot by name.
+
+    Exit code: 0 nothing or remarks alone, 1 a problem, 2 wrong input or nothing that could be read.
+    """
+    if own:
+        click.echo(_own_line())
+        return 0
+    from railyard.fabric.expected import expected_of
+    from railyard.fabric.judge import judge
+    from railyard.fabric.text import report_lines, to_json
+
+    home = find_home()
+    system = _system(home, name)
+    chosen = _fabrics(system, fabrics)
+    readings = _read(home, folder, again_s)
+    code = 0
+    for each in chosen:
+        expected = expected_of(system, each)
+        report = judge(expected, readings)
+        if as_json:
+            click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
+        else:
+            for line in report_lines(expected, report):
+                click.echo(line)
+        code = max(code, 1 if report.problems else 0)
+    return code
+
+
+def _own_line() -> str:
+    """Return this node's own reading; its tools' outputs are kept nowhere."""
+    from railyard.fabric.diagnostics import collect_own
+    from railyard.fabric.ownjson import line_of
+    from railyard.fabric.saved import read_folder
+
+    node = socket.gethostname()
+    with tempfile.TemporaryDirectory(prefix="railyard-fabric-") as name:
+        folder = Path(name) / node
+        folder.mkdir()
+        collect_own(folder, _quiet)
+        readings = read_folder(Path(name), {node: Path("/sys")})
+    return line_of(node, readings.own, readings.cards)
+
+
+def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
+    """Return the readings of a folder, or of this moment, whose outputs are kept in the site's state folder."""
+    from railyard.fabric.diagnostics import collect
+    from railyard.fabric.saved import read_folder
+
+    if folder is not None:
+        if again_s is not None:
+            raise click.UsageError("--again reads counters now, --from those of a folder: give one of them")
+        return read_folder(folder)
+    node = socket.gethostname()
+    folder = state_folder(home) / "fabric" / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}"
+    collect(folder, node, _aside, again_s)
+    _aside(f"outputs are kept in {folder}")
+    return read_folder(folder, {node: Path("/sys")})
+
+
+def _system(home: Path, name: str | None) -> "System":
+    """Return the system that is named, or the one whose patterns fit this host."""
+    from railyard.systems import find_system, load_systems
+
+    if name is not None:
+        return find_system(home / "systems", name)
+    host = socket.gethostname()
+    systems = load_systems(home / "systems")
+    for system in systems.values():
+        if any(re.match(pattern, host) for pattern in system.hostnames) and _with_rdma(system):
+            return system
+    raise InputError(
+        "systems/", f"no system with RDMA whose hostnames fit {show(host)}", "one", action="name it: --system NAME"
+    )
+
+
+def _with_rdma(system: "System") -> list[str]:
+    from railyard.fabric.expected import VERBS
+
+    return [name for name, fabric in system.fabrics.items() if fabric.kind in VERBS]
+
+
+def _fabrics(system: "System", asked: Sequence[str]) -> list[str]:
+    file = f"systems/{system.system}.yaml"
+    there = _with_rdma(system)
+    for name in asked:
+        if name not in system.fabrics:
+            raise InputError(
+                file, f"no fabric {show(name)}", "a fabric of that name", action=did_you_mean(name, system.fabrics)
+            )
+        if name not in there:
+            raise InputError(file, f"{show(name)} of kind {system.fabrics[name].kind}", "a fabric of ib, roce or opa")
+    chosen = [name for name in there if not asked or name in asked]
+    if not chosen:
+        raise InputError(file, "no fabric with RDMA devices", "one of kind ib, roce or opa")
+    return chosen
+
+
+def _aside(sentence: str) -> None:
+    click.echo(f"railyard: {sentence}", err=True)
+
+
+def _quiet(sentence: str) -> None:
+    """Say nothing: a job's output is lines of JSON, and a tool that is not there leaves no file."""

@@ -1,0 +1,78 @@
+"""All judgements of a fabric together: problems first, and what nobody saw is counted."""
+
+from collections.abc import Callable
+
+from railyard.fabric.errorcounts import counter_findings, signals
+from railyard.fabric.linkstate import link_findings
+from railyard.fabric.manager import manager_findings
+from railyard.fabric.members import adapters, member_findings
+from railyard.fabric.model import Expected, Finding, Readings, Report
+from railyard.fabric.roce import roce_findings
+from railyard.fabric.slots import slot_findings
+from railyard.fabric.topology import hop_counts, hop_findings
+from railyard.fabric.uniform import driver_findings, uniform_findings
+from railyard.fabric.words import count, label, some
+
+#: In the order in which a person mends: who is there, how they are linked, then how they are set.
+JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
+    manager_findings,
+    member_findings,
+    link_findings,
+    counter_findings,
+    slot_findings,
+    uniform_findings,
+    driver_findings,
+    roce_findings,
+    hop_findings,
+)
+
+
+def judge(expected: Expected, readings: Readings) -> Report:
+    """Return what is not as expected, problems before remarks, and how much of the fabric no reading shows."""
+    found = [finding for each in JUDGES for finding in each(expected, readings)]
+    found.sort(key=lambda finding: finding.weight != "problem")  # stable: the order of JUDGES stays
+    seen = _seen(expected, readings)
+    meant = expected.count * len(expected.rails)
+    hosts = {node for node, _ in seen}
+    return Report(
+        findings=tuple(found),
+        seen=len(seen),
+        unseen=0 if readings.is_whole else max(0, meant - len(seen)),
+        nodes=len(hosts),
+        hops=hop_counts(expected, readings.ports) if readings.is_whole else {},
+        notes=(*readings.notes, *_said(expected, readings)),
+    )
+
+
+def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
+    """Return (host, port) of the rails that some reading shows; of a subnet all adapters' ports."""
+    if readings.is_whole:
+        return {
+            (node, port.guid or (port.device, port.port))
+            for node, ports in adapters(readings.ports).items()
+            for port in ports
+        }
+    return {
+        (label(port.node or ""), (port.device, port.port))
+        for port in readings.own
+        if expected.rail(port.device, port.port) is not None
+    }
+
+
+def _said(expected: Expected, readings: Readings) -> list[str]:
+    """Return what is worth saying and no finding: ports that are no rails, signals, files that nobody could read."""
+    said = []
+    other = [port for port in readings.own if port.state == "Down" and expected.rail(port.device, port.port) is None]
+    if other:
+        names = [f"{port.node} {port.device} port {port.port}" for port in other]
+        down = f"down and not judged: {some(names, 4)}"
+        said.append(f"{count(len(other), 'port')} that no rail of {expected.fabric} is, {down}")
+    for name, ports in signals(readings).items():
+        where = count(ports, "port")
+        said.append(f"{name} is not 0 on {where}: a signal, no fault unless fabric_state.errors bounds it")
+    unread = [f"{card.node} {card.device}: {', '.join(card.unread)}" for card in readings.cards if card.unread]
+    if unread:
+        said.append(f"not readable, so not judged: {some(unread, 3)}")
+    if readings.is_whole and readings.counters is None:
+        said.append("no error counters were read: ibqueryerrors has no output here")
+    return said

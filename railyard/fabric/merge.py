@@ -1,0 +1,44 @@
+"""Several tools' views of the same ports -> one PortState a port: what the first does not say the next may."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from railyard.fabric.words import label
+from railyard.parsers.fabric.port import NOTHING, PortState
+
+Key = Callable[[PortState], object]
+
+
+def by_guid(port: PortState) -> object:
+    """Return what names a port on the subnet: GUID and number, without a GUID its description."""
+    return (port.guid, port.port) if port.guid else (port.node, port.device, port.port)
+
+
+def by_device(port: PortState) -> object:
+    """Return what names a node's own port."""
+    return label(port.node or ""), port.device, port.port
+
+
+def merged(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
+    """Return each port once, in its first order; a field that an earlier view fills is not overwritten.
+
+    Counters of all views stand together, the earlier one's value where two have the same name.
+    """
+    found: dict[object, PortState] = {}
+    for view in views:
+        for port in view:
+            before = found.get(key(port))
+            found[key(port)] = port if before is None else _filled(before, port)
+    return tuple(found.values())
+
+
+def _filled(first: PortState, second: PortState) -> PortState:
+    new: dict[str, Any] = {
+        name: value for name, value in second._asdict().items() if value is not None and getattr(first, name) is None
+    }
+    if second.counters:
+        new["counters"] = {**second.counters, **first.counters}
+        new["saturated"] = tuple(dict.fromkeys((*first.saturated, *second.saturated)))
+    if second.extra and first.extra is NOTHING:
+        new["extra"] = second.extra
+    return first._replace(**new) if new else first

@@ -1,0 +1,187 @@
+"""What is read of a fabric, what is expected of it, and what a judgement says: plain values without any file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from railyard.parsers.fabric.port import PortState
+
+Weight = Literal["problem", "remark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it should be: where, what was found and expected, and what mends it.
+
+    ``what`` is a word for programs ("width", "missing" …). A *problem* turns the exit code, a *remark* does not.
+    ``node``, ``device`` and ``port`` are None where it is the whole fabric's.
+    """
+
+    what: str
+    node: str | None
+    device: str | None
+    port: int | None
+    found: str
+    expected: str
+    fix: str
+    weight: Weight = "problem"
+
+    @property
+    def place(self) -> str:
+        """Where it is: "vn3 mlx5_1 port 1", or "the fabric"."""
+        named = " ".join(part for part in (self.node, self.device) if part) or "the fabric"
+        return named if self.port is None else f"{named} port {self.port}"
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one sentence."""
+        return f"{self.place}: found {self.found}, expected {self.expected}; {self.fix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gid:
+    """One entry of a port's GID table; ``kind`` is "v1", "v2" (RoCE) or "IB"."""
+
+    index: int
+    gid: str
+    kind: str | None
+    netdev: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotState:
+    """The PCIe slot of a card as it was negotiated; None for what was not readable.
+
+    Speeds are as printed ("8.0 GT/s PCIe", "Unknown"), sizes in bytes. ``acs``: a bridge above redirects peer traffic.
+    """
+
+    address: str
+    speed: str | None = None
+    width: int | None = None
+    max_speed: str | None = None
+    max_width: int | None = None
+    max_payload: int | None = None
+    max_read_request: int | None = None
+    relaxed_ordering: bool | None = None
+    acs: bool | None = None
+    iommu: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One RDMA device of a node as its sysfs shows it. ``unread`` names files that are missing or not readable."""
+
+    node: str
+    device: str
+    driver: str | None = None
+    firmware: str | None = None
+    psid: str | None = None
+    slot: SlotState | None = None
+    gids: tuple[Gid, ...] = ()
+    ecn: tuple[int, ...] | None = None
+    pfc: tuple[int, ...] | None = None
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """The subnet manager as ``sminfo`` prints it; ``state`` is "MASTER", "STANDBY" …"""
+
+    lid: int
+    guid: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """All that was read.
+
+    ``ports`` are those that the subnet's diagnostics print, ``own`` those that nodes read of themselves (``node`` is
+    filled). ``is_whole``: the subnet was discovered. ``counters``: ports with error counters, ``later`` the same
+    at a second time; None where they were not read. ``asked_manager``: ``sminfo`` was run. ``notes``: what could not
+    be read, a sentence each.
+    """
+
+    ports: tuple[PortState, ...] = ()
+    own: tuple[PortState, ...] = ()
+    cards: tuple[Card, ...] = ()
+    counters: tuple[PortState, ...] | None = None
+    later: tuple[PortState, ...] | None = None
+    manager: Manager | None = None
+    asked_manager: bool = False
+    is_whole: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RailExpected:
+    """One rail of every node: its device and port, its slot's name (``pcie3-x16``), and the counters' driver."""
+
+    device: str
+    port: int
+    slot: str | None
+    counters: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How one fabric of a system is to be; None for what its file does not say. ``rate``: Gbit/s as ibstat names it.
+
+    ``nodes`` is empty where the file only says how many there are (``count``). ``file`` is what sentences call it.
+    """
+
+    file: str
+    fabric: str
+    kind: str
+    link: str
+    rails: tuple[RailExpected, ...]
+    nodes: tuple[str, ...] = ()
+    count: int = 0
+    width: int | None = None
+    speed: str | None = None
+    rate: float | None = None
+    mtu: int | None = None
+    max_payload: int = 256
+    firmware: str | None = None
+    psid: str | None = None
+    subnet_manager: bool = False
+    gid_index: int | None = None
+    roce_mode: str | None = None
+    pfc: tuple[int, ...] | None = None
+    ecn: tuple[int, ...] | None = None
+    hops: int | None = None
+    others: tuple[str, ...] = ()
+    errors: Mapping[str, int] = field(default_factory=dict)
+    max_read_request: int | None = None
+    relaxed_ordering: bool | None = None
+    acs: bool | None = None
+    iommu: str | None = None
+
+    def rail(self, device: str | None, port: int | None) -> RailExpected | None:
+        """Return the rail that a device's port is, None where it is none."""
+        return next((rail for rail in self.rails if (rail.device, rail.port) == (device, port)), None)
+
+    def sits(self, device: str) -> RailExpected | None:
+        """Return the first rail of a device, None where no port of it is one."""
+        return next((rail for rail in self.rails if rail.device == device), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a judgement found, most severe first, what was looked at, and what was not seen.
+
+    ``hops`` is how many pairs of nodes (rail by rail) have so many switches between them, on the shortest way.
+    ``unseen`` is how many ports of rails no reading shows.
+    """
+
+    findings: tuple[Finding, ...]
+    seen: int
+    unseen: int
+    nodes: int
+    hops: Mapping[int, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that turn the exit code."""
+        return tuple(finding for finding in self.findings if finding.weight == "problem")

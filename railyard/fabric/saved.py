@@ -1,0 +1,183 @@
+"""A folder of saved outputs -> readings: what ran there need not be here.
+
+    DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
+    DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
+    DIR/NODE/ibstat.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
+    DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
+
+A file's tool is its name up to the first "." or "-". Of several outputs of one tool the first by name counts, and
+of ibqueryerrors the last is the second reading: what grew between them is judged.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from railyard.errors import InputError
+from railyard.fabric.manager import parse_sminfo
+from railyard.fabric.merge import by_device, by_guid, merged
+from railyard.fabric.model import Card, Manager, Readings
+from railyard.fabric.ownjson import read_lines
+from railyard.fabric.roce import parse_pfc
+from railyard.fabric.sysfs import cards_of, ports_of
+from railyard.fabric.words import some
+from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.parsed import Parsed, ParseError
+from railyard.textfile import read_output
+
+SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
+NODE_TOOLS = ("ibv_devinfo", "ibstat", "rdma_link", "mlxlink")
+SMINFO, PFC, OWN, SYS = "sminfo", "dcb", "own", "sys"
+_EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, OWN))}, and folders of nodes"
+_NO_UMAD = "the subnet needs read access to /dev/infiniband/umad*, which root has"
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a folder holds, tool by tool."""
+
+    subnet: dict[str, list[Parsed]] = field(default_factory=dict)
+    own: list[PortState] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list)
+    manager: Manager | None = None
+    asked_manager: bool = False
+    notes: list[str] = field(default_factory=list)
+    files: int = 0
+
+
+def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Readings:
+    """Return all that a folder's outputs hold; ``here`` are sysfs roots of nodes that are no part of the folder.
+
+    Raises InputError for a folder that is not there or holds no output, and for a file that is none of its tool's.
+    """
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", "a folder of saved outputs")
+    found = _Found()
+    strange: list[str] = []
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            _read_node(path, found)
+        elif not _read_subnet(path, found):
+            strange.append(path.name)
+    for node, sys in (here or {}).items():
+        found.own += ports_of(sys, node)
+        found.cards += cards_of(sys, node)
+        found.files += 1
+    if not found.files:
+        raise InputError(str(folder), "no output of a known tool", _EXPECTED)
+    if strange:
+        found.notes.append(f"not read, since no tool here has such a name: {some(strange)}")
+    return _readings(found)
+
+
+def _readings(found: _Found) -> Readings:
+    views = [found.subnet[tool][0].fabric for tool in SUBNET_TOOLS[:2] if tool in found.subnet]
+    ports = merged(by_guid, *views)
+    own = merged(by_device, found.own)
+    errors = found.subnet.get("ibqueryerrors", [])
+    read = [parsed.fabric for parsed in errors if parsed.fabric or parsed.remarks or not parsed.failures]
+    if not read and any(port.counters for port in own):
+        read = [tuple(port for port in own if port.counters)]
+    is_whole = any(port.peer is not None for port in ports)
+    return Readings(
+        ports=ports,
+        own=own,
+        cards=tuple({(card.node, card.device): card for card in found.cards}.values()),
+        counters=read[0] if read else None,
+        later=read[-1] if len(read) > 1 else None,
+        manager=found.manager,
+        # Without umad rights sminfo fails as everything does, which says nothing of a manager.
+        asked_manager=found.asked_manager and (found.manager is not None or is_whole),
+        is_whole=is_whole,
+        notes=tuple(found.notes),
+    )
+
+
+def _read_subnet(path: Path, found: _Found) -> bool:
+    """Read a file of the folder itself; return False for one whose name no tool has."""
+    tool = tool_of(path)
+    if tool in SUBNET_TOOLS:
+        found.subnet.setdefault(tool, []).append(_parsed(path, tool, found))
+    elif tool == SMINFO:
+        found.manager, found.asked_manager = parse_sminfo(_text(path)), True
+    elif tool == OWN:
+        _read_own(path, found)
+    else:
+        return False
+    found.files += 1
+    return True
+
+
+def _read_node(folder: Path, found: _Found) -> None:
+    """Read a node's folder: sysfs first, which says most, then its tools."""
+    views: dict[str, list[PortState]] = {tool: [] for tool in (SYS, *NODE_TOOLS)}
+    cards: list[Card] = []
+    pfc: dict[str, tuple[int, ...]] = {}
+    for path in sorted(folder.iterdir()):
+        tool = tool_of(path)
+        if path.is_dir():
+            if path.name == SYS:
+                views[SYS] += ports_of(path, folder.name)
+                cards += cards_of(path, folder.name)
+                found.files += 1
+            continue
+        if tool == OWN:
+            _read_own(path, found)
+        elif tool == PFC:
+            priorities = parse_pfc(_text(path))
+            if priorities is not None:
+                pfc[_device(path) or ""] = priorities
+        elif tool in NODE_TOOLS:
+            views[tool] += _of_node(_parsed(path, tool, found), folder.name, _device(path))
+        else:
+            found.notes.append(f"not read, since no tool here has such a name: {folder.name}/{path.name}")
+            continue
+        found.files += 1
+    found.own += merged(by_device, *views.values())
+    found.cards += [_with_pfc(card, pfc.get(card.device)) for card in cards]
+
+
+def _with_pfc(card: Card, priorities: tuple[int, ...] | None) -> Card:
+    return card if priorities is None else replace(card, pfc=priorities)
+
+
+def _of_node(parsed: Parsed, node: str, device: str | None) -> list[PortState]:
+    """Return a node's ports with its name; mlxlink prints neither device nor port, which its file's name says."""
+    return [
+        port._replace(node=node, device=port.device or device, port=1 if port.port is None else port.port)
+        for port in parsed.fabric
+    ]
+
+
+def _read_own(path: Path, found: _Found) -> None:
+    ports, cards = read_lines(_text(path), str(path))
+    found.own += ports
+    found.cards += cards
+
+
+def _parsed(path: Path, tool: str, found: _Found) -> Parsed:
+    """Return what a tool's output holds. What failed in it is a note: the rest is judged, and no more than the rest."""
+    try:
+        parsed = FABRIC_PARSERS[tool](_text(path))
+    except ParseError as error:
+        action = "name each file after its tool"
+        raise InputError(str(path), str(error), f"an output of {tool}", action=action) from None
+    for failure in parsed.failures[:1]:
+        why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
+        found.notes.append(f"{tool} failed in part: {failure.text}{why}")
+    return parsed
+
+
+def tool_of(path: Path) -> str:
+    """Return the tool that a file is named after."""
+    return path.name.partition(".")[0].partition("-")[0]
+
+
+def _device(path: Path) -> str | None:
+    return path.name.partition(".")[0].partition("-")[2] or None
+
+
+def _text(path: Path) -> str:
+    return read_output(str(path), io.BytesIO())
