@@ -188,13 +188,15 @@ def _cells(
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
-    """Return a partition's ReFrame features: its kind, its name, ``railsN`` and ``nodesN`` for all N that it has."""
+    """Return a partition's ReFrame features: kind, ``first``, ``verbs`` (RDMA ports), ``railsN`` and ``nodesN``."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     # What belongs to no fabric (a pair within a node) runs once, on the first.
     first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
-    return [fabric.kind, *first, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
+    # Of a replayed system there are no ports to look at.
+    verbs = ["verbs"] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
+    return [fabric.kind, *first, *verbs, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:

@@ -9,8 +9,9 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from railyard.errors import did_you_mean
 from railyard.fields import Count, Model, Value, refuse, show
+from railyard.links import Link
 from railyard.parsers.fabric.counters import ERROR_BITS
-from railyard.parsers.fabric.speeds import LANES
+from railyard.parsers.fabric.speeds import LANES, speed_of_lane
 from railyard.systemfields import HostPattern
 
 
@@ -59,3 +60,13 @@ class FabricState(Model):
     relaxed_ordering: bool | None = Field(None, description="PCIe: whether cards may use it")
     acs: bool | None = Field(None, description="PCIe: whether bridges above the cards redirect peer traffic")
     iommu: Literal["off", "passthrough", "translated"] | None = Field(None, description="How the IOMMU treats cards")
+
+
+def lanes_and_speed(link: Link) -> tuple[int | None, str | None]:
+    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) of any other.
+
+    Of Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR): its rate alone is held.
+    """
+    if link.family not in ("infiniband", "omnipath") or link.signalling_gbit_s_per_lane is None:
+        return None, None
+    return link.lanes, speed_of_lane(link.signalling_gbit_s_per_lane)

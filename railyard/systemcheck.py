@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from railyard import links, stacks
 from railyard.benchmarktable import BENCHMARKS
 from railyard.errors import did_you_mean
+from railyard.fabricstate import lanes_and_speed
 from railyard.fields import show
 from railyard.referencefields import ANY
 from railyard.systemfile import Disabled, Fabric, StackEntry, System
@@ -46,6 +47,7 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
         raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
     if fabric.mtu is not None:
         _check_mtu(path, fabric.mtu, link, document)
+    _check_state(path, fabric, document)
     seen: dict[tuple[str, int | None], int] = {}
     for index, rail in enumerate(fabric.rails):
         here = (*path, "rails", index)
@@ -60,6 +62,42 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
             field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
             found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"
             raise document.error((*here, field), found, expected)
+
+
+def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
+    """Refuse a state that contradicts the fabric's own link, kind or MTU: one of the two is wrong."""
+    state, link = fabric.fabric_state, fabric.link
+    if state is None:
+        return
+    here = (*path, "fabric_state")
+    width, speed = lanes_and_speed(link)
+    for field, given, own in (("width", state.width, width), ("speed", state.speed, speed)):
+        if given is None:
+            continue
+        if own is None:
+            expected = f"no {field}: {link.name} has none of its own, its rate alone is held"
+            raise document.error((*here, field), show(given), expected, "leave it out")
+        if given != own:
+            action = "mend link or leave this out: limits are computed from the link"
+            raise document.error((*here, field), show(given), f"{own}, which {link.name} has", action)
+    if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
+        expected = f"{fabric.mtu}, the fabric's own mtu"
+        raise document.error((*here, "mtu"), str(state.mtu), expected, "leave it out here")
+    if fabric.kind in ("ib", "roce", "opa"):
+        _check_state_kind(here, fabric, document)
+    else:
+        expected = "a fabric of kind ib, roce or opa: of others no state is read"
+        raise document.error(here, f"kind {fabric.kind}", expected, "leave it out")
+
+
+def _check_state_kind(here: Path_, fabric: Fabric, document: Document) -> None:
+    state = fabric.fabric_state
+    for field in ("gid_index", "roce_mode", "pfc", "ecn"):
+        given = getattr(state, field)
+        if given is not None and fabric.kind != "roce":
+            raise document.error((*here, field), show(given), "it of a roce fabric alone", "leave it out")
+    if state is not None and state.subnet_manager and fabric.kind == "roce":
+        raise document.error((*here, "subnet_manager"), "true", "none: Ethernet has no subnet manager", "leave it out")
 
 
 def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> None:

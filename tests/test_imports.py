@@ -19,6 +19,8 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 IMPURE = {
     "railyard.check": "the base of all checks: ReFrame's classes",
     "railyard.osucheck": "the base of OSU's checks",
+    "railyard.fabric.diagnostics": "starts the diagnostics of a fabric",
+    "railyard.rfm_fabric": "the base of the check of a fabric's state: ReFrame's classes",
     "railyard.rfm_backends": "launchers that ReFrame lacks",
     "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
@@ -54,6 +56,7 @@ REFRAME = {
     "railyard.check",
     "railyard.osucheck",
     "railyard.rfm_backends",
+    "railyard.rfm_fabric",
     "railyard.rfm_guards",
     "railyard.rfm_judging",
     "railyard.rfm_pairs",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.errors import InputError, did_you_mean
+from railyard.errors import InputError, SetupError, did_you_mean
 from railyard.fields import show
 from railyard.home import find_home, state_folder
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="fabric")
-@click.option("--system", "name", help="The system, as its file is named; left out: the one that this host's name fits.")
+@click.option("--system", "name", help="The system, as its file is named; left out: the one that this host is of.")
 @click.option("--fabric", "fabrics", multiple=True, help="One fabric (may be given again); left out: all with RDMA.")
 @click.option(
     "--from", "folder", type=click.Path(path_type=Path), help="Read saved outputs from this folder; run nothing."
@@ -47,7 +47,7 @@ def command(
         return 0
     from railyard.fabric.expected import expected_of
     from railyard.fabric.judge import judge
-    from railyard.fabric.text import report_lines, to_json
+    from railyard.fabric.text import nothing_seen, report_lines, to_json
 
     home = find_home()
     system = _system(home, name)
@@ -57,6 +57,8 @@ def command(
     for each in chosen:
         expected = expected_of(system, each)
         report = judge(expected, readings)
+        if report.is_blind:
+            raise SetupError(nothing_seen(expected, report))
         if as_json:
             click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
         else:

@@ -29,7 +29,7 @@ LIMIT_S = 300
 
 
 def collect(folder: Path, node: str, say: Callable[[str], None], again_s: float | None = None) -> None:
-    """Run each diagnostic that is on PATH, its output to a file of the folder; ``again_s`` seconds later counters again.
+    """Run each diagnostic that is on PATH, its output to a file; after ``again_s`` seconds counters once more.
 
     A command that is not there, or prints nothing, leaves no file; ``say`` is told. Nothing is changed on the fabric.
     """

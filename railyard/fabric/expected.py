@@ -1,8 +1,9 @@
 """A fabric of a system's file -> how its ports, cards and slots are to be."""
 
 from railyard.fabric.model import Expected, RailExpected
+from railyard.fabricstate import lanes_and_speed
 from railyard.links import Link
-from railyard.parsers.fabric.speeds import rate_gbit_s, speed_of_lane
+from railyard.parsers.fabric.speeds import rate_gbit_s
 from railyard.systems import Fabric, System
 
 #: Kinds whose ports a subnet manager brings up.
@@ -15,7 +16,7 @@ def expected_of(system: System, name: str) -> Expected:
     """Return what one fabric is to be. Raises KeyError for a fabric that the system lacks."""
     fabric = system.fabrics[name]
     state = fabric.fabric_state
-    width, speed = link_words(fabric.link)
+    width, speed = lanes_and_speed(fabric.link)
     said = {} if state is None else state.model_dump(exclude={"width", "speed", "mtu", "subnet_manager", "roce_mode"})
     if state is not None:
         width, speed = state.width or width, state.speed or speed
@@ -40,16 +41,6 @@ def expected_of(system: System, name: str) -> Expected:
         roce_mode=(mode or "v2") if fabric.kind == "roce" else None,
         **said,
     )
-
-
-def link_words(link: Link) -> tuple[int | None, str | None]:
-    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) of any other.
-
-    Of Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR): its rate alone is held.
-    """
-    if link.family not in ("infiniband", "omnipath") or link.signalling_gbit_s_per_lane is None:
-        return None, None
-    return link.lanes, speed_of_lane(link.signalling_gbit_s_per_lane)
 
 
 def rate_of(link: Link, width: int | None, speed: str | None) -> float | None:

@@ -11,15 +11,17 @@ _CABLE = "is the node up? look at its cable, and at ibstat on the node"
 
 
 def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return a finding for each missing node or rail and each unknown host; nothing where no subnet was discovered.
+    """Return a finding for each missing node or rail and each unknown host.
 
-    A rail that its own node says is down is told there, with its state, and not as missing.
+    Without a discovered subnet only rails are missed that a node's own reading lacks. A rail that its own node says is
+    down is told there, with its state, and not as missing.
     """
+    absent = _absent(expected, readings)
     if not readings.is_whole:
-        return []
+        return absent
     seen = adapters(readings.ports)
     if not expected.nodes:
-        return _counted(expected, seen)
+        return absent + _counted(expected, seen)
     known = {label(node) for node in expected.nodes}
     if seen and not known & set(seen):
         shown = some(unique(f'"{port.node}"' for ports in seen.values() for port in ports), 3)
@@ -28,12 +30,32 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
             f"or mend nodes.names of {expected.file}"
         )
         found = f"no node of {expected.file} among {count(len(seen), 'host')} of the subnet ({shown})"
-        return [Finding("names", None, None, None, found, f"{count(len(known), 'node')} by name", fix)]
+        return [*absent, Finding("names", None, None, None, found, f"{count(len(known), 'node')} by name", fix)]
     down = {(label(port.node or ""), port.device) for port in readings.own if port.state not in (None, "Active")}
+    down |= {(label(finding.node or ""), finding.device) for finding in absent}
     found_ones: list[Finding] = []
     for node in expected.nodes:
         found_ones += _missing(expected, node, seen.get(label(node), []), down)
-    return found_ones + _unknown(expected, seen, known)
+    return absent + found_ones + _unknown(expected, seen, known)
+
+
+def _absent(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each rail whose device its own node does not show: the card is dead, or not there.
+
+    A host that has none of the rails and is no node by name is another (a log-in node), and is not judged.
+    """
+    known = {label(node) for node in expected.nodes}
+    found = []
+    for node in unique(port.node for port in readings.own if port.node):
+        here = {(port.device, port.port) for port in readings.own if port.node == node}
+        gone = [rail for rail in expected.rails if (rail.device, rail.port) not in here]
+        if len(gone) == len(expected.rails) and label(node) not in known:
+            continue
+        for rail in gone:
+            fix = "is the card in its slot (lspci), is its driver loaded? or mend rails in " + expected.file
+            shown = "no such device or port on the node"
+            found.append(Finding("absent", node, rail.device, rail.port, shown, "a rail of the file", fix))
+    return found
 
 
 def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:

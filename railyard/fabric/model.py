@@ -182,6 +182,11 @@ class Report:
     notes: tuple[str, ...] = ()
 
     @property
+    def is_blind(self) -> bool:
+        """Whether no reading shows any port, so that no finding means nothing."""
+        return self.seen == 0 and not self.problems
+
+    @property
     def problems(self) -> tuple[Finding, ...]:
         """The findings that turn the exit code."""
         return tuple(finding for finding in self.findings if finding.weight == "problem")

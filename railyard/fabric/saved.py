@@ -22,6 +22,7 @@ from railyard.fabric.ownjson import read_lines
 from railyard.fabric.roce import parse_pfc
 from railyard.fabric.sysfs import cards_of, ports_of
 from railyard.fabric.words import some
+from railyard.fields import show
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, ParseError
@@ -84,7 +85,7 @@ def _readings(found: _Found) -> Readings:
     return Readings(
         ports=ports,
         own=own,
-        cards=tuple({(card.node, card.device): card for card in found.cards}.values()),
+        cards=_cards(found.cards, own),
         counters=read[0] if read else None,
         later=read[-1] if len(read) > 1 else None,
         manager=found.manager,
@@ -93,6 +94,17 @@ def _readings(found: _Found) -> Readings:
         is_whole=is_whole,
         notes=tuple(found.notes),
     )
+
+
+def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
+    """Return each card once; one whose sysfs nobody read has the firmware that ibstat or ibv_devinfo prints."""
+    cards: dict[tuple[str | None, str | None], Card] = {
+        (port.node, port.device): Card(port.node, port.device, firmware=port.firmware)
+        for port in own
+        if port.node and port.device and port.firmware
+    }
+    cards.update({(card.node, card.device): card for card in read})
+    return tuple(cards.values())
 
 
 def _read_subnet(path: Path, found: _Found) -> bool:
@@ -163,7 +175,7 @@ def _parsed(path: Path, tool: str, found: _Found) -> Parsed:
         parsed = FABRIC_PARSERS[tool](_text(path))
     except ParseError as error:
         action = "name each file after its tool"
-        raise InputError(str(path), str(error), f"an output of {tool}", action=action) from None
+        raise InputError(str(path), show(error.line), error.expected, error.line_number or None, action=action) from None
     for failure in parsed.failures[:1]:
         why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
         found.notes.append(f"{tool} failed in part: {failure.text}{why}")

@@ -18,8 +18,8 @@ def report_lines(expected: Expected, report: Report) -> list[str]:
         lines += _paragraph(finding)
     if report.unseen:
         lines.append(
-            f"not seen: {report.unseen} of {expected.count * len(expected.rails)} ports of rails; only what nodes read of "
-            f"themselves is judged (as root on one node railyard fabric sees all of them)"
+            f"not seen: {report.unseen} of {expected.count * len(expected.rails)} ports of rails; judged is what nodes "
+            f"read of themselves (root on one node sees all of an InfiniBand fabric)"
         )
     lines += [f"note: {one_line(note)}" for note in report.notes]
     if report.hops:
@@ -34,6 +34,16 @@ def summary(expected: Expected, report: Report) -> str:
     remarks = len(report.findings) - problems
     seen = f"{count(report.seen, 'port')} of {count(report.nodes, 'node')}"
     return f"{expected.fabric}: {seen} seen, {count(problems, 'problem')}, {count(remarks, 'remark')}"
+
+
+def nothing_seen(expected: Expected, report: Report) -> str:
+    """Return the sentence for a fabric of which no port was read."""
+    devices = ", ".join(f"{rail.device} port {rail.port}" for rail in expected.rails)
+    why = f" ({one_line(report.notes[0])})" if report.notes else ""
+    return (
+        f"{expected.fabric}: found no port of its rails in any reading{why}, expected {devices}; run it on a node of "
+        f"the fabric, with infiniband-diags and as root to see all of it, or read saved outputs: --from DIR"
+    )
 
 
 def verdict_sentence(expected: Expected, report: Report) -> str:

@@ -1,0 +1,107 @@
+"""`railyard fabric --from DIR`: what is printed, exit codes, and wrong input as one sentence."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.cli import main
+from railyard.home import HOME_VARIABLE
+from railyard.systems import System
+
+Links = dict[str, Any]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    made: System,
+    tmp_path: Path,
+    links: Links,
+    show: Callable[[Links], str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Write these links' iblinkinfo, run the command on it, and return exit code and both outputs."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    folder = tmp_path / "saved"
+    folder.mkdir()
+
+    def call(changed: Links | None = None, *options: str) -> tuple[int, str, str]:
+        (folder / "iblinkinfo.out").write_text(show(links if changed is None else changed), encoding="utf-8")
+        words = ["fabric", "--system", "made", "--fabric", "edr", "--from", str(folder)]
+        code = main([*words, *options])
+        return (code, *capsys.readouterr())
+
+    return call
+
+
+def test_a_healthy_fabric_is_three_lines_and_exit_0(run: Run) -> None:
+    assert run() == (
+        0,
+        "note: no error counters were read: ibqueryerrors has no output here\n"
+        "switches between two nodes on a rail, and how many pairs: 1: 4, 3: 8\n"
+        "edr: 8 ports of 4 nodes seen, 0 problems, 0 remarks\n",
+        "",
+    )
+
+
+def test_a_problem_names_place_found_expected_and_fix(run: Run, links: Links) -> None:
+    links["vn3 mlx5_1"] = replace(links["vn3 mlx5_1"], width="1X")
+    code, out, err = run(links)
+    assert (code, err) == (1, "")
+    assert out.splitlines()[:3] == [
+        "problem: vn3 mlx5_1 port 1: 1X EDR (25 Gbit/s)",
+        "    expected 4X EDR (100 Gbit/s)",
+        "    lanes are lost: reseat or replace the cable to LeafB port 2",
+    ]
+    assert out.endswith("edr: 8 ports of 4 nodes seen, 1 problem, 0 remarks\n")
+
+
+def test_json_has_the_same(run: Run, links: Links) -> None:
+    del links["vn4 mlx5_1"]
+    code, out, _ = run(links, "--json")
+    told = json.loads(out)
+    assert (code, told["format"], told["fabric"], told["ports"], told["unseen"], told["hops"]) == (
+        *(1, 1, "edr", 7, 0),
+        {"1": 3, "3": 6},
+    )
+    (finding,) = told["findings"]
+    assert (finding["what"], finding["node"], finding["device"], finding["port"], finding["weight"]) == (
+        *("missing", "vn4", "mlx5_1", 1),
+        "problem",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--fabric", "fdr"),
+            'railyard: systems/made.yaml: found no fabric "fdr", expected a fabric of that name; did you mean "edr"?\n',
+        ),
+        (
+            ("--system", "mad"),
+            'railyard: systems/: found no system "mad", expected a system of that name; did you mean "made"?\n',
+        ),
+        (
+            ("--from", "/nowhere"),
+            "railyard: /nowhere: found no such folder, expected a folder of saved outputs\n",
+        ),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_2(run: Run, options: tuple[str, ...], sentence: str) -> None:
+    assert run(None, *options) == (2, "", sentence)
+
+
+def test_a_fabric_of_which_nothing_was_seen_is_no_pass(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "blind").mkdir()
+    (tmp_path / "blind/ibqueryerrors.out").write_text("## Summary: 0 nodes checked, 0 bad nodes found\n", encoding="utf-8")
+    code, out, err = run(None, "--from", str(tmp_path / "blind"))
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        "railyard: edr: found no port of its rails in any reading, expected mlx5_0 port 1, mlx5_1 port 1; run it on a node "
+    )

@@ -1,0 +1,100 @@
+"""Error counters: too many since they were cleared, grown between two readings, full, or somebody else's fault."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from railyard.fabric.errorcounts import growth
+from railyard.fabric.judge import judge
+from railyard.fabric.model import Expected, Readings, Report
+from railyard.parsers.fabric import iblinkinfo, ibqueryerrors
+from railyard.parsers.fabric.port import PortState
+
+SUMMARY = "\n## Summary: 7 nodes checked, 1 bad nodes found\n## Thresholds: \n## Suppressed:\n"
+GUID = "0xb8599f030000100f"  # of vn3 mlx5_1
+
+
+def ports_of(counters: str, name: str = "vn3 mlx5_1", guid: str = GUID) -> tuple[PortState, ...]:
+    text = f'Errors for "{name}"\n   GUID {guid} port 1: {counters}\n{SUMMARY}' if counters else SUMMARY
+    return ibqueryerrors.parse(text).fabric
+
+
+@pytest.fixture
+def counted(links: dict[str, Any], show: Callable[[dict[str, Any]], str], expected: Expected) -> Callable[..., Report]:
+    ports = iblinkinfo.parse(show(links)).fabric
+
+    def run(first: str, later: str | None = None, **changes: Any) -> Report:
+        then = None if later is None else ports_of(later)
+        readings = Readings(ports=ports, is_whole=True, counters=ports_of(first), later=then)
+        return judge(replace(expected, **changes), readings)
+
+    return run
+
+
+def sentences(report: Report) -> list[str]:
+    return [finding.sentence for finding in report.findings]
+
+
+def test_errors_since_they_were_cleared_name_port_and_cable(counted: Callable[..., Report]) -> None:
+    assert sentences(counted("[SymbolErrorCounter == 4711] [LinkDownedCounter == 3]")) == [
+        "vn3 mlx5_1 port 1: found SymbolErrorCounter 4711 since they were cleared, expected at most 10; reseat or "
+        "replace the cable to LeafB port 2, then ibclearerrors (or perfquery -R LID PORT)"
+    ]
+
+
+def test_a_few_errors_since_they_were_cleared_are_none(counted: Callable[..., Report]) -> None:
+    assert counted("[SymbolErrorCounter == 10] [PortXmitDiscards == 100]").findings == ()
+
+
+def test_of_two_readings_what_grew_counts(counted: Callable[..., Report]) -> None:
+    first = "[SymbolErrorCounter == 4711] [LinkDownedCounter == 3]"
+    assert counted(first, first).findings == ()
+    assert sentences(counted(first, "[SymbolErrorCounter == 4713] [LinkDownedCounter == 4]")) == [
+        "vn3 mlx5_1 port 1: found SymbolErrorCounter +2 and LinkDownedCounter +1 in the time between two "
+        "readings, expected at most 0 and 0; reseat or replace the cable to LeafB port 2, then ibclearerrors (or "
+        "perfquery -R LID PORT)"
+    ]
+    assert [finding.found for finding in counted("", "[PortRcvErrors == 1]").findings] == [
+        "PortRcvErrors +1 in the time between two readings"
+    ]
+
+
+def test_a_port_that_only_passes_on_what_another_marked_is_not_blamed(counted: Callable[..., Report]) -> None:
+    report = counted("[PortRcvRemotePhysicalErrors == 900] [PortXmitWait == 12345]")
+    assert report.findings == ()
+    assert report.notes == (
+        "PortRcvRemotePhysicalErrors is not 0 on 1 port: a signal, no fault unless fabric_state.errors bounds it",
+        "PortXmitWait is not 0 on 1 port: a signal, no fault unless fabric_state.errors bounds it",
+    )
+
+
+def test_the_site_may_bound_a_signal_or_allow_errors(counted: Callable[..., Report]) -> None:
+    assert counted("[SymbolErrorCounter == 4711]", errors={"SymbolErrorCounter": 5000}).findings == ()
+    bounded = counted("[PortRcvRemotePhysicalErrors == 900]", errors={"PortRcvRemotePhysicalErrors": 10})
+    assert [finding.expected for finding in bounded.findings] == ["at most 10"]
+
+
+def test_a_full_counter_cannot_be_seen_to_grow(counted: Callable[..., Report]) -> None:
+    full = "[SymbolErrorCounter == 65535]"
+    assert sentences(counted(full, full)) == [
+        "vn3 mlx5_1 port 1: found SymbolErrorCounter 65535, where the counter ends, expected counters that can grow; "
+        "nobody can see it grow: clear it, ibclearerrors (or perfquery -R LID PORT), and read it again"
+    ]
+
+
+def test_growth_is_from_the_threshold_where_nothing_was_printed_and_from_0_after_a_clearing() -> None:
+    later = PortState(counters={"PortRcvErrors": 12, "VL15Dropped": 3}, thresholds={"PortRcvErrors": 10})
+    assert growth(None, later) == {"PortRcvErrors": 2, "VL15Dropped": 3}
+    assert growth(PortState(counters={"PortRcvErrors": 40}), later)["PortRcvErrors"] == 12
+
+
+def test_ports_of_no_guid_are_held_by_their_names(expected: Expected) -> None:
+    def port(device: str, errors: int) -> PortState:
+        counters = {"SymbolErrorCounter": errors}
+        return PortState(node="vn1", device=device, port=1, kind="CA", state="Active", rate=100.0, counters=counters)
+
+    own = (port("mlx5_0", 0), port("mlx5_1", 77))
+    report = judge(expected, Readings(own=own, counters=own))
+    assert [(finding.what, finding.place) for finding in report.findings] == [("errors", "vn1 mlx5_1 port 1")]

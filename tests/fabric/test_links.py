@@ -1,0 +1,119 @@
+"""Links of a made fabric: each fault is one finding at the node's end, and its neighbours are not blamed."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from railyard.fabric.judge import judge
+from railyard.fabric.model import Expected, Readings, Report
+from railyard.parsers.fabric import iblinkinfo
+from railyard.parsers.fabric.port import PortState
+
+Links = dict[str, Any]
+Judged = Callable[[Links], Report]
+
+
+def sentences(report: Report) -> list[str]:
+    return [finding.sentence for finding in report.findings]
+
+
+def test_a_healthy_fabric_gives_nothing(links: Links, judged: Judged) -> None:
+    report = judged(links)
+    assert (sentences(report), report.seen, report.nodes, report.unseen, report.notes) == ([], 8, 4, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "sentence"),
+    [
+        (
+            *({"width": "1X"}, "width"),
+            "vn3 mlx5_1 port 1: found 1X EDR (25 Gbit/s), expected 4X EDR (100 Gbit/s); lanes are lost: reseat or "
+            "replace the cable to LeafB port 2",
+        ),
+        (
+            *({"speed": "QDR"}, "speed"),
+            "vn3 mlx5_1 port 1: found 4X QDR (40 Gbit/s), expected 4X EDR (100 Gbit/s); replace the cable to LeafB "
+            "port 2, or look with ibportstate which of both ends is not enabled for more",
+        ),
+        (
+            *({"speed": "HDR"}, "speed"),
+            "vn3 mlx5_1 port 1: found 4X HDR (200 Gbit/s), expected 4X EDR (100 Gbit/s); mend link of fabrics.edr in "
+            "systems/made.yaml, or this port",
+        ),
+        (
+            *({"state": "Initialize/  LinkUp"}, "state"),
+            "vn3 mlx5_1 port 1: found Initializing (LinkUp), expected Active; no subnet manager has configured it: "
+            "start one (opensm, or the switch's own)",
+        ),
+    ],
+)
+def test_one_bad_link_is_one_finding(
+    links: Links, judged: Judged, change: dict[str, str], what: str, sentence: str
+) -> None:
+    links["vn3 mlx5_1"] = replace(links["vn3 mlx5_1"], **change)
+    report = judged(links)
+    assert [finding.what for finding in report.findings] == [what]
+    assert sentences(report) == [sentence]
+
+
+def test_a_slow_link_between_switches_is_named_and_a_fast_one_is_none(links: Links, judged: Judged) -> None:
+    links["LeafA"] = replace(links["LeafA"], speed="FDR")
+    links["LeafB"] = replace(links["LeafB"], speed="HDR")
+    assert sentences(judged(links)) == [
+        "LeafA port 12: found 4X FDR (56 Gbit/s), expected 4X EDR (100 Gbit/s); replace the cable to Spine port 1, or "
+        "look with ibportstate which of both ends is not enabled for more"
+    ]
+
+
+def test_a_file_that_contradicts_the_whole_fabric_is_told_once(links: Links, judged: Judged) -> None:
+    hdr = {name: replace(link, speed="HDR") for name, link in links.items()}
+    assert sentences(judged(hdr)) == [
+        "the fabric: found 4X HDR (200 Gbit/s) on all 8 ports of nodes, expected 4X EDR (100 Gbit/s), as "
+        "systems/made.yaml says; the file contradicts the fabric: mend link of fabrics.edr, or find what holds all back"
+    ]
+
+
+def test_of_two_cards_one_has_no_link(expected: Expected) -> None:
+    one = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", physical_state="LinkUp", rate=100.0)
+    other = one._replace(device="mlx5_1", state="Down", physical_state="Polling", rate=10.0)
+    report = judge(expected, Readings(own=(one, other)))
+    assert sentences(report) == [
+        "vn1 mlx5_1 port 1: found Down (Polling), expected Active; it sees no partner: plug its cable in, or look at "
+        "the port of the switch that it goes to"
+    ]
+    assert (report.seen, report.unseen) == (2, 6)
+
+
+@pytest.mark.parametrize(("rate", "count"), [(100.0, 0), (104.0, 0), (40.0, 1), (25.0, 1), (200.0, 1)])
+def test_a_rate_alone_is_held_too(expected: Expected, rate: float, count: int) -> None:
+    port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=rate)
+    report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1", rate=100.0))))
+    assert [finding.what for finding in report.findings] == ["rate"] * count
+
+
+def test_a_port_that_is_no_rail_is_said_and_not_judged(expected: Expected) -> None:
+    rails = [PortState(node="vn1", device=f"mlx5_{n}", port=1, kind="CA", state="Active", rate=100.0) for n in (0, 1)]
+    spare = rails[0]._replace(device="mlx5_2", state="Down", physical_state="Disabled")
+    report = judge(expected, Readings(own=(*rails, spare)))
+    assert (report.findings, report.notes) == (
+        (),
+        ("1 port that no rail of edr is, down and not judged: vn1 mlx5_2 port 1",),
+    )
+
+
+def test_a_subnet_without_a_manager_has_lids_of_0_and_each_link_once(
+    links: Links, show: Callable[[Links], str], expected: Expected
+) -> None:
+    text = show({name: replace(link, state="Initialize/  LinkUp") for name, link in links.items()})
+    bare = tuple(
+        port._replace(lid=0, peer=None if port.peer is None else port.peer._replace(lid=0))
+        for port in iblinkinfo.parse(text).fabric
+    )
+    report = judge(expected, Readings(ports=bare, is_whole=True, asked_manager=True))
+    assert sorted(finding.what for finding in report.findings) == ["manager", *["state"] * 10]
+    assert sentences(report)[0] == (
+        "the fabric: found no subnet manager that answers, expected a subnet manager that governs (MASTER); start one "
+        "(opensm, or the switch's own), and look at its log"
+    )

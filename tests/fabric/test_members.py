@@ -1,0 +1,160 @@
+"""Who is missing on the subnet, who is unknown, and how far nodes are apart."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from railyard.fabric.judge import judge
+from railyard.fabric.manager import parse_sminfo
+from railyard.fabric.model import Expected, Manager, Readings, Report
+from railyard.fabric.topology import between
+from railyard.parsers.fabric import iblinkinfo
+from railyard.parsers.fabric.port import PortState
+
+Links = dict[str, Any]
+Judged = Callable[[Links], Report]
+SMINFO = "sminfo: sm lid 1 sm guid 0xb8599f0300001015, activity count 446 priority 0 state 3 SMINFO_MASTER\n"
+
+
+def sentences(report: Report) -> list[str]:
+    return [finding.sentence for finding in report.findings]
+
+
+def test_a_rail_that_is_not_on_the_subnet_is_named(links: Links, judged: Judged) -> None:
+    del links["vn4 mlx5_1"]
+    assert sentences(judged(links)) == [
+        "vn4 mlx5_1 port 1: found no such port on the subnet, expected the rail linked; its link is down: look at its "
+        "cable, and at ibstat on the node"
+    ]
+
+
+def test_a_missing_node_is_one_finding(links: Links, judged: Judged) -> None:
+    del links["vn4 mlx5_0"], links["vn4 mlx5_1"]
+    assert sentences(judged(links)) == [
+        "vn4: found none of its ports on the subnet, expected 2 rails of it on the subnet; is the node up? look at its "
+        "cable, and at ibstat on the node"
+    ]
+
+
+def test_a_rail_that_its_node_says_is_down_is_told_once(
+    links: Links, show: Callable[[Links], str], expected: Expected
+) -> None:
+    del links["vn4 mlx5_1"]
+    ports = iblinkinfo.parse(show(links)).fabric
+    own = (
+        PortState(node="vn4", device="mlx5_0", port=1, kind="CA", state="Active", rate=100.0),
+        PortState(node="vn4", device="mlx5_1", port=1, kind="CA", state="Down", physical_state="Polling"),
+    )
+    report = judge(expected, Readings(ports=ports, own=own, is_whole=True, counters=()))
+    assert [(finding.what, finding.place) for finding in report.findings] == [("state", "vn4 mlx5_1 port 1")]
+
+
+def test_a_card_that_its_node_does_not_show_is_absent(expected: Expected) -> None:
+    own = (PortState(node="vn2", device="mlx5_0", port=1, kind="CA", state="Active", rate=100.0),)
+    assert sentences(judge(expected, Readings(own=own))) == [
+        "vn2 mlx5_1 port 1: found no such device or port on the node, expected a rail of the file; is the card in its "
+        "slot (lspci), is its driver loaded? or mend rails in systems/made.yaml"
+    ]
+
+
+def test_an_unknown_host_is_named_with_its_switch_port(
+    links: Links, judged: Judged, another: Callable[[str], Any]
+) -> None:
+    links["stranger"] = another("login9 mlx5_0")
+    assert sentences(judged(links)) == [
+        "login9: found an unknown host at LeafB port 30, expected a node of the file; add it to nodes.names, or to "
+        "fabric_state.others of fabrics.edr, in systems/made.yaml"
+    ]
+
+
+def test_a_host_that_the_file_knows_as_another_is_none(
+    links: Links, show: Callable[[Links], str], expected: Expected, another: Callable[[str], Any]
+) -> None:
+    links["stranger"] = another("login9 mlx5_0")
+    readings = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
+    assert judge(replace(expected, others=("login[0-9]+",)), readings).findings == ()
+
+
+def test_an_adapter_inside_a_switch_is_no_host(links: Links, judged: Judged, another: Callable[[str], Any]) -> None:
+    links["sharp"] = another("Mellanox Technologies Aggregation Node")
+    assert judged(links).findings == ()
+
+
+def test_descriptions_that_name_no_node_are_told_once(links: Links, judged: Judged) -> None:
+    same = {
+        name: replace(link, ca=replace(link.ca, name="MT4115 ConnectX4")) if link.ca.kind == "CA" else link
+        for name, link in links.items()
+    }
+    assert sentences(judged(same)) == [
+        'the fabric: found no node of systems/made.yaml among 1 host of the subnet ("MT4115 ConnectX4"), expected 4 '
+        "nodes by name; let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in "
+        "/sys), or mend nodes.names of systems/made.yaml"
+    ]
+
+
+def test_hca_numbers_are_counted_where_no_device_is_named(links: Links, judged: Judged) -> None:
+    def renamed(name: str) -> str:
+        return name.replace("mlx5_0", "HCA-1").replace("mlx5_1", "HCA-2")
+
+    numbered = {
+        name: replace(link, ca=replace(link.ca, name=renamed(link.ca.name)), switch=link.switch)
+        for name, link in links.items()
+    }
+    assert judged(numbered).findings == ()
+    del numbered["vn2 mlx5_1"]
+    assert sentences(judged(numbered)) == [
+        "vn2: found 1 port on the subnet (HCA-1), expected 2 rails of it on the subnet; is the node up? look at its "
+        "cable, and at ibstat on the node"
+    ]
+
+
+def test_nodes_without_names_are_counted(links: Links, show: Callable[[Links], str], expected: Expected) -> None:
+    counted = replace(expected, nodes=())
+    whole = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
+    assert judge(counted, whole).findings == ()
+    del links["vn4 mlx5_0"], links["vn4 mlx5_1"]
+    fewer = replace(whole, ports=iblinkinfo.parse(show(links)).fabric)
+    assert sentences(judge(counted, fewer)) == [
+        "the fabric: found 3 hosts on the subnet, expected 4 nodes; name the nodes in systems/made.yaml (nodes.names), "
+        "and the missing ones will be named"
+    ]
+
+
+def test_hops_are_the_switches_between_two_nodes(
+    links: Links, show: Callable[[Links], str], expected: Expected, judged: Judged
+) -> None:
+    ports = iblinkinfo.parse(show(links)).fabric
+    found = between(expected, ports)
+    assert (found["mlx5_0", "vn1", "vn2"], found["mlx5_1", "vn1", "vn3"]) == (1, 3)
+    assert judged(links).hops == {1: 4, 3: 8}
+
+
+def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
+    links: Links, show: Callable[[Links], str], expected: Expected
+) -> None:
+    near = replace(expected, hops=1)
+    whole = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
+    assert sentences(judge(near, whole)) == [
+        "the fabric: found vn1-vn3 on mlx5_0 (3), vn1-vn4 on mlx5_0 (3), vn2-vn3 on mlx5_0 (3), vn2-vn4 on mlx5_0 (3) "
+        "and 4 more, expected at most 1 switches between nodes; is a link between switches down? or mend hops of "
+        "fabric_state"
+    ]
+    del links["LeafB"]
+    cut = replace(whole, ports=iblinkinfo.parse(show(links)).fabric)
+    assert "vn1-vn3 on mlx5_0 (no way)" in sentences(judge(replace(expected, hops=3), cut))[0]
+
+
+def test_sminfo_is_read_and_a_standby_governs_nothing(expected: Expected) -> None:
+    assert parse_sminfo(SMINFO) == Manager(1, "0xb8599f0300001015", "MASTER")
+    assert parse_sminfo("sminfo: iberror: failed: query\n") is None
+    readings = Readings(manager=Manager(1, "0xb8599f0300001015", "STANDBY"), asked_manager=True)
+    assert [finding.found for finding in judge(expected, readings).findings] == [
+        "the subnet manager 0xb8599f0300001015 (LID 1) in state STANDBY"
+    ]
+
+
+def test_without_sminfo_a_port_without_a_managers_lid_tells(expected: Expected) -> None:
+    linked = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", physical_state="LinkUp")
+    port = linked._replace(state="Initializing", sm_lid=0)
+    report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1"))))
+    assert [finding.what for finding in report.findings] == ["manager", "state", "state"]
