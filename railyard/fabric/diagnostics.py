@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from railyard.cleantext import one_line
 from railyard.fabric.sysfs import ports_of
 from railyard.testbed.needs import SEARCH_PATH
 
@@ -71,10 +72,13 @@ def _run(words: tuple[str, ...], file: Path, say: Callable[[str], None]) -> None
     except OSError as error:
         say(f"{program} does not run ({error.strerror}): what it shows is not judged")
         return
-    # What went wrong is told on the error output alone.
-    text = done.stdout if done.stdout.strip() and done.returncode == 0 else f"{done.stdout}{done.stderr}"
-    if text.strip():
-        file.write_text(text, encoding="utf-8")
+    if not done.stdout.strip():
+        said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "nothing")
+        say(f"{' '.join(words)} printed no port (exit code {done.returncode}): {one_line(said)}")
+        return
+    # ibqueryerrors exits 1 where it finds errors; what failed in part is told on the error output alone.
+    text = done.stdout if done.returncode == 0 else f"{done.stdout}{done.stderr}"
+    file.write_text(text, encoding="utf-8")
 
 
 def _netdevs(folder: Path) -> list[str]:

@@ -68,22 +68,23 @@ def test_without_a_state_the_link_says_all(tmp_path: Path, link: str, words: tup
     [
         (
             *("{speed: QDR}", "ib", "ib-edr"),
-            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "QDR", expected EDR, which ib-edr has; mend link or leave '
-            "this out: limits are computed from the link",
+            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "QDR", expected EDR, which ib-edr has; mend link or '
+            "leave this out: limits are computed from the link",
         ),
         (
             *("{width: 1}", "ib", "ib-edr"),
-            "made.yaml:11: fabrics.hsn.fabric_state.width: found 1, expected 4, which ib-edr has; mend link or leave this "
-            "out: limits are computed from the link",
+            "made.yaml:11: fabrics.hsn.fabric_state.width: found 1, expected 4, which ib-edr has; mend link or "
+            "leave this out: limits are computed from the link",
         ),
         (
             *("{speed: EDR}", "roce", "roce-100"),
-            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "EDR", expected no speed: roce-100 has none of its own, '
-            "its rate alone is held; leave it out",
+            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "EDR", expected no speed: roce-100 has none of its '
+            "own, its rate alone is held; leave it out",
         ),
         (
             *("{gid_index: 3}", "ib", "ib-edr"),
-            "made.yaml:11: fabrics.hsn.fabric_state.gid_index: found 3, expected it of a roce fabric alone; leave it out",
+            "made.yaml:11: fabrics.hsn.fabric_state.gid_index: found 3, expected it of a roce fabric alone; leave it "
+            "out",
         ),
         (
             *("{subnet_manager: true}", "roce", "roce-100"),
@@ -92,13 +93,13 @@ def test_without_a_state_the_link_says_all(tmp_path: Path, link: str, words: tup
         ),
         (
             *("{mtu: 4096}", "tcp", "eth-100"),
-            "made.yaml:11: fabrics.hsn.fabric_state: found kind tcp, expected a fabric of kind ib, roce or opa: of others "
-            "no state is read; leave it out",
+            "made.yaml:11: fabrics.hsn.fabric_state: found kind tcp, expected a fabric of kind ib, roce or opa: of "
+            "others no state is read; leave it out",
         ),
         (
             *("{speed: ERD}", "ib", "ib-edr"),
-            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "ERD", expected the name of a lane speed; did you mean '
-            '"EDR"?',
+            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "ERD", expected the name of a lane speed; did you '
+            'mean "EDR"?',
         ),
         (
             *("{errors: {SymbolErrors: 3}}", "ib", "ib-edr"),
