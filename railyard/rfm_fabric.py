@@ -82,7 +82,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         if self.is_dry_run():
             return
         from railyard.fabric.expected import expected_of
-        from railyard.fabric.judge import judge
+        from railyard.fabric.judge import judge, with_silent
         from railyard.fabric.model import Readings
         from railyard.fabric.ownjson import read_lines
 
@@ -92,7 +92,9 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
             ports, cards = read_lines(text, str(self.stdout))
         self._expected = expected_of(self.site.system, self.current_partition.name)
         counted = tuple(port for port in ports if port.counters)
-        self._report = judge(self._expected, Readings(own=ports, cards=cards, counters=counted or None))
+        readings = Readings(own=ports, cards=cards, counters=counted or None)
+        report = judge(self._expected, readings)
+        self._report = with_silent(self._expected, readings, report, int(self.num_tasks))
         record = self._record(output)
         self._write(record)
         if record.state == "fail":

@@ -1,6 +1,7 @@
 """`railyard fabric`: links, counters, cards and slots of a fabric against the system's file, before any benchmark."""
 
 import json
+import os
 import re
 import socket
 import tempfile
@@ -18,6 +19,8 @@ from railyard.home import find_home, state_folder
 if TYPE_CHECKING:
     from railyard.fabric.model import Readings
     from railyard.systems import System
+
+SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have made trees
 
 
 @click.command(name="fabric")
@@ -78,9 +81,13 @@ def _own_line() -> str:
     with tempfile.TemporaryDirectory(prefix="railyard-fabric-") as name:
         folder = Path(name) / node
         folder.mkdir()
-        collect_own(folder, _quiet)
-        readings = read_folder(Path(name), {node: Path("/sys")})
+        collect_own(folder, _quiet, _sysfs())
+        readings = read_folder(Path(name), {node: _sysfs()})
     return line_of(node, readings.own, readings.cards)
+
+
+def _sysfs() -> Path:
+    return Path(os.environ.get(SYSFS_VARIABLE, "/sys"))
 
 
 def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
@@ -94,9 +101,9 @@ def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
         return read_folder(folder)
     node = socket.gethostname()
     folder = state_folder(home) / "fabric" / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}"
-    collect(folder, node, _aside, again_s)
+    collect(folder, node, _aside, again_s, _sysfs())
     _aside(f"outputs are kept in {folder}")
-    return read_folder(folder, {node: Path("/sys")})
+    return read_folder(folder, {node: _sysfs()})
 
 
 def _system(home: Path, name: str | None) -> "System":

@@ -1,6 +1,7 @@
 """All judgements of a fabric together: problems first, and what nobody saw is counted."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from railyard.fabric.errorcounts import counter_findings, signals
 from railyard.fabric.linkstate import link_findings
@@ -76,3 +77,15 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
     if readings.is_whole and readings.counters is None:
         said.append("no error counters were read: ibqueryerrors has no output here")
     return said
+
+
+def with_silent(expected: Expected, readings: Readings, report: Report, asked: int) -> Report:
+    """Return the report with a problem more where fewer nodes than were asked showed a rail: silence is no pass."""
+    if report.is_blind or report.nodes >= asked:
+        return report
+    here = {label(port.node or "") for port in readings.own}
+    absent = [node for node in expected.nodes if label(node) not in here]
+    found = f"{count(report.nodes, 'node')} that showed a rail{f', not {some(absent)}' if absent else ''}"
+    fix = "look at the job's output for what the others printed"
+    silent = Finding("silent", None, None, None, found, count(asked, "node"), fix)
+    return replace(report, findings=(silent, *report.findings))
