@@ -30,6 +30,7 @@ JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
 
 def judge(expected: Expected, readings: Readings) -> Report:
     """Return what is not as expected, problems before remarks, and how much of the fabric no reading shows."""
+    readings = of_kind(expected, readings)
     found = [finding for each in JUDGES for finding in each(expected, readings)]
     found.sort(key=lambda finding: finding.weight != "problem")  # stable: the order of JUDGES stays
     seen = _seen(expected, readings)
@@ -43,6 +44,19 @@ def judge(expected: Expected, readings: Readings) -> Report:
         hops=hop_counts(expected, readings.ports) if readings.is_whole else {},
         notes=(*readings.notes, *_said(expected, readings)),
     )
+
+
+def of_kind(expected: Expected, readings: Readings) -> Readings:
+    """Return the readings that are about a fabric of this kind: a card's port is InfiniBand or Ethernet, never both.
+
+    Ports without a link layer stay; of Ethernet there is no subnet.
+    """
+    foreign = "InfiniBand" if expected.kind == "roce" else "Ethernet"
+    own = tuple(port for port in readings.own if port.link_layer != foreign)
+    if expected.kind != "roce":
+        return replace(readings, own=own)
+    counted = tuple(port for port in own if port.counters)
+    return replace(readings, own=own, ports=(), is_whole=False, counters=counted or None, later=None, manager=None)
 
 
 def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from railyard.fabric.model import Expected, Finding, Readings
-from railyard.fabric.words import cable, count, is_adapter, label, link_words
+from railyard.fabric.words import cable, count, is_adapter, is_other, label, link_words
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.speeds import lanes, slower
 
@@ -29,6 +29,8 @@ def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
     found: list[Finding] = []
     judged: list[tuple[PortState, str | None]] = []
     for port in links(readings.ports):
+        if is_adapter(port) and is_other(expected.others, port.node):
+            continue
         if port.state not in (None, "Active"):
             if port.peer is not None:
                 found.append(_not_active(port))
@@ -36,16 +38,20 @@ def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
         if port.width is None and port.speed is None and port.rate is None:
             continue
         judged.append((port, _wrong(expected, port)))
-    shown = {_name(port) for port in readings.ports}
-    guids = {port.guid for port in readings.ports if port.guid}
-    for port in readings.own:
-        if _name(port) in shown or port.guid in guids or expected.rail(port.device, port.port) is None:
-            continue
+    for port in _only_own(expected, readings):
         if port.state not in (None, "Active"):
             found.append(_not_active(port))
         else:
             judged.append((port, _wrong(expected, port)))
     return found + _told(expected, judged)
+
+
+def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
+    """Return the rails that nodes read of themselves and the subnet does not show."""
+    shown = {_name(port) for port in readings.ports}
+    guids = {port.guid for port in readings.ports if port.guid}
+    rails = [port for port in readings.own if expected.rail(port.device, port.port) is not None]
+    return [port for port in rails if _name(port) not in shown and port.guid not in guids]
 
 
 def links(ports: Iterable[PortState]) -> list[PortState]:

@@ -1,10 +1,9 @@
 """Who is on the subnet: nodes and rails that are missing, hosts that nobody expects, descriptions that name no host."""
 
-import re
 from collections.abc import Iterable
 
 from railyard.fabric.model import Expected, Finding, Readings
-from railyard.fabric.words import count, is_adapter, label, some, unique
+from railyard.fabric.words import count, is_adapter, is_other, label, some, unique
 from railyard.parsers.fabric.port import PortState
 
 _CABLE = "is the node up? look at its cable, and at ibstat on the node"
@@ -99,7 +98,7 @@ def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[st
     found = []
     for host, ports in seen.items():
         name = ports[0].node or host
-        if host in known or any(re.fullmatch(pattern, name) for pattern in expected.others):
+        if host in known or is_other(expected.others, name):
             continue
         where = unique(f"{port.peer.node} port {port.peer.port}" for port in ports if port.peer)
         fix = f"add it to nodes.names, or to fabric_state.others of fabrics.{expected.fabric}, in {expected.file}"
@@ -114,7 +113,7 @@ def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Findi
     hosts = [
         ports[0].node or host
         for host, ports in seen.items()
-        if not any(re.fullmatch(pattern, ports[0].node or host) for pattern in expected.others)
+        if not is_other(expected.others, ports[0].node or host)
     ]
     if len(hosts) >= expected.count:
         return []

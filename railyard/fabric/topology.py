@@ -27,7 +27,8 @@ def hop_findings(expected: Expected, readings: Readings) -> list[Finding]:
     if not far:
         return []
     fix = "is a link between switches down? or mend hops of fabric_state"
-    return [Finding("hops", None, None, None, some(far, 4), f"at most {expected.hops} switches between nodes", fix)]
+    meant = f"switches between two nodes: at most {expected.hops}"
+    return [Finding("hops", None, None, None, some(far, 4), meant, fix)]
 
 
 def hop_counts(expected: Expected, ports: Iterable[PortState]) -> dict[int, int]:

@@ -136,8 +136,8 @@ def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
     whole = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
     assert sentences(judge(near, whole)) == [
         "the fabric: found vn1-vn3 on mlx5_0 (3), vn1-vn4 on mlx5_0 (3), vn2-vn3 on mlx5_0 (3), vn2-vn4 on mlx5_0 (3) "
-        "and 4 more, expected at most 1 switches between nodes; is a link between switches down? or mend hops of "
-        "fabric_state"
+        "and 4 more, expected switches between two nodes: at most 1; is a link between switches down? or mend hops "
+        "of fabric_state"
     ]
     del links["LeafB"]
     cut = replace(whole, ports=iblinkinfo.parse(show(links)).fabric)

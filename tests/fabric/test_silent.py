@@ -27,8 +27,8 @@ def test_the_silent_ones_are_named(expected: Expected) -> None:
     readings = own("vn1", "vn3.site")
     report = with_silent(expected, readings, judge(expected, readings), 4)
     assert verdict_sentence(expected, report) == (
-        "the fabric: found 2 nodes that showed a rail, not vn2, vn4, expected 4 nodes; look at the job's output for what "
-        "the others printed"
+        "the fabric: found 2 nodes that showed a rail, not vn2, vn4, expected 4 nodes; look at the job's output for "
+        "what the others printed"
     )
 
 
