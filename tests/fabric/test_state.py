@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.cells import partition_features
 from railyard.errors import InputError
 from railyard.fabric.expected import expected_of
 from railyard.systems import load_system
@@ -113,3 +114,9 @@ def test_a_state_that_contradicts_its_fabric_is_refused(
     with pytest.raises(InputError) as refused:
         load_system(write(tmp_path, state, kind, link))
     assert sentence in str(refused.value)
+
+
+def test_only_a_fabric_with_rdma_ports_to_look_at_has_the_feature(tmp_path: Path) -> None:
+    system = load_system(write(tmp_path, "{}"))
+    assert partition_features(system, "hsn")[:4] == ["ib", "first", "verbs", "rails1"]
+    assert "verbs" not in partition_features(system.played(), "hsn")
