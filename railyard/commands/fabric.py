@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.errors import InputError, SetupError, did_you_mean
-from railyard.fields import show
 from railyard.home import find_home, state_folder
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _system(home: Path, name: str | None) -> "System":
         if any(re.match(pattern, host) for pattern in system.hostnames) and _with_rdma(system):
             return system
     raise InputError(
-        "systems/", f"no system with RDMA whose hostnames fit {show(host)}", "one", action="name it: --system NAME"
+        "systems/", f'no system with RDMA whose hostnames fit "{host}"', "one", action="name it: --system NAME"
     )
 
 
@@ -139,10 +138,10 @@ def _fabrics(system: "System", asked: Sequence[str]) -> list[str]:
     for name in asked:
         if name not in system.fabrics:
             raise InputError(
-                file, f"no fabric {show(name)}", "a fabric of that name", action=did_you_mean(name, system.fabrics)
+                file, f'no fabric "{name}"', "a fabric of that name", action=did_you_mean(name, system.fabrics)
             )
         if name not in there:
-            raise InputError(file, f"{show(name)} of kind {system.fabrics[name].kind}", "a fabric of ib, roce or opa")
+            raise InputError(file, f'"{name}" of kind {system.fabrics[name].kind}', "a fabric of ib, roce or opa")
     chosen = [name for name in there if not asked or name in asked]
     if not chosen:
         raise InputError(file, "no fabric with RDMA devices", "one of kind ib, roce or opa")

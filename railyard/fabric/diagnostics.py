@@ -11,14 +11,8 @@ from railyard.cleantext import one_line
 from railyard.fabric.sysfs import ports_of
 from railyard.testbed.needs import SEARCH_PATH
 
-#: Of the subnet: file, and the words of the command. sminfo first: without a manager the others take long.
-SUBNET: Mapping[str, tuple[str, ...]] = {
-    "sminfo.out": ("sminfo",),
-    "ibnetdiscover.out": ("ibnetdiscover",),
-    "iblinkinfo.out": ("iblinkinfo",),
-    "ibqueryerrors.out": ("ibqueryerrors",),
-}
-LATER = "ibqueryerrors-later.out"
+#: Of the subnet, on which nothing is changed.
+SUBNET = ("sminfo", "ibnetdiscover", "iblinkinfo", "ibqueryerrors")
 #: Of this node alone, without any right.
 OWN: Mapping[str, tuple[str, ...]] = {
     "ibv_devinfo.out": ("ibv_devinfo", "-v"),
@@ -38,14 +32,38 @@ def collect(
     """
     own = folder / node
     own.mkdir(parents=True, exist_ok=True)
-    for file, words in SUBNET.items():
-        # That no manager answers is an answer of sminfo's.
-        _run(words, folder / file, say, keeps_failure=words[0] == "sminfo")
+    seen = ""
+    asked: list[tuple[tuple[str, ...], str]] = []
+    for options, suffix, guid in _ways(sys):
+        if guid and guid in seen:
+            continue  # this rail is on a subnet that another rail has shown
+        for tool in SUBNET:
+            # That no manager answers is an answer of sminfo's.
+            _run((tool, *options), folder / f"{tool}{suffix}.out", say, keeps_failure=tool == "sminfo")
+        links = folder / f"iblinkinfo{suffix}.out"
+        seen += links.read_text(encoding="utf-8") if links.is_file() else ""
+        asked.append((options, suffix))
     counted = time.monotonic()
     collect_own(own, say, sys)
-    if again_s is not None and (folder / "ibqueryerrors.out").is_file():
-        time.sleep(max(0.0, again_s - (time.monotonic() - counted)))
-        _run(SUBNET["ibqueryerrors.out"], folder / LATER, say)
+    if again_s is None:
+        return
+    time.sleep(max(0.0, again_s - (time.monotonic() - counted)))
+    for options, suffix in asked:
+        if (folder / f"ibqueryerrors{suffix}.out").is_file():
+            _run(("ibqueryerrors", *options), folder / f"ibqueryerrors{suffix}-later.out", say)
+
+
+def _ways(sys: Path) -> list[tuple[tuple[str, ...], str, str | None]]:
+    """Return from where to ask, an own port that is up each: options, what the files' names end in, the port's GUID.
+
+    Rails may be on subnets of their own. Without such a port the tools choose one themselves.
+    """
+    up = [port for port in ports_of(sys, "") if port.link_layer == "InfiniBand" and port.is_active]
+    ways: list[tuple[tuple[str, ...], str, str | None]] = []
+    for port in up:
+        number = "" if port.port == 1 else f"_{port.port}"
+        ways.append((("-C", str(port.device), "-P", str(port.port)), f"-{port.device}{number}", port.guid))
+    return ways or [((), "", None)]
 
 
 def collect_own(folder: Path, say: Callable[[str], None], sys: Path = Path("/sys")) -> None:

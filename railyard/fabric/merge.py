@@ -7,6 +7,7 @@ from railyard.fabric.words import label
 from railyard.parsers.fabric.port import NOTHING, PortState
 
 Key = Callable[[PortState], object]
+_MOST_LIDS = 65536
 
 
 def by_guid(port: PortState) -> object:
@@ -42,3 +43,21 @@ def _filled(first: PortState, second: PortState) -> PortState:
     if second.extra and first.extra is NOTHING:
         new["extra"] = second.extra
     return first._replace(**new) if new else first
+
+
+def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place: int) -> tuple[PortState, ...]:
+    """Return the ports of all subnets: seen from two rails they are one where they share a GUID, else two.
+
+    LIDs are a subnet's own: those of another are moved up, so that no two ports have one LID.
+    """
+    guids = {port.guid for port in known if port.guid}
+    if any(port.guid in guids for port in more):
+        return merged(by_guid, known, more)
+    return (*known, *(_moved(port, place * _MOST_LIDS) for port in more))
+
+
+def _moved(port: PortState, by: int) -> PortState:
+    peer = port.peer
+    if peer is not None and peer.lid:
+        peer = peer._replace(lid=peer.lid + by)
+    return port._replace(lid=port.lid + by if port.lid else port.lid, peer=peer)

@@ -5,18 +5,19 @@
     DIR/NODE/ibstat.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
 
-A file's tool is its name up to the first "." or "-". Of several outputs of one tool the first by name counts, and
-of ibqueryerrors the last is the second reading: what grew between them is judged.
+A file's tool is its name up to the first "." or "-". Behind the "-" stands the device that it was asked from, where
+rails are subnets of their own (iblinkinfo-mlx5_1.out); "later" ends the name of the second reading of ibqueryerrors
+(ibqueryerrors-later.out, ibqueryerrors-mlx5_1-later.out), and what grew between both is judged.
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from railyard.errors import InputError
 from railyard.fabric.manager import parse_sminfo
-from railyard.fabric.merge import by_device, by_guid, merged
+from railyard.fabric.merge import by_device, by_guid, merged, with_subnet
 from railyard.fabric.model import Card, Manager, Readings
 from railyard.fabric.ownjson import read_lines
 from railyard.fabric.roce import parse_pfc
@@ -30,16 +31,17 @@ from railyard.textfile import read_output
 
 SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
 NODE_TOOLS = ("ibv_devinfo", "ibstat", "rdma_link", "mlxlink")
-SMINFO, PFC, OWN, SYS = "sminfo", "dcb", "own", "sys"
+SMINFO, PFC, OWN, SYS, LATER = "sminfo", "dcb", "own", "sys", "later"
 _EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, OWN))}, and folders of nodes"
 _NO_UMAD = "the subnet needs read access to /dev/infiniband/umad*, which root has"
 
 
 @dataclass(slots=True)
 class _Found:
-    """What a folder holds, tool by tool."""
+    """What a folder holds: ``subnet`` by tool and the device that it was asked from (empty: not said)."""
 
-    subnet: dict[str, list[Parsed]] = field(default_factory=dict)
+    subnet: dict[tuple[str, str], Parsed] = field(default_factory=dict)
+    later: dict[str, Parsed] = field(default_factory=dict)
     own: list[PortState] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
     manager: Manager | None = None
@@ -74,26 +76,33 @@ def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Reading
 
 
 def _readings(found: _Found) -> Readings:
-    views = [found.subnet[tool][0].fabric for tool in SUBNET_TOOLS[:2] if tool in found.subnet]
-    ports = merged(by_guid, *views)
+    ports: tuple[PortState, ...] = ()
+    for place, device in enumerate(sorted({device for _, device in found.subnet})):
+        views = [found.subnet[tool, device].fabric for tool in SUBNET_TOOLS[:2] if (tool, device) in found.subnet]
+        ports = with_subnet(ports, merged(by_guid, *views), place)
     own = merged(by_device, found.own)
-    errors = found.subnet.get("ibqueryerrors", [])
-    read = [parsed.fabric for parsed in errors if parsed.fabric or parsed.remarks or not parsed.failures]
-    if not read and any(port.counters for port in own):
-        read = [tuple(port for port in own if port.counters)]
+    counters = _counted(parsed for (tool, _), parsed in found.subnet.items() if tool == SUBNET_TOOLS[2])
+    if counters is None:
+        counters = tuple(port for port in own if port.counters) or None
     is_whole = any(port.peer is not None for port in ports)
     return Readings(
         ports=ports,
         own=own,
         cards=_cards(found.cards, own),
-        counters=read[0] if read else None,
-        later=read[-1] if len(read) > 1 else None,
+        counters=counters,
+        later=_counted(found.later.values()),
         manager=found.manager,
         # Without umad rights sminfo fails as everything does, which says nothing of a manager.
         asked_manager=found.asked_manager and (found.manager is not None or is_whole),
         is_whole=is_whole,
         notes=tuple(found.notes),
     )
+
+
+def _counted(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
+    """Return the ports of outputs of ibqueryerrors that came to something; None where there is none."""
+    read = [parsed.fabric for parsed in outputs if parsed.fabric or parsed.remarks or not parsed.failures]
+    return merged(by_guid, *read) if read else None
 
 
 def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
@@ -110,10 +119,17 @@ def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
 def _read_subnet(path: Path, found: _Found) -> bool:
     """Read a file of the folder itself; return False for one whose name no tool has."""
     tool = tool_of(path)
-    if tool in SUBNET_TOOLS:
-        found.subnet.setdefault(tool, []).append(_parsed(path, tool, found))
+    of = _device(path) or ""
+    is_later = of.endswith(LATER)
+    if is_later and tool == SUBNET_TOOLS[2]:
+        found.later[of] = _parsed(path, tool, found)
+    elif tool in SUBNET_TOOLS:
+        found.subnet[tool, of] = _parsed(path, tool, found)
     elif tool == SMINFO:
-        found.manager, found.asked_manager = parse_sminfo(_text(path)), True
+        # Of two subnets one without a manager is told.
+        if not (found.asked_manager and found.manager is None):
+            found.manager = parse_sminfo(_text(path))
+        found.asked_manager = True
     elif tool == OWN:
         _read_own(path, found)
     else:

@@ -154,3 +154,21 @@ def test_views_of_one_port_fill_each_other() -> None:
     second = PortState(node="vn1", device="mlx5_0", port=1, state="Down", rate=100.0, counters={"A": 9, "B": 2})
     (port,) = merged(by_device, (first,), (second,))
     assert (port.state, port.rate, dict(port.counters)) == ("Active", 100.0, {"A": 1, "B": 2})
+
+
+def test_rails_on_subnets_of_their_own_have_the_same_lids(
+    folder: Path, links: Links, show: Callable[[Links], str], expected: Expected
+) -> None:
+    first = show({name: link for name, link in links.items() if "mlx5_1" not in name})
+    second = first.replace("mlx5_0", "mlx5_1").replace("0xb8599f03", "0xb8599f04").replace("0xec0d9a03", "0xec0d9a04")
+    (folder / "iblinkinfo.out").unlink()
+    (folder / "iblinkinfo-mlx5_0.out").write_text(first, encoding="utf-8")
+    (folder / "iblinkinfo-mlx5_1.out").write_text(second, encoding="utf-8")
+    report = judge(expected, read_folder(folder))
+    assert (report.findings, report.seen, report.hops) == ((), 8, {1: 4, 3: 8})
+
+
+def test_one_subnet_that_is_seen_from_two_rails_is_one(folder: Path, expected: Expected) -> None:
+    (folder / "iblinkinfo-mlx5_1.out").write_bytes((folder / "iblinkinfo.out").read_bytes())
+    report = judge(expected, read_folder(folder))
+    assert (report.findings, report.seen, report.hops) == ((), 8, {1: 4, 3: 8})
