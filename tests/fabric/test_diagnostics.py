@@ -1,0 +1,70 @@
+"""What the diagnostics print is kept, what they fail with is said, and each subnet is asked once."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.fabric import diagnostics
+
+Collect = Callable[..., tuple[list[str], list[str]]]
+GUID = "0xb8599f030000100a"
+
+
+@pytest.fixture
+def collect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collect:
+    """Run made tools (name: body of a shell script) and return the files that they left, and what was said."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setattr(diagnostics, "SEARCH_PATH", str(programs))
+
+    def run(tools: dict[str, str], again_s: float | None = None) -> tuple[list[str], list[str]]:
+        for name, body in tools.items():
+            (programs / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+            (programs / name).chmod(0o755)
+        said: list[str] = []
+        folder = tmp_path / "out"
+        diagnostics.collect(folder, "vn1", said.append, again_s, tmp_path / "sys")
+        return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()), said
+
+    return run
+
+
+def make_port(root: Path, device: str, guid: str) -> None:
+    port = root / "sys/class/infiniband" / device / "ports/1"
+    (port / "gids").mkdir(parents=True)
+    gid = f"fe80:0000:0000:0000:{guid[2:6]}:{guid[6:10]}:{guid[10:14]}:{guid[14:]}"
+    for name, text in {"state": "4: ACTIVE", "link_layer": "InfiniBand", "gids/0": gid}.items():
+        (port / name).write_text(f"{text}\n", encoding="utf-8")
+
+
+def test_a_tool_that_is_not_there_or_fails_is_said(collect: Collect) -> None:
+    files, said = collect(
+        {
+            "iblinkinfo": "echo ibpanic: no right >&2; exit 1",
+            "sminfo": "echo sminfo: iberror: failed: query >&2; exit 1",
+            "ibqueryerrors": "echo '## Summary: 2 nodes checked, 1 bad nodes found'; exit 1",
+        }
+    )
+    assert files == ["ibqueryerrors.out", "sminfo.out"]
+    assert said == [
+        "ibnetdiscover is not installed: what it shows is not judged",
+        "iblinkinfo printed no port (exit code 1): ibpanic: no right",
+        "ibv_devinfo is not installed: what it shows is not judged",
+        "ibstat is not installed: what it shows is not judged",
+        "rdma is not installed: what it shows is not judged",
+    ]
+
+
+def test_counters_are_read_a_second_time(collect: Collect) -> None:
+    files, _ = collect({"ibqueryerrors": "echo '## Summary: 2 nodes checked, 0 bad nodes found'"}, 0.01)
+    assert files == ["ibqueryerrors-later.out", "ibqueryerrors.out"]
+
+
+def test_each_subnet_is_asked_once(collect: Collect, tmp_path: Path) -> None:
+    for device, guid in {"mlx5_0": GUID, "mlx5_1": GUID[:-1] + "b", "mlx5_2": GUID[:-1] + "c"}.items():
+        make_port(tmp_path, device, guid)
+    # The first subnet shows the second rail's GUID as well; the third rail is on one of its own.
+    files, _ = collect({"iblinkinfo": f'echo "$2 $4 {GUID} {GUID[:-1]}b"'})
+    assert files == ["iblinkinfo-mlx5_0.out", "iblinkinfo-mlx5_2.out"]
+    assert (tmp_path / "out/iblinkinfo-mlx5_2.out").read_text(encoding="utf-8").startswith("mlx5_2 1 ")
