@@ -67,9 +67,7 @@ def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:
     return {node: list(of_node.values()) for node, of_node in found.items()}
 
 
-def _missing(
-    expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]
-) -> list[Finding]:
+def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]) -> list[Finding]:
     rails = [rail for rail in expected.rails if (label(node), rail.device) not in down]
     meant = f"{count(len(expected.rails), 'rail')} of it on the subnet"
     if not rails:
@@ -100,7 +98,8 @@ def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[st
         name = ports[0].node or host
         if host in known or is_other(expected.others, name):
             continue
-        where = unique(f"{port.peer.node} port {port.peer.port}" for port in ports if port.peer)
+        ends = sorted((port.peer.node or "", port.peer.port or 0) for port in ports if port.peer)
+        where = [f"{switch} port {number}" for switch, number in ends]
         fix = f"add it to nodes.names, or to fabric_state.others of fabrics.{expected.fabric}, in {expected.file}"
         found.append(
             Finding("unknown", name, None, None, f"an unknown host at {some(where)}", "a node of the file", fix)
@@ -111,9 +110,7 @@ def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[st
 def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Finding]:
     """Return a finding where fewer hosts are there than the file counts; more may be servers and log-in nodes."""
     hosts = [
-        ports[0].node or host
-        for host, ports in seen.items()
-        if not is_other(expected.others, ports[0].node or host)
+        ports[0].node or host for host, ports in seen.items() if not is_other(expected.others, ports[0].node or host)
     ]
     if len(hosts) >= expected.count:
         return []

@@ -69,7 +69,8 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
         except (ValueError, FormError) as error:
             raise InputError(file, f"no whole JSON ({error})", _EXPECTED, number) from None
         if own.format != FORMAT:
-            raise InputError(file, f"format {own.format}", f"format {FORMAT}", number, "read it with its own Railyard")
+            action = "read it with its own Railyard"
+            raise InputError(file, f"format {own.format}", f"format {FORMAT}", number, action=action)
         known = True
         ports += [_state(own.node, port) for port in own.ports]
         cards += own.cards

@@ -190,8 +190,8 @@ def _parsed(path: Path, tool: str, found: _Found) -> Parsed:
     try:
         parsed = FABRIC_PARSERS[tool](_text(path))
     except ParseError as error:
-        found, line, action = show(error.line), error.line_number or None, "name each file after its tool"
-        raise InputError(str(path), found, error.expected, line, action=action) from None
+        said, line, action = show(error.line), error.line_number or None, "name each file after its tool"
+        raise InputError(str(path), said, error.expected, line, action=action) from None
     for failure in parsed.failures[:1]:
         why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
         found.notes.append(f"{tool} failed in part: {failure.text}{why}")

@@ -112,6 +112,4 @@ def _quoted(text: str | None) -> str:
 
 
 def _finding(what: str, card: Card, found: str, expected: str, fix: str, is_problem: bool = True) -> Finding:
-    return Finding(
-        what, card.node, card.device, None, found, expected, fix, "problem" if is_problem else "remark"
-    )
+    return Finding(what, card.node, card.device, None, found, expected, fix, "problem" if is_problem else "remark")

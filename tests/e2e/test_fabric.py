@@ -80,7 +80,7 @@ class Subnet:
         """Run one diagnostic on the simulated fabric."""
         return subprocess.run(
             [self.folder / "bin" / tool], capture_output=True, text=True, check=False, timeout=PATIENCE_S,
-            env=self.environment(),
+            env=self.environment(), cwd=self.folder,
         )  # fmt: skip
 
     def fabric(self, *options: str) -> tuple[int, list[str], str]:
@@ -125,7 +125,7 @@ def subnet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subnet]:
         for process in (manager, simulator):
             if process is not None:
                 process.kill()
-                process.wait(PATIENCE_S)
+                process.communicate(timeout=PATIENCE_S)
 
 
 def _wrap(folder: Path, library: Path) -> None:
@@ -134,9 +134,7 @@ def _wrap(folder: Path, library: Path) -> None:
     for tool in TOOLS[1:]:
         real = shutil.which(tool, path=SEARCH_PATH)
         script = folder / tool
-        script.write_text(
-            f'#!/bin/sh\nexec env LD_PRELOAD={library} SIM_HOST={HOST} {real} "$@"\n', encoding="utf-8"
-        )
+        script.write_text(f'#!/bin/sh\nexec env LD_PRELOAD={library} SIM_HOST={HOST} {real} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
 
 
@@ -148,7 +146,7 @@ def _manage(running: Subnet) -> "subprocess.Popen[str]":
     with (folder / "stdout").open("w", encoding="utf-8") as log:
         manager = subprocess.Popen(
             [running.folder / "bin/opensm", "-f", str(folder / "opensm.log"), "-s", "3"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, text=True, env=environment,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, text=True, env=environment, cwd=running.folder,
         )  # fmt: skip
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
@@ -262,11 +260,10 @@ def test_the_check_fails_with_the_port_that_is_not(host: Path) -> None:
     write_port(host, "10 Gb/sec (4X SDR)")
     code, state, fault, sentence = run_check(host)
     assert (code, state, fault) == (1, "fail", "fabric")
-    assert sentence.partition(";")[0].endswith(
-        " mlx5_0 port 1: found 4X SDR (10 Gbit/s), expected 4X EDR (100 Gbit/s)"
-    )
+    assert sentence.partition(";")[0].endswith(" mlx5_0 port 1: found 4X SDR (10 Gbit/s), expected 4X EDR (100 Gbit/s)")
 
 
+@pytest.mark.full
 def test_the_check_fails_where_a_node_shows_no_rail(host: Path) -> None:
     shutil.rmtree(host / "sys/class/infiniband/mlx5_0")
     code, state, fault, sentence = run_check(host)

@@ -92,9 +92,7 @@ def test_what_the_file_says_stands_above_the_majority(roce: Expected) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("index", "found"), [(3, []), (2, ["RoCE v1 at index 2"] * 4), (9, ["no GID at index 9"] * 4)]
-)
+@pytest.mark.parametrize(("index", "found"), [(3, []), (2, ["RoCE v1 at index 2"] * 4), (9, ["no GID at index 9"] * 4)])
 def test_a_gid_index_of_the_file_is_held(roce: Expected, index: int, found: list[str]) -> None:
     report = judge(replace(roce, gid_index=index), Readings(cards=cards()))
     assert [finding.found for finding in report.findings] == found

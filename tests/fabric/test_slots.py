@@ -68,15 +68,16 @@ def test_a_slot_that_is_not_as_the_file_has_it(expected: Expected, changes: dict
 
 
 def test_only_what_is_worse_is_a_problem(expected: Expected) -> None:
+    cards = {
+        "narrow": card(width=8),
+        "unread": card(speed=None),
+        "better": card(speed="16.0 GT/s PCIe"),
+        "small": card(max_payload=128),
+        "large": card(max_payload=512),
+    }
     weights = {
-        name: [finding.weight for finding in slot_findings(expected, Readings(cards=(card(**changes),)))]
-        for name, changes in {
-            "narrow": {"width": 8},
-            "unread": {"speed": None},
-            "better": {"speed": "16.0 GT/s PCIe"},
-            "small": {"max_payload": 128},
-            "large": {"max_payload": 512},
-        }.items()
+        name: [finding.weight for finding in slot_findings(expected, Readings(cards=(each,)))]
+        for name, each in cards.items()
     }
     assert weights == {
         "narrow": ["problem"], "unread": ["remark"], "better": ["remark"], "small": ["problem"], "large": ["remark"],
