@@ -139,6 +139,6 @@ class ReferenceFile(Model):
 
     system: Name
     sources: dict[Name, Source] = Field({}, description="Sources that several entries name by source: {of: NAME}")
-    entries: tuple[Entry, ...] = Field(min_length=1)
+    entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")

@@ -117,8 +117,9 @@ def check_covered(system: System, references: References) -> None:
     """Raise InputError where a system has neither references nor the word report_only, or both."""
     file = f"references/{system.system}.yaml"
     if system.report_only is None and not references.entries:
+        found = f"no {file}" if references.file is None else f"no entry in {file}"
         action = "write it, or set report_only to the sentence that says why there are none"
-        raise InputError(f"systems/{system.system}.yaml", f"no {file}", "references", None, "report_only", action)
+        raise InputError(f"systems/{system.system}.yaml", found, "references", None, "report_only", action)
     if system.report_only is not None and references.entries:
         found = f"{len(references.entries)} references of a system that is report_only"
         action = f"set report_only to false in systems/{system.system}.yaml, or remove this file"

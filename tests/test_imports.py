@@ -24,6 +24,7 @@ IMPURE = {
     "railyard.rfm_backends": "launchers that ReFrame lacks",
     "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
+    "railyard.detect.machine": "asks programs of this machine",
     "railyard.provided": "brings the virtual cluster up",
     "railyard.rfm_pairs": "the base of the checks of pairs of nodes: ReFrame's classes",
     "railyard.rfm_probing": "what those hooks measure after a failure",

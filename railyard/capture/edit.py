@@ -10,6 +10,8 @@ from railyard.errors import RailyardError
 from railyard.fields import show
 from railyard.yamlfile import Document, parse
 
+#: The line of a file that has no entry yet.
+EMPTY = "entries: []"
 HEAD = """\
 # yaml-language-server: $schema=schema.json
 system: {system}
@@ -31,6 +33,10 @@ def with_entries(text: str | None, path: Path, system: str, entries: Sequence[Ca
     new = [entry for entry in entries if entry.id not in places]
     replaced = [(places[entry.id], entry) for entry in entries if entry.id in places]
     end = max((last for _, last in places.values()), default=None)
+    if end is None and EMPTY in lines:  # a report-only system's, as `railyard detect` writes it
+        at = lines.index(EMPTY)
+        lines[at : at + 1] = ["entries:", *"\n".join(entry.text for entry in entries).rstrip("\n").split("\n")]
+        return "\n".join(lines)
     if end is None:
         raise document.error(("entries",), "no list of entries", "entries, one a line that begins with -")
     indent = lines[places[next(iter(places))][0]].index("-")

@@ -1,0 +1,51 @@
+"""The path of a new user: a recorded tree, detect, matrix, a dry run through ReFrame, the verdict of a made output."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, make_site
+
+pytestmark = pytest.mark.e2e
+
+TREE = CLONE / "tests" / "trees" / "dual-rail-hdr.tree"
+#: Made: a window of messages over one rail of HDR that is well.
+OUTPUT = """\
+# OSU MPI Bandwidth Test v7.4
+# Datatype: MPI_CHAR.
+# Size      Bandwidth (MB/s)
+1                       4.10
+1048576             23900.00
+4194304             24100.00
+"""
+
+
+def call(site: VirtualSite, *words: str) -> Ran:
+    """Run `railyard` without the machine's lock: nothing here measures."""
+    begun = time.monotonic()
+    with site.start(*RAILYARD, *words) as running:
+        out, err = running.communicate(timeout=PATIENCE_S)
+    return Ran(running.returncode, out, err, time.monotonic() - begun, ())
+
+
+@pytest.mark.full
+def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
+    site = make_site(tmp_path)
+    (site.folder / "spack_envs").symlink_to(CLONE / "spack_envs")
+    begun = time.monotonic()
+    detected = call(site, "detect", "--root", str(TREE), "--write")
+    assert detected.code == 0, detected.said
+    # The machine that runs this test has no Lmod, which ReFrame asks for where the file names it.
+    site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
+    matrix = call(site, "matrix", "--system", "hdrsys")
+    assert (matrix.code, matrix.err) == (0, "")
+    dry = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "OsuBandwidth", "-p", "openmpi")
+    assert dry.code == 0, dry.said
+    assert "OsuBandwidth %rails=1" in dry.out
+    assert "OsuBandwidth %rails=2" in dry.out
+    (site.folder / "osu_bw.out").write_text(OUTPUT, encoding="utf-8")
+    judged = call(site, "judge", "osu_bw.out", "--system", "hdrsys", "--fabric", "hdr", "--stack", "openmpi")
+    assert judged.code == 0, judged.said
+    assert "report-only" in judged.out
+    print(f"the path of a new user took {time.monotonic() - begun:.1f} s")
