@@ -9,6 +9,7 @@ from pathlib import Path
 
 from railyard.cleantext import one_line
 from railyard.fabric.sysfs import ports_of
+from railyard.fabric.words import asked_as
 from railyard.testbed.needs import SEARCH_PATH
 
 #: Of the subnet, on which nothing is changed.
@@ -61,8 +62,8 @@ def _ways(sys: Path) -> list[tuple[tuple[str, ...], str, str | None]]:
     up = [port for port in ports_of(sys, "") if port.link_layer == "InfiniBand" and port.is_active]
     ways: list[tuple[tuple[str, ...], str, str | None]] = []
     for port in up:
-        number = "" if port.port == 1 else f"_{port.port}"
-        ways.append((("-C", str(port.device), "-P", str(port.port)), f"-{port.device}{number}", port.guid))
+        device, number = str(port.device), port.port or 1
+        ways.append((("-C", device, "-P", str(number)), f"-{asked_as(device, number)}", port.guid))
     return ways or [((), "", None)]
 
 

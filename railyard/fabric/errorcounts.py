@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from railyard.fabric.merge import by_guid
 from railyard.fabric.model import Expected, Finding, Readings
 from railyard.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, PortState
@@ -42,23 +43,19 @@ def counter_findings(expected: Expected, readings: Readings) -> list[Finding]:
     """Return a finding for each port whose error counters grew, are too high, or can grow no more."""
     if readings.counters is None:
         return []
-    before = {_key(port): port for port in readings.counters}
-    told = {_key(port): port for port in readings.ports}
+    before = {by_guid(port): port for port in readings.counters}
+    told = {by_guid(port): port for port in readings.ports}
     grows = readings.later is not None
     found: list[Finding] = []
     for port in readings.counters if readings.later is None else readings.later:
         if port.port == ALL_PORTS:
             continue
-        linked = told.get(_key(port))
+        linked = told.get(by_guid(port))
         if linked is not None:
             port = port._replace(node=linked.node, device=linked.device, peer=port.peer or linked.peer)
-        counts = growth(before.get(_key(port)), port) if grows else dict(port.counters)
+        counts = growth(before.get(by_guid(port)), port) if grows else dict(port.counters)
         found += _of_port(expected, port, counts, grows)
     return found
-
-
-def _key(port: PortState) -> tuple[object, ...]:
-    return (port.guid, port.port) if port.guid else (port.node, port.device, port.port)
 
 
 def growth(first: PortState | None, later: PortState) -> dict[str, int]:

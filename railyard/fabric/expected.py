@@ -38,6 +38,7 @@ def expected_of(system: System, name: str) -> Expected:
         mtu=_mtu(fabric),
         max_payload=fabric.max_payload,
         subnet_manager=fabric.kind in MANAGED if managed is None else managed,
+        neighbours=_neighbours(system, name),
         roce_mode=(mode or "v2") if fabric.kind == "roce" else None,
         **said,
     )
@@ -48,6 +49,13 @@ def rate_of(link: Link, width: int | None, speed: str | None) -> float | None:
     if width is not None and speed is not None:
         return rate_gbit_s(f"{width}X", speed)
     return link.data_rate_gbit_s
+
+
+def _neighbours(system: System, name: str) -> frozenset[tuple[str | None, int | None]]:
+    """Return (device, port) of the rails that only other fabrics with a subnet have."""
+    ours = {(rail.device, rail.port or 1) for rail in system.fabrics[name].rails}
+    others = [fabric for other, fabric in system.fabrics.items() if other != name and fabric.kind in MANAGED]
+    return frozenset({(rail.device, rail.port or 1) for fabric in others for rail in fabric.rails} - ours)
 
 
 def _mtu(fabric: Fabric) -> int | None:

@@ -10,6 +10,7 @@ from railyard.fabric.members import adapters, member_findings
 from railyard.fabric.model import Expected, Finding, Readings, Report
 from railyard.fabric.roce import roce_findings
 from railyard.fabric.slots import slot_findings
+from railyard.fabric.subnets import of_subnets
 from railyard.fabric.topology import hop_counts, hop_findings
 from railyard.fabric.uniform import driver_findings, uniform_findings
 from railyard.fabric.words import count, label, some
@@ -30,7 +31,7 @@ JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
 
 def judge(expected: Expected, readings: Readings) -> Report:
     """Return what is not as expected, problems before remarks, and how much of the fabric no reading shows."""
-    readings = of_kind(expected, readings)
+    readings = of_subnets(expected, of_kind(expected, readings))
     found = [finding for each in JUDGES for finding in each(expected, readings)]
     found.sort(key=lambda finding: finding.weight != "problem")  # stable: the order of JUDGES stays
     seen = _seen(expected, readings)
@@ -56,7 +57,7 @@ def of_kind(expected: Expected, readings: Readings) -> Readings:
     if expected.kind != "roce":
         return replace(readings, own=own)
     counted = tuple(port for port in own if port.counters)
-    return replace(readings, own=own, ports=(), is_whole=False, counters=counted or None, later=None, manager=None)
+    return replace(readings, own=own, ports=(), is_whole=False, counters=counted or None, later=None, managers={})
 
 
 def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:

@@ -26,14 +26,8 @@ def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
     """
     if not expected.subnet_manager:
         return []
-    if readings.asked_manager:
-        manager = readings.manager
-        if manager is None:
-            return [_finding("no subnet manager that answers", _START)]
-        if manager.state != "MASTER":
-            shown = f"the subnet manager {manager.guid} (LID {manager.lid}) in state {manager.state}"
-            return [_finding(shown, "a standby alone governs nothing: look at its log and at other managers")]
-        return []
+    if readings.managers:
+        return [finding for asked, manager in readings.managers.items() for finding in _answered(asked, manager)]
     linked = [
         port
         for port in readings.own
@@ -41,6 +35,16 @@ def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
     ]
     if linked and all(port.sm_lid == 0 for port in linked):
         return [_finding("no subnet manager's LID on any port that is linked", _START)]
+    return []
+
+
+def _answered(asked: str, manager: Manager | None) -> list[Finding]:
+    where = f", asked from {asked}" if asked else ""
+    if manager is None:
+        return [_finding(f"no subnet manager that answers{where}", _START)]
+    if manager.state != "MASTER":
+        shown = f"the subnet manager {manager.guid} (LID {manager.lid}) in state {manager.state}{where}"
+        return [_finding(shown, "a standby alone governs nothing: look at its log and at other managers")]
     return []
 
 

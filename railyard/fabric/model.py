@@ -98,8 +98,9 @@ class Readings:
 
     ``ports`` are those that the subnet's diagnostics print, ``own`` those that nodes read of themselves (``node`` is
     filled). ``is_whole``: the subnet was discovered. ``counters``: ports with error counters, ``later`` the same
-    at a second time; None where they were not read. ``asked_manager``: ``sminfo`` was run. ``notes``: what could not
-    be read, a sentence each.
+    at a second time; None where they were not read. ``managers``: what ``sminfo`` answered, None where nothing, by the
+    rail that it was asked from (``words.asked_as``; empty where not said). ``notes``: what could not be read, a
+    sentence each.
     """
 
     ports: tuple[PortState, ...] = ()
@@ -107,8 +108,7 @@ class Readings:
     cards: tuple[Card, ...] = ()
     counters: tuple[PortState, ...] | None = None
     later: tuple[PortState, ...] | None = None
-    manager: Manager | None = None
-    asked_manager: bool = False
+    managers: Mapping[str, Manager | None] = field(default_factory=dict)
     is_whole: bool = False
     notes: tuple[str, ...] = ()
 
@@ -128,6 +128,7 @@ class Expected:
     """How one fabric of a system is to be; None for what its file does not say. ``rate``: Gbit/s as ibstat names it.
 
     ``nodes`` is empty where the file only says how many there are (``count``). ``file`` is what sentences call it.
+    ``neighbours``: (device, port) of rails that are other fabrics' alone.
     """
 
     file: str
@@ -151,6 +152,7 @@ class Expected:
     ecn: tuple[int, ...] | None = None
     hops: int | None = None
     others: tuple[str, ...] = ()
+    neighbours: frozenset[tuple[str | None, int | None]] = frozenset()
     errors: Mapping[str, int] = field(default_factory=dict)
     max_read_request: int | None = None
     relaxed_ordering: bool | None = None

@@ -44,8 +44,7 @@ class _Found:
     later: dict[str, Parsed] = field(default_factory=dict)
     own: list[PortState] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
-    manager: Manager | None = None
-    asked_manager: bool = False
+    managers: dict[str, Manager | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     files: int = 0
 
@@ -91,9 +90,8 @@ def _readings(found: _Found) -> Readings:
         cards=_cards(found.cards, own),
         counters=counters,
         later=_counted(found.later.values()),
-        manager=found.manager,
         # Without umad rights sminfo fails as everything does, which says nothing of a manager.
-        asked_manager=found.asked_manager and (found.manager is not None or is_whole),
+        managers={asked: manager for asked, manager in found.managers.items() if manager is not None or is_whole},
         is_whole=is_whole,
         notes=tuple(found.notes),
     )
@@ -126,10 +124,7 @@ def _read_subnet(path: Path, found: _Found) -> bool:
     elif tool in SUBNET_TOOLS:
         found.subnet[tool, of] = _parsed(path, tool, found)
     elif tool == SMINFO:
-        # Of two subnets one without a manager is told.
-        if not (found.asked_manager and found.manager is None):
-            found.manager = parse_sminfo(_text(path))
-        found.asked_manager = True
+        found.managers[of] = parse_sminfo(_text(path))
     elif tool == OWN:
         _read_own(path, found)
     else:

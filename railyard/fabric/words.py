@@ -15,6 +15,11 @@ def label(node: str) -> str:
     return node.split(".")[0].lower()
 
 
+def asked_as(device: str, port: int) -> str:
+    """Return how files name the rail that a subnet was asked from: "mlx5_0", of a second port "mlx5_0_2"."""
+    return device if port == 1 else f"{device}_{port}"
+
+
 def is_adapter(port: PortState) -> bool:
     """Return whether a port is a node's own, by what its tool says; ``iblinkinfo -l`` names no kind, but the device."""
     if port.kind is not None and port.kind != "CA":

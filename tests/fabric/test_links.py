@@ -111,7 +111,7 @@ def test_a_subnet_without_a_manager_has_lids_of_0_and_each_link_once(
         port._replace(lid=0, peer=None if port.peer is None else port.peer._replace(lid=0))
         for port in iblinkinfo.parse(text).fabric
     )
-    report = judge(expected, Readings(ports=bare, is_whole=True, asked_manager=True))
+    report = judge(expected, Readings(ports=bare, is_whole=True, managers={"": None}))
     assert sorted(finding.what for finding in report.findings) == ["manager", *["state"] * 10]
     assert sentences(report)[0] == (
         "the fabric: found no subnet manager that answers, expected a subnet manager that governs (MASTER); start one "

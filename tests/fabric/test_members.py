@@ -147,7 +147,7 @@ def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
 def test_sminfo_is_read_and_a_standby_governs_nothing(expected: Expected) -> None:
     assert parse_sminfo(SMINFO) == Manager(1, "0xb8599f0300001015", "MASTER")
     assert parse_sminfo("sminfo: iberror: failed: query\n") is None
-    readings = Readings(manager=Manager(1, "0xb8599f0300001015", "STANDBY"), asked_manager=True)
+    readings = Readings(managers={"": Manager(1, "0xb8599f0300001015", "STANDBY")})
     assert [finding.found for finding in judge(expected, readings).findings] == [
         "the subnet manager 0xb8599f0300001015 (LID 1) in state STANDBY"
     ]

@@ -10,7 +10,7 @@ import pytest
 from railyard.errors import InputError
 from railyard.fabric.judge import judge
 from railyard.fabric.merge import by_device, merged
-from railyard.fabric.model import Card, Expected, Gid, SlotState
+from railyard.fabric.model import Card, Expected, Gid, Manager, SlotState
 from railyard.fabric.ownjson import line_of, read_lines
 from railyard.fabric.saved import read_folder, tool_of
 from railyard.parsers.fabric.port import PortState
@@ -59,7 +59,8 @@ def test_a_healthy_folder_gives_nothing(folder: Path, expected: Expected) -> Non
     readings = read_folder(folder)
     report = judge(expected, readings)
     assert (report.findings, report.notes, report.seen, report.hops) == ((), (), 8, {1: 4, 3: 8})
-    assert (readings.is_whole, readings.asked_manager, readings.counters, readings.later) == (True, True, (), None)
+    assert (readings.is_whole, readings.counters, readings.later) == (True, (), None)
+    assert readings.managers == {"": Manager(10, "0xb8599f030000100a", "MASTER")}
 
 
 def test_a_second_reading_of_counters_is_by_name(folder: Path, expected: Expected) -> None:
