@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from railyard.fabric.errorcounts import counter_findings, signals
-from railyard.fabric.linkstate import link_findings
+from railyard.fabric.linkstate import link_findings, unjudged
 from railyard.fabric.manager import manager_findings
 from railyard.fabric.members import adapters, member_findings
 from railyard.fabric.model import Expected, Finding, Readings, Report
@@ -86,6 +86,9 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
     for name, ports in signals(readings).items():
         where = count(ports, "port")
         said.append(f"{name} is not 0 on {where}: a signal, no fault unless fabric_state.errors bounds it")
+    bare = unjudged(expected, readings)
+    if bare:
+        said.append(f"no width, speed or rate that is known, so the link is not judged: {some(bare, 4)}")
     unread = [f"{card.node} {card.device}: {', '.join(card.unread)}" for card in readings.cards if card.unread]
     if unread:
         said.append(f"not readable, so not judged: {some(unread, 3)}")

@@ -54,6 +54,15 @@ def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
     return [port for port in rails if _name(port) not in shown and port.guid not in guids]
 
 
+def unjudged(expected: Expected, readings: Readings) -> list[str]:
+    """Return the active rails whose nodes show neither width, speed nor rate in a form that is known."""
+    return [
+        f"{port.node} {port.device} port {port.port}"
+        for port in _only_own(expected, readings)
+        if port.state in (None, "Active") and port.width is None and port.speed is None and port.rate is None
+    ]
+
+
 def links(ports: Iterable[PortState]) -> list[PortState]:
     """Return one port a link, the adapter's end where there is one, and the ports without a partner as they are."""
     chosen: dict[Any, PortState] = {}
@@ -100,9 +109,10 @@ def _wrong(expected: Expected, port: PortState) -> str | None:
     if expected.speed is not None and port.speed is not None and port.speed != expected.speed:
         if is_adapter(port) or slower(port.speed, expected.speed):
             return "speed"
-    # ibstat prints no width and rarely a speed: its rate tells that something is wrong, not what
-    bare = port.width is None and port.speed is None
-    return _wrong_rate(expected.rate, port) if bare and expected.rate is not None else None
+    # ibstat prints no width, and a kernel may name a speed that is not known here: the rate tells that something is
+    # wrong, not what
+    is_told = port.width is not None and port.speed is not None
+    return None if is_told or expected.rate is None else _wrong_rate(expected.rate, port)
 
 
 def _wrong_rate(rate: float, port: PortState) -> str | None:

@@ -91,7 +91,8 @@ def _odd(usable: list[tuple[Card, int]]) -> list[Finding]:
 
 
 def _priorities(values: tuple[int, ...]) -> str:
-    return f"on priorities {', '.join(map(str, values))}" if values else "on no priority"
+    noun = "priorities" if len(values) > 1 else "priority"
+    return f"on {noun} {', '.join(map(str, values))}" if values else "on no priority"
 
 
 def _finding(what: str, card: Card, found: str, expected: str, fix: str) -> Finding:

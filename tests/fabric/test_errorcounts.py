@@ -46,6 +46,10 @@ def test_errors_since_they_were_cleared_name_port_and_cable(counted: Callable[..
 
 def test_a_few_errors_since_they_were_cleared_are_none(counted: Callable[..., Report]) -> None:
     assert counted("[SymbolErrorCounter == 10] [PortXmitDiscards == 100]").findings == ()
+    (finding,) = counted("[SymbolErrorCounter == 11] [PortXmitDiscards == 101]").findings
+    assert (finding.found, finding.expected) == (
+        *("SymbolErrorCounter 11 and PortXmitDiscards 101 since they were cleared", "at most 10 and 100"),
+    )
 
 
 def test_of_two_readings_what_grew_counts(counted: Callable[..., Report]) -> None:

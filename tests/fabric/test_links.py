@@ -86,11 +86,31 @@ def test_of_two_cards_one_has_no_link(expected: Expected) -> None:
     assert (report.seen, report.unseen) == (2, 6)
 
 
-@pytest.mark.parametrize(("rate", "count"), [(100.0, 0), (104.0, 0), (40.0, 1), (25.0, 1), (200.0, 1)])
+@pytest.mark.parametrize(
+    ("rate", "count"), [(100.0, 0), (107.0, 0), (107.1, 1), (99.9, 1), (40.0, 1), (25.0, 1), (200.0, 1)]
+)
 def test_a_rate_alone_is_held_too(expected: Expected, rate: float, count: int) -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=rate)
     report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1", rate=100.0))))
     assert [finding.what for finding in report.findings] == ["rate"] * count
+
+
+def test_a_speed_of_no_known_name_is_held_by_its_rate(expected: Expected) -> None:
+    fast = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=1600.0, width="4X")
+    report = judge(expected, Readings(own=(fast, fast._replace(device="mlx5_1", rate=100.0))))
+    assert sentences(report) == [
+        "vn1 mlx5_0 port 1: found 4X (1600 Gbit/s), expected 4X EDR (100 Gbit/s); mend link of fabrics.edr in "
+        "systems/made.yaml, or this port"
+    ]
+
+
+def test_a_rail_that_shows_nothing_of_its_link_is_said(expected: Expected) -> None:
+    port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active")
+    report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1", rate=100.0))))
+    assert (report.findings, report.notes) == (
+        (),
+        ("no width, speed or rate that is known, so the link is not judged: vn1 mlx5_0 port 1",),
+    )
 
 
 def test_a_port_that_is_no_rail_is_said_and_not_judged(expected: Expected) -> None:

@@ -139,6 +139,7 @@ def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
         "and 4 more, expected switches between two nodes: at most 1; is a link between switches down? or mend hops "
         "of fabric_state"
     ]
+    assert [len(judge(replace(expected, hops=most), whole).findings) for most in (2, 3)] == [1, 0]
     del links["LeafB"]
     cut = replace(whole, ports=iblinkinfo.parse(show(links)).fabric)
     assert "vn1-vn3 on mlx5_0 (no way)" in sentences(judge(replace(expected, hops=3), cut))[0]

@@ -102,8 +102,17 @@ def test_flow_control_and_notification_are_held_where_the_file_names_them(roce: 
     meant = replace(roce, pfc=(3,), ecn=(3,))
     readings = Readings(cards=tuple(replace(card, pfc=(3,), ecn=(3,)) for card in cards()[:3]) + cards(pfc=())[3:])
     assert told(meant, readings) == [
-        "vn4 mlx5_0: found PFC on no priority, expected PFC on priorities 3; mlnx_qos -i INTERFACE "
+        "vn4 mlx5_0: found PFC on no priority, expected PFC on priority 3; mlnx_qos -i INTERFACE "
         "--pfc, as on the switch"
+    ]
+
+
+def test_notification_of_another_priority_is_named(roce: Expected) -> None:
+    readings = Readings(cards=tuple(replace(card, ecn=(3,)) for card in cards()[:3]) + cards(ecn=(0, 3))[3:])
+    assert told(roce, readings) == []
+    assert told(replace(roce, ecn=(3,)), readings) == [
+        "vn4 mlx5_0: found ECN on priorities 0, 3, expected ECN on priority 3; ecn/roce_*/enable/N of the interface in "
+        "/sys, as on the switch"
     ]
 
 

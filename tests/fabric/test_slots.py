@@ -229,6 +229,14 @@ def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Pat
     assert report.notes == (f"not readable, so not judged: vn1 mlx5_0: {', '.join(found.unread)}",)
 
 
+def test_congestion_notification_is_on_where_both_ends_of_it_are(tmp_path: Path) -> None:
+    ends = {f"roce_{end}__enable__{n}": "1" for end, n in (("np", 3), ("rp", 3), ("np", 5))}
+    files = {f"class__net__ens1f0__ecn__{name}": text for name, text in ends.items()}
+    sys = tree(tmp_path, **files, device__net__ens1f0__mtu="9000")
+    assert [found.ecn for found in cards_of(sys, "vn1")] == [(3,)]
+    assert [found.ecn for found in cards_of(tree(tmp_path / "without"), "vn1")] == [None]
+
+
 def test_a_device_that_is_no_pci_device_has_no_slot(tmp_path: Path) -> None:
     folder = tmp_path / "sys/class/infiniband/rxe0/ports/1"
     folder.mkdir(parents=True)
