@@ -136,8 +136,8 @@ def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> lis
         fix = f"the file contradicts the fabric: mend link of fabrics.{expected.fabric}, or find what holds all back"
         said = f"{meant}, as {expected.file} says"
         whole = Finding("contradiction", None, None, None, found, said, fix)
-        taken = {id(port) for port, _ in ours}
-        rest = [(port, wrong) for port, wrong in judged if id(port) not in taken]
+        # links between switches that are the same are the same contradiction
+        rest = [(port, wrong) for port, wrong in judged if (port.width, port.speed, port.rate) != (width, speed, rate)]
         return [whole, *(_link(expected, port, wrong) for port, wrong in rest if wrong)]
     return [_link(expected, port, wrong) for port, wrong in judged if wrong]
 

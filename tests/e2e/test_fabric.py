@@ -10,13 +10,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from railyard.record import FILE_NAME, read_records
 from railyard.testbed.needs import SEARCH_PATH
 
 pytestmark = pytest.mark.e2e
@@ -53,6 +52,14 @@ def changed(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]
     return [(f"{end} 4xEDR", f"{end} {link}") for end in (near, far)]
 
 
+def wait_for(happened: Callable[[], bool]) -> None:
+    """Wait until something has happened; fail where it does not."""
+    until = time.monotonic() + PATIENCE_S
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def simulator_library() -> Path | None:
     found = sorted(Path("/usr/lib").glob("**/umad2sim/libumad2sim.so"))
     return found[0] if found else None
@@ -83,15 +90,22 @@ class Subnet:
             env=self.environment(), cwd=self.folder,
         )  # fmt: skip
 
-    def fabric(self, *options: str) -> tuple[int, list[str], str]:
-        """Return exit code, the problems and their lines, and the last line, of `railyard fabric`."""
-        done = subprocess.run(
+    def fabric(self, *options: str, during: Callable[[], None] | None = None) -> tuple[int, list[str], str]:
+        """Return exit code, the problems' first lines, and the last line, of `railyard fabric`.
+
+        ``during`` is called as soon as the command keeps a first reading of error counters.
+        """
+        with subprocess.Popen(
             [sys.executable, "-m", "railyard", "fabric", "--system", "made", *options],
-            capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=self.environment(), cwd=self.folder,
-        )  # fmt: skip
-        lines = done.stdout.splitlines()
-        assert lines, done.stderr
-        return done.returncode, [line for line in lines if line.startswith("problem: ")], lines[-1]
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(), cwd=self.folder,
+        ) as running:  # fmt: skip
+            if during is not None:
+                wait_for(lambda: any((self.folder / ".railyard/fabric").glob("*/ibqueryerrors.out")))
+                during()
+            out, err = running.communicate(timeout=PATIENCE_S)
+        lines = out.splitlines()
+        assert lines, err
+        return running.returncode, [line for line in lines if line.startswith("problem: ")], lines[-1]
 
 
 @pytest.fixture
@@ -181,7 +195,8 @@ def test_an_unplugged_cable_is_named(subnet: Subnet) -> None:
     assert last == "edr: 7 ports of 4 nodes seen, 1 problem, 0 remarks"
 
 
-def test_a_counter_that_grows_is_named(subnet: Subnet, tmp_path: Path) -> None:
+@pytest.mark.full
+def test_a_counter_that_grew_between_two_saved_readings_is_named(subnet: Subnet, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     saved.mkdir()
     counter = 'PerformanceSet "H-b8599f0300001030"[1] PortCounters.SymbolErrorCounter'
@@ -197,6 +212,37 @@ def test_a_counter_that_grows_is_named(subnet: Subnet, tmp_path: Path) -> None:
     )
 
 
+def test_a_counter_that_grows_while_it_is_watched_is_named(subnet: Subnet) -> None:
+    counter = 'PerformanceSet "H-b8599f0300001030"[1] PortCounters.SymbolErrorCounter'
+    subnet.say(f"{counter}=4000")  # since it was cleared: how long that is nobody knows
+    assert subnet.fabric("--again", "0.1")[:2] == (0, [])
+    shutil.rmtree(subnet.folder / ".railyard/fabric")
+    assert subnet.fabric("--again", "5", during=lambda: subnet.say(f"{counter}=4001"))[:2] == (
+        1,
+        ["problem: vn3 mlx5_0 port 1: SymbolErrorCounter +1 in the time between two readings"],
+    )
+
+
+@pytest.mark.full
+def test_a_subnet_is_asked_from_the_rail_that_is_up(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = subnet.folder / "sys/class/infiniband/ibsim0/ports/1"
+    port.mkdir(parents=True)
+    for name, text in {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "link_layer": "InfiniBand"}.items():
+        (port / name).write_text(f"{text}\n", encoding="utf-8")
+    monkeypatch.setenv("RAILYARD_SYSFS", str(subnet.folder / "sys"))
+    assert subnet.fabric() == (0, [], "edr: 8 ports of 4 nodes seen, 0 problems, 0 remarks")
+    kept = {path.name for path in (subnet.folder / ".railyard/fabric").glob("*/*.out")}
+    assert kept == {f"{tool}-ibsim0.out" for tool in ("ibnetdiscover", "iblinkinfo", "ibqueryerrors", "sminfo")}
+
+
+@pytest.mark.full
+def test_a_file_that_contradicts_the_fabric_is_told_once(subnet: Subnet) -> None:
+    file = subnet.folder / "systems/made.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("link: ib-edr", "link: ib-hdr"), encoding="utf-8")
+    code, problems, _ = subnet.fabric()
+    assert (code, problems) == (1, ["problem: the fabric: 4X EDR (100 Gbit/s) on all 8 ports of nodes"])
+
+
 @pytest.mark.parametrize("subnet", [[('"vn4 mlx5_', '"login9 mlx5_')]], indirect=True)
 def test_a_missing_node_and_an_unknown_host_are_named(subnet: Subnet) -> None:
     code, problems, _ = subnet.fabric()
@@ -207,65 +253,3 @@ def test_a_missing_node_and_an_unknown_host_are_named(subnet: Subnet) -> None:
             "problem: login9: an unknown host at LeafB port 3, LeafB port 4",
         ],
     )
-
-
-# The check, through ReFrame, on this host with a made tree of sysfs
-
-HOST_SYSTEM = SYSTEM.replace("nodes: {names: [vn1, vn2, vn3, vn4]}", "nodes: {count: 1}").replace(
-    "      - {device: mlx5_1, port: 1, counters: mlx5}\n", ""
-)
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    """Make a site whose one system is this host, with a card of which sysfs shows an active EDR port and no slot."""
-    clone = HERE.parents[1]
-    shutil.copy(clone / "reframe_settings.py", tmp_path)
-    for name in ("systems", "references", "checks/microbench", "sys/class/infiniband/mlx5_0/ports/1"):
-        (tmp_path / name).mkdir(parents=True)
-    shutil.copy(clone / "checks/microbench/fabric.py", tmp_path / "checks/microbench")
-    (tmp_path / "systems/made.yaml").write_text(HOST_SYSTEM, encoding="utf-8")
-    write_port(tmp_path, "100 Gb/sec (4X EDR)")
-    return tmp_path
-
-
-def write_port(site: Path, rate: str) -> None:
-    port = site / "sys/class/infiniband/mlx5_0/ports/1"
-    texts = {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": rate, "link_layer": "InfiniBand", "sm_lid": "0x1"}
-    for name, text in texts.items():
-        (port / name).write_text(f"{text}\n", encoding="utf-8")
-
-
-def run_check(site: Path) -> tuple[int, str, str | None, str]:
-    """Return exit code, state, class and sentence of the one record of a run of FabricState."""
-    environment = {**os.environ, "RAILYARD_HOME": str(site), "RAILYARD_SYSFS": str(site / "sys")}
-    done = subprocess.run(
-        [sys.executable, "-m", "railyard", "run", "--system", "made", "-n", "FabricState"],
-        capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=environment, cwd=site,
-    )  # fmt: skip
-    files = sorted((site / ".railyard/runs").glob(f"*/{FILE_NAME}"))
-    assert files, done.stdout + done.stderr
-    (record,) = read_records(files[-1]).records
-    return done.returncode, record.state, record.verdict.class_, record.verdict.sentence
-
-
-def test_the_check_passes_where_a_node_is_as_the_file_says(host: Path) -> None:
-    assert run_check(host) == (
-        *(0, "pass", None),
-        "edr: 1 port of 1 node seen, 0 problems, 0 remarks: all as systems/made.yaml says",
-    )
-
-
-def test_the_check_fails_with_the_port_that_is_not(host: Path) -> None:
-    write_port(host, "10 Gb/sec (4X SDR)")
-    code, state, fault, sentence = run_check(host)
-    assert (code, state, fault) == (1, "fail", "fabric")
-    assert sentence.partition(";")[0].endswith(" mlx5_0 port 1: found 4X SDR (10 Gbit/s), expected 4X EDR (100 Gbit/s)")
-
-
-@pytest.mark.full
-def test_the_check_fails_where_a_node_shows_no_rail(host: Path) -> None:
-    shutil.rmtree(host / "sys/class/infiniband/mlx5_0")
-    code, state, fault, sentence = run_check(host)
-    assert (code, state, fault) == (1, "fail", "fabric")
-    assert sentence.startswith("edr: found no port of its rails in any reading, expected mlx5_0 port 1; ")

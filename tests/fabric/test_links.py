@@ -73,6 +73,10 @@ def test_a_file_that_contradicts_the_whole_fabric_is_told_once(links: Links, jud
         "the fabric: found 4X HDR (200 Gbit/s) on all 8 ports of nodes, expected 4X EDR (100 Gbit/s), as "
         "systems/made.yaml says; the file contradicts the fabric: mend link of fabrics.edr, or find what holds all back"
     ]
+    qdr = {name: replace(link, speed="QDR") for name, link in links.items()} | {
+        "LeafB": replace(links["LeafB"], speed="SDR")
+    }
+    assert [finding.place for finding in judged(qdr).findings] == ["the fabric", "LeafB port 12"]
 
 
 def test_of_two_cards_one_has_no_link(expected: Expected) -> None:
