@@ -17,6 +17,7 @@ from railyard.saidmpi import Meant
 from railyard.spack.target import UNFIT_EXIT
 from railyard.suspects import Findings
 from railyard.verdict import Verdict
+from railyard.wording import listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0)
     reached = _verdict(case, inputs, tables)
-    reached = replace(reached, sentence="; ".join((reached.sentence, *pairassess.remarks(case, tables, again))))
+    remarks = (*pairassess.remarks(case, tables, again), *_beside_hops(case))
+    reached = replace(reached, sentence="; ".join((reached.sentence, *remarks)))
     pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
     return Assessment(case, inputs, reached, curves, figures, path, pair_tables)
 
@@ -96,6 +98,18 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     fault = "fabric" if findings.suspects else judged.fault
     said = replace(judged, sentence=f"{judged.sentence}; {findings.sentence}", fault=fault)
     return replace(assessment, inputs=inputs, verdict=said)
+
+
+def _beside_hops(case: Case) -> list[str]:
+    """Return why references by hops did not count: the run's are not known, or are others."""
+    policy = case.launch.settings.policy_name
+    bound = case.site.references.by_hops(case.fabric, case.stack, case.rails, policy, case.benchmark)
+    if not bound or case.hops in bound:
+        return []
+    said = f"references by hops ({listing([str(hops) for hops in bound])}) are not asked"
+    if case.hops is not None:
+        return [f"{said}: {listing(case.launch.nodes)} have {case.hops} between them"]
+    return [f"{said}: how many switches lie between its nodes is not known (railyard fabric --keep-hops)"]
 
 
 def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
@@ -209,7 +223,7 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
     bands = case.site.references.bands(
         case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark, each.name,
         limit.value_mb_s if limit else None, directions=each.directions, streaming=streaming,
-        blocking=pairassess.blocking(case),
+        blocking=pairassess.blocking(case), hops=case.hops,
     )  # fmt: skip
     floor = links.day_one_floor(fabric.link, limit, each.directions, streaming) if limited else None
     if not benchmark.of_link:

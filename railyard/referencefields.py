@@ -88,6 +88,13 @@ Rails = Annotated[
 ]
 
 
+Hops = Annotated[
+    tuple[Annotated[int, Field(strict=True, ge=0)], ...],
+    BeforeValidator(_rails),
+    one_or_many({"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 0}]}),
+]
+
+
 class Range(Model):
     """Message sizes, both ends included; an end that is left out is open."""
 

@@ -13,6 +13,7 @@ from railyard.referencefields import (
     Benchmarks,
     FactKind,
     Fraction,
+    Hops,
     Kind,
     Metric,
     Names,
@@ -90,6 +91,7 @@ class Entry(Model):
     stack: Names = (ANY,)
     rails: Rails = Field((), description="any, a number or a list of them")
     policy: Policies = ("any",)
+    hops: Hops = Field((), description="Switches between the two nodes for which it holds: any, a number or a list")
     benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
     metric: Metric
     unit: Prose
@@ -117,6 +119,10 @@ class Entry(Model):
             and benchmark in self.benchmark
             and self.metric == metric
         )
+
+    def holds_at(self, hops: int | None) -> bool:
+        """Return whether this entry is for two nodes with so many switches between them; None: not known."""
+        return not self.hops or hops in self.hops
 
 
 class Fact(Model):

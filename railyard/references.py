@@ -46,6 +46,21 @@ class References:
             for entry in self.entries
         )
 
+    def by_hops(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> tuple[int, ...]:
+        """Return the hops that entries for such a run are bound to, rising; none where all hold for any."""
+        names = [metric.name for metric in find(benchmark).metrics]
+        return tuple(
+            sorted(
+                {
+                    hops
+                    for entry in self.entries
+                    for name in names
+                    if entry.matches(fabric, stack, rails, policy, benchmark, name)
+                    for hops in entry.hops
+                }
+            )
+        )
+
     def bands(
         self,
         fabric: str,
@@ -59,14 +74,17 @@ class References:
         directions: int,
         streaming: bool,
         blocking: float = 1.0,
+        hops: int | None = None,
     ) -> tuple[Band, ...]:
         """Return every band that holds for one run: its entries in the file's order, then the link's class floors.
 
         A ``class`` entry with a reason replaces the floors of the link's class. A floor that is a share of the link is
-        divided by ``blocking``; a number was measured or promised as it is. Raises RailyardError where an entry
+        divided by ``blocking``; a number was measured or promised as it is. An entry by hops holds only where the run's
+        are known. Raises RailyardError where an entry
         counts other directions than the run, or takes a share of a limit that is not known.
         """
-        found = [e for e in self.entries if e.matches(fabric, stack, rails, policy, benchmark, metric)]
+        meant = [e for e in self.entries if e.matches(fabric, stack, rails, policy, benchmark, metric)]
+        found = [entry for entry in meant if entry.holds_at(hops)]
         for entry in found:
             if metric == "bandwidth" and entry.directions != directions:
                 raise RailyardError(

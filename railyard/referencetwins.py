@@ -10,7 +10,7 @@ def are_twins(one: Entry, other: Entry) -> bool:
 
     Of values and curves one run and one message size in common are enough: they would ask for two different numbers.
     Bounds may be nested (a floor for all stacks and a higher one for one; from 1 MiB and from 4 MiB) and then all hold,
-    so that they are twins only where stack, rails, policy and sizes are the very same.
+    so that they are twins only where stack, rails, policy, hops and sizes are the very same.
     """
     if (one.kind, one.fabric, one.metric, one.directions) != (other.kind, other.fabric, other.metric, other.directions):
         return False
@@ -18,9 +18,13 @@ def are_twins(one: Entry, other: Entry) -> bool:
         return False
     if not _meet(_named(one.stack), _named(other.stack)) or not _meet(_named(one.policy), _named(other.policy)):
         return False
+    if not _meet(one.hops, other.hops):
+        return False
     for name in _BOUNDS:
         if getattr(one, name) is not None and getattr(other, name) is not None:
-            return all(getattr(one, field) == getattr(other, field) for field in ("stack", "rails", "policy", "sizes"))
+            return all(
+                getattr(one, field) == getattr(other, field) for field in ("stack", "rails", "policy", "hops", "sizes")
+            )
     targets = [entry.value is not None or entry.curve is not None for entry in (one, other)]
     return all(targets) and _share_a_size(one, other)
 

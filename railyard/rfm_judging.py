@@ -13,6 +13,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.casename import check_of, plain_check
+from railyard.hops import hops_between
 from railyard.launch import Launch, seconds
 from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import Cell
@@ -180,8 +181,17 @@ class Judged(Probing):
             node_pairs=max(1, self.num_nodes // 2),
             pairs=self.pairs,
             validates=self.validates,
+            hops=self._hops(launch),
             time_limit_s=seconds(self.site.system.time_limit),
         )
+
+    def _hops(self, launch: Launch) -> int | None:
+        """Return how many switches lie between the two nodes of a real run, where that was kept."""
+        if self.is_replayed:
+            return None
+        system, fabric = self.site.system, self.current_partition.name
+        devices = [rail.device for rail in system.fabrics[fabric].rails[: self.rails]]
+        return hops_between(self.site.home, system.system, fabric, launch.nodes, devices)
 
     def _evidence(self) -> "Evidence":
         from railyard.runcase import Evidence

@@ -14,7 +14,7 @@ class Case:
 
     ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
     benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
-    was told to check the data that it moves.
+    was told to check the data that it moves. ``hops``: switches between its two nodes, where they are known.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Case:
     node_pairs: int = 1
     pairs: int = 1
     validates: bool = False
+    hops: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

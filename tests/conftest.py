@@ -137,6 +137,7 @@ def assessed(virtual: Site) -> Callable[..., Assessment]:
         moved: Mapping[str, Moved] | None = None,
         counters: tuple[str, ...] | None = None,
         parse: Callable[[str], Parsed] = imb.parse,
+        hops: int | None = None,
         **evidence: Any,
     ) -> Assessment:
         _, ranks, repetitions, window, both_ways = SHAPES[benchmark]
@@ -161,6 +162,7 @@ def assessed(virtual: Site) -> Callable[..., Assessment]:
             launch=launch,
             window=window,
             time_limit_s=120,
+            hops=hops,
         )
         given: dict[str, Any] = {"exit_code": 0, "tag": TAG, **evidence}
         found = Evidence(

@@ -108,10 +108,12 @@ def bands(
     limit: float | None = 12421.2,
     directions: int = 1,
     streaming: bool = True,
+    hops: int | None = None,
 ) -> tuple[Band, ...]:
     return found.bands(
-        *(fabric, stack, rails, policy, benchmark, metric, limit), directions=directions, streaming=streaming
-    )
+        *(fabric, stack, rails, policy, benchmark, metric, limit),
+        directions=directions, streaming=streaming, hops=hops,
+    )  # fmt: skip
 
 
 def test_all_matching_bands_hold_and_the_class_floor_is_inherited(tmp_path: Path) -> None:
@@ -141,6 +143,42 @@ def test_what_an_entry_names_selects(tmp_path: Path) -> None:
     assert bands(found, "osu/osu_latency", "latency", stack="mvapich2") == ()
     assert bands(found, "osu/osu_latency", "latency", rails=2) == ()
     assert bands(found, fabric="xc", limit=None) == ()
+
+
+BY_HOPS = (
+    TABLE.replace("  - id: latency\n", "  - id: latency\n    hops: 1\n")
+    + """\
+  - id: across
+    fabric: edr
+    stack: hpcx
+    rails: 1
+    hops: [3, 5]
+    benchmark: osu/osu_latency
+    metric: latency
+    unit: us
+    kind: published
+    value: 1.4
+    tolerance: {high: 0.1}
+    source: {document: "a blog", date: 2016-02-02, hardware: ConnectX-4}
+"""
+)
+
+
+def test_an_entry_by_hops_holds_for_nodes_that_are_so_far_apart(tmp_path: Path) -> None:
+    found = references(tmp_path, BY_HOPS)
+    by_hops = {
+        hops: [band.entry_id for band in bands(found, "osu/osu_latency", "latency", hops=hops)]
+        for hops in (0, 1, 3, 5, None)
+    }
+    assert by_hops == {0: [], 1: ["latency"], 3: ["across"], 5: ["across"], None: []}
+    assert found.by_hops("edr", "hpcx", 1, "single", "osu/osu_latency") == (1, 3, 5)
+    assert found.by_hops("edr", "hpcx", 1, "single", "osu/osu_bw") == ()
+    assert found.has_number("edr", "hpcx", 1, "single", "osu/osu_latency")
+
+
+def test_entries_for_the_same_hops_are_twins(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'found "across", a second published entry, expected one entry for one thing'):
+        references(tmp_path, BY_HOPS.replace("hops: [3, 5]", "hops: [1, 3]"))
 
 
 def test_a_curve_has_a_bound_at_each_size_by_regime(tmp_path: Path) -> None:

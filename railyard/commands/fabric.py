@@ -16,7 +16,7 @@ from railyard.errors import InputError, SetupError, did_you_mean
 from railyard.home import find_home, state_folder
 
 if TYPE_CHECKING:
-    from railyard.fabric.model import Readings
+    from railyard.fabric.model import Expected, Readings
     from railyard.systems import System
 
 SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have made trees
@@ -35,10 +35,17 @@ SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: te
     metavar="SECONDS",
     help="Read error counters twice, so long apart, and judge what grew.",
 )
+@click.option("--keep-hops", is_flag=True, help="Keep how many switches lie between nodes: references may be by hops.")
 @click.option("--own", is_flag=True, help="Print what this node reads of its own ports, unjudged, as a line of JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a fabric, a line each.")
 def command(
-    name: str | None, fabrics: tuple[str, ...], folder: Path | None, again_s: float | None, own: bool, as_json: bool
+    name: str | None,
+    fabrics: tuple[str, ...],
+    folder: Path | None,
+    again_s: float | None,
+    keep_hops: bool,
+    own: bool,
+    as_json: bool,
 ) -> int:
     """Say what of a fabric is not as the system's file has it: each link, port, counter, card and slot by name.
 
@@ -72,7 +79,23 @@ def command(
             for line in report_lines(expected, report):
                 click.echo(line)
         code = max(code, 1 if report.problems else 0)
+        if keep_hops:
+            _keep_hops(home, system.system, expected, readings)
     return code
+
+
+def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:
+    """Store the distances between a fabric's nodes. Raises SetupError where no subnet was seen whole."""
+    from railyard import hops
+    from railyard.fabric.judge import of_fabric
+    from railyard.fabric.topology import distances
+
+    seen = of_fabric(expected, readings)
+    found = distances(expected, seen.ports)
+    if not seen.is_whole or not found.places:
+        raise SetupError(f"{expected.fabric}: found no subnet with nodes and devices by name: no hops to keep")
+    kept = hops.Kept(hops.FORMAT, system, expected.fabric, found.places, found.hops)
+    _aside(f"hops are kept in {hops.keep(home, kept)}")
 
 
 def _own_line() -> str:

@@ -31,7 +31,7 @@ JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
 
 def judge(expected: Expected, readings: Readings) -> Report:
     """Return what is not as expected, problems before remarks, and how much of the fabric no reading shows."""
-    readings = of_subnets(expected, of_kind(expected, readings))
+    readings = of_fabric(expected, readings)
     found = [finding for each in JUDGES for finding in each(expected, readings)]
     found.sort(key=lambda finding: finding.weight != "problem")  # stable: the order of JUDGES stays
     seen = _seen(expected, readings)
@@ -45,6 +45,11 @@ def judge(expected: Expected, readings: Readings) -> Report:
         hops=hop_counts(expected, readings.ports) if readings.is_whole else {},
         notes=(*readings.notes, *_said(expected, readings)),
     )
+
+
+def of_fabric(expected: Expected, readings: Readings) -> Readings:
+    """Return the readings that are about this fabric: of its kind, and none of another's subnet."""
+    return of_subnets(expected, of_kind(expected, readings))
 
 
 def of_kind(expected: Expected, readings: Readings) -> Readings:

@@ -1,6 +1,7 @@
 """`railyard fabric --from DIR`: what is printed, exit codes, and wrong input as one sentence."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,12 @@ import pytest
 
 from railyard.cli import main
 from railyard.home import HOME_VARIABLE
+from railyard.hops import hops_between
 from railyard.systems import System
 
 Links = dict[str, Any]
 Run = Callable[..., tuple[int, str, str]]
+RECORDINGS = Path(__file__).parents[1] / "parsers/fabric/recordings"
 
 
 @pytest.fixture
@@ -74,6 +77,24 @@ def test_json_has_the_same(run: Run, links: Links) -> None:
         *("missing", "vn4", "mlx5_1", 1),
         "problem",
     )
+
+
+def test_hops_are_kept_for_references(run: Run, tmp_path: Path) -> None:
+    code, _, err = run(None, "--keep-hops")
+    assert (code, err) == (0, f"railyard: hops are kept in {tmp_path}/.railyard/hops/made.edr.json\n")
+    rails = ("mlx5_0", "mlx5_1")
+    pairs = (("vn1", "vn2"), ("vn1", "vn3.site"))
+    assert [hops_between(tmp_path, "made", "edr", nodes, rails) for nodes in pairs] == [1, 3]
+
+
+def test_without_a_subnet_there_are_no_hops_to_keep(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "own/vn1"
+    folder.mkdir(parents=True)
+    shutil.copy(RECORDINGS / "ibstat-unplugged-ibsim.out", folder / "ibstat.out")
+    text = (folder / "ibstat.out").read_text(encoding="utf-8").replace("ibsim0", "mlx5_1")
+    (folder / "ibstat.out").write_text(text, encoding="utf-8")
+    code, _, err = run(None, "--from", str(tmp_path / "own"), "--keep-hops")
+    assert (code, err) == (2, "railyard: edr: found no subnet with nodes and devices by name: no hops to keep\n")
 
 
 @pytest.mark.parametrize(

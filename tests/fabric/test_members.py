@@ -7,7 +7,7 @@ from typing import Any
 from railyard.fabric.judge import judge
 from railyard.fabric.manager import parse_sminfo
 from railyard.fabric.model import Expected, Manager, Readings, Report
-from railyard.fabric.topology import between
+from railyard.fabric.topology import distances
 from railyard.parsers.fabric import iblinkinfo
 from railyard.parsers.fabric.port import PortState
 
@@ -124,9 +124,20 @@ def test_hops_are_the_switches_between_two_nodes(
     links: Links, show: Callable[[Links], str], expected: Expected, judged: Judged
 ) -> None:
     ports = iblinkinfo.parse(show(links)).fabric
-    found = between(expected, ports)
+    found = distances(expected, ports).pairs()
     assert (found["mlx5_0", "vn1", "vn2"], found["mlx5_1", "vn1", "vn3"]) == (1, 3)
     assert judged(links).hops == {1: 4, 3: 8}
+
+
+def test_two_nodes_on_one_cable_have_no_switch_between_them(
+    links: Links, show: Callable[[Links], str], expected: Expected
+) -> None:
+    one, other = links["vn1 mlx5_0"].ca, links["vn2 mlx5_0"].ca
+    cabled = {name: link for name, link in links.items() if not name.startswith(("vn1", "vn2"))}
+    cabled["cable"] = replace(links["vn1 mlx5_0"], ca=one, switch=other)
+    found = distances(expected, iblinkinfo.parse(show(cabled)).fabric)
+    assert found.between("mlx5_0", "vn1", "vn2") == 0
+    assert [found.between("mlx5_0", "vn1", "vn3"), found.between("mlx5_0", "vn3", "vn4")] == [None, 1]
 
 
 def test_nodes_that_are_too_far_apart_or_cut_off_are_told(

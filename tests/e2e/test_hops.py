@@ -1,0 +1,25 @@
+"""A run on the virtual cluster is judged by the references of as many hops as are kept for its two nodes."""
+
+import pytest
+
+from railyard.hops import FORMAT, Kept, keep
+from tests.e2e.conftest import VirtualSite, failed
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+
+def test_references_by_hops_hold_where_the_runs_hops_are_kept(site: VirtualSite) -> None:
+    # The cluster has one switch a rail; here it is told of three.
+    site.edit("references/virtual.yaml", "  - id: one-rail\n", "  - id: one-rail\n    hops: 3\n")
+    places = {"hsn0": {f"vn{n}": f"Leaf{n}" for n in range(1, 5)}}
+    hops = {f"Leaf{n}": {f"Leaf{m}": 3 for m in range(1, 5) if m != n} for n in range(1, 5)}
+    unknown = site.cell("ImbUniband", "mpich", 1)
+    keep(site.folder, Kept(FORMAT, "virtual", "hsn", places, hops))
+    known = site.cell("ImbUniband", "mpich", 1)
+    assert (unknown.code, failed(unknown.record)) == (1, ("fail", 5, "reference"))
+    assert unknown.record.verdict.sentence.endswith(
+        "; references by hops (3) are not asked: how many switches lie between its nodes is not known (railyard fabric "
+        "--keep-hops)"
+    )
+    assert (known.code, failed(known.record)) == (0, ("pass", None, None))
+    assert "one-rail" in {band.entry for curve in known.record.curves for band in curve.bands}

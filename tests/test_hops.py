@@ -1,0 +1,105 @@
+"""References by hops: what is kept of a fabric's distances, and what a run is judged by where they are known or not."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.assess import Assessment
+from railyard.errors import InputError
+from railyard.hops import FORMAT, Kept, file_of, hops_between, keep
+from railyard.site import Site
+
+PLACES = {
+    "mlx5_0": {"vn1": "LID 1", "vn2": "LID 1", "vn3": "LID 2"},
+    "mlx5_1": {"vn1": "LID 1", "vn2": "LID 2", "vn3": "LID 2"},
+}
+HOPS = {"LID 1": {"LID 1": 1, "LID 2": 3}, "LID 2": {"LID 1": 3, "LID 2": 1}}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "devices", "hops"),
+    [
+        (("vn1", "vn2"), ("mlx5_0",), 1),
+        (("VN1.site.org", "vn2.site.org"), ("mlx5_1",), 3),
+        (("vn1", "vn3"), ("mlx5_0", "mlx5_1"), 3),
+        (("vn1", "vn2"), ("mlx5_0", "mlx5_1"), None),
+        (("vn1", "vn9"), ("mlx5_0",), None),
+        (("vn1", "vn2"), ("mlx5_7",), None),
+        (("vn1", "vn2", "vn3"), ("mlx5_0",), None),
+    ],
+)
+def test_two_nodes_have_the_hops_on_which_all_their_rails_agree(
+    tmp_path: Path, nodes: tuple[str, ...], devices: tuple[str, ...], hops: int | None
+) -> None:
+    keep(tmp_path, Kept(FORMAT, "made", "edr", PLACES, HOPS))
+    assert hops_between(tmp_path, "made", "edr", nodes, devices) == hops
+    assert hops_between(tmp_path, "made", "fdr", nodes, devices) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            '{"format":1,"system"',
+            "found no whole table (Expecting ':' delimiter: line 1 column 21 (char 20)), expected what --keep-hops "
+            "wrote; measure it again: railyard fabric --keep-hops",
+        ),
+        (
+            '{"format":1,"system":"made"}',
+            "found no whole table (fabric: found nothing, expected this key), expected what --keep-hops wrote; measure "
+            "it again: railyard fabric --keep-hops",
+        ),
+        (
+            json.dumps({"format": 2, "system": "made", "fabric": "edr"}),
+            "found format 2, expected format 1; measure it again: railyard fabric --keep-hops",
+        ),
+    ],
+)
+def test_a_table_that_is_damaged_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    file = file_of(tmp_path, "made", "edr")
+    file.parent.mkdir(parents=True)
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        hops_between(tmp_path, "made", "edr", ("vn1", "vn2"), ("mlx5_0",))
+    assert str(refused.value) == f"{file}: {sentence}"
+
+
+@pytest.fixture
+def bound(virtual: Site) -> Site:
+    """The system `virtual` with references that hold for nodes on one switch alone."""
+    entries = tuple(entry.model_copy(update={"hops": (1,)}) for entry in virtual.references.entries)
+    return replace(virtual, references=replace(virtual.references, entries=entries))
+
+
+@pytest.mark.parametrize(
+    ("hops", "state", "end"),
+    [
+        (1, "pass", None),
+        (3, "fail", "; references by hops (1) are not asked: vn1 and vn2 have 3 between them"),
+        (
+            None,
+            "fail",
+            "; references by hops (1) are not asked: how many switches lie between its nodes is not known (railyard "
+            "fabric --keep-hops)",
+        ),
+    ],
+)
+def test_a_run_is_judged_by_the_references_of_its_hops(
+    assessed: Callable[..., Assessment], bound: Site, hops: int | None, state: str, end: str | None
+) -> None:
+    found = assessed(site=bound, hops=hops)
+    assert found.verdict.state == state
+    if end is None:
+        assert "hops" not in found.verdict.sentence
+    else:
+        assert found.verdict.rule == 5
+        assert found.verdict.sentence.endswith(end)
+
+
+def test_references_that_hold_for_any_hops_need_none(assessed: Callable[..., Assessment]) -> None:
+    verdicts: list[Any] = [assessed(hops=hops).verdict for hops in (None, 3)]
+    assert [(verdict.state, "hops" in verdict.sentence) for verdict in verdicts] == [("pass", False), ("pass", False)]
