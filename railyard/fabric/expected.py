@@ -51,7 +51,7 @@ def rate_of(link: Link, width: int | None, speed: str | None) -> float | None:
     return link.data_rate_gbit_s
 
 
-def _neighbours(system: System, name: str) -> frozenset[tuple[str | None, int | None]]:
+def _neighbours(system: System, name: str) -> frozenset[tuple[str, int]]:
     """Return (device, port) of the rails that only other fabrics with a subnet have."""
     ours = {(rail.device, rail.port or 1) for rail in system.fabrics[name].rails}
     others = [fabric for other, fabric in system.fabrics.items() if other != name and fabric.kind in MANAGED]

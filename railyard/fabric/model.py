@@ -152,7 +152,7 @@ class Expected:
     ecn: tuple[int, ...] | None = None
     hops: int | None = None
     others: tuple[str, ...] = ()
-    neighbours: frozenset[tuple[str | None, int | None]] = frozenset()
+    neighbours: frozenset[tuple[str, int]] = frozenset()
     errors: Mapping[str, int] = field(default_factory=dict)
     max_read_request: int | None = None
     relaxed_ordering: bool | None = None

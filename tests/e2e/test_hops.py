@@ -22,4 +22,4 @@ def test_references_by_hops_hold_where_the_runs_hops_are_kept(site: VirtualSite)
         "--keep-hops)"
     )
     assert (known.code, failed(known.record)) == (0, ("pass", None, None))
-    assert "one-rail" in {band.entry for curve in known.record.curves for band in curve.bands}
+    assert "one-rail" in {band.id for curve in known.record.curves for band in curve.bands}
