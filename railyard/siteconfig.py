@@ -12,6 +12,7 @@ from railyard.cells import environment_features, partition_features
 from railyard.errors import RailyardError
 from railyard.home import find_home, state_folder
 from railyard.references import references_of
+from railyard.shipped import CHECKS, part
 from railyard.systems import System, load_systems, replays_all
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
@@ -53,6 +54,9 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                 # An exit code other than 0 fails every test, ours or not.
                 "trap_job_errors": True,
                 "remote_detect": False,
+                # For a `reframe -r` that names none: in a site without a clone they are inside the wheel.
+                "check_search_path": [str(part(home, CHECKS))],
+                "check_search_recursive": True,
                 # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would cost more than they do.
                 "poll_rate_min": 4,
                 "report_file": str(state / "reports" / "run-{sessionid}.json"),

@@ -162,7 +162,7 @@ def test_no_lock_is_a_sentence(home: Path) -> None:
         why_missing(home, "mpich")
     assert str(caught.value) == (
         f"{lock}: cannot be read (No such file or directory), expected the lock of the stack mpich; "
-        "run from a clone of Railyard, or set RAILYARD_HOME to it"
+        "put it back from Railyard's own, or install Railyard again"
     )
 
 

@@ -23,12 +23,13 @@ def command(name: str | None, as_json: bool) -> int:
     from railyard.home import find_home
     from railyard.lint import findings
     from railyard.references import references_of
+    from railyard.shipped import CHECKS, part
     from railyard.systems import find_system, load_systems
 
     home = find_home()
     folder = home / "systems"
     systems = load_systems(folder) if name is None else {name: find_system(folder, name)}
-    asked = needs(home / "checks")
+    asked = needs(part(home, CHECKS))
     wrong: list[str] = []
     found: list[Finding] = []
     entries = 0

@@ -19,10 +19,11 @@ def command(name: str, as_json: bool) -> int:
     """Print every combination of fabric, stack, rails and check, with the reason for each that does not run."""
     from railyard.catalogue import needs
     from railyard.references import references_of
+    from railyard.shipped import CHECKS, part
     from railyard.systems import find_system
 
     home = find_home()
-    asked = needs(home / "checks")
+    asked = needs(part(home, CHECKS))
     if not asked:
         raise SetupError(
             f"{home / 'checks'}: found no check, expected files with classes derived from InterconnectCheck; "

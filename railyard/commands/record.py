@@ -62,11 +62,12 @@ def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", 
 def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
     from railyard.catalogue import needs
     from railyard.replay.published import published_outputs
+    from railyard.shipped import CHECKS, part
     from railyard.site import site_at
     from railyard.systems import find_system
 
     site = site_at(home, find_system(home / "systems", name).system)
-    made, left = published_outputs(site, needs(home / "checks"))
+    made, left = published_outputs(site, needs(part(home, CHECKS)))
     if not made:
         reasons = "\n".join(f"{one.cell}: {one.reason}" for one in left)
         raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from railyard.errors import SetupError
-from railyard.spack.sources import ENVIRONMENTS, REPOSITORY, Sources
+from railyard.spack.sources import REPOSITORY, Sources, environments
 
 OVERLAY = "overlay.yaml"
 #: What spack_envs/common/definitions.yaml asks for: groups to add, and benchmarks to leave out, comma-separated.
@@ -34,7 +34,7 @@ def _written(sources: Sources, folder: Path, install_tree: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     place = folder / sources.environment
     place.mkdir(parents=True)
-    top = sources.home / ENVIRONMENTS
+    top = environments(sources.home)
     for path, _ in sources.includes:
         copy = folder / path.relative_to(top)
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from railyard.errors import InputError
 from railyard.fields import show
+from railyard.shipped import part
 from railyard.spack import overlay
 from railyard.yamlfile import Document, load
 
@@ -34,7 +35,7 @@ class Sources:
     @property
     def folder(self) -> Path:
         """The folder of the environment's own manifest."""
-        return self.home / ENVIRONMENTS / self.environment
+        return environments(self.home) / self.environment
 
     @property
     def section(self) -> Document:
@@ -67,12 +68,17 @@ class Sources:
         parts += [("chosen", json.dumps([sorted(self.with_), sorted(self.without)]).encode())]
         if self.lock is not None:
             parts.append(("lock", self.lock.read_bytes()))
-        top = self.home / ENVIRONMENTS
+        top = environments(self.home)
         parts += [(str(path.relative_to(top)), path.read_bytes()) for path in repository_files(self.home)]
         for name, content in parts:
             digest.update(f"{name}\0{len(content)}\0".encode())
             digest.update(content)
         return digest.hexdigest()[:16]
+
+
+def environments(home: Path) -> Path:
+    """Return the folder of environments: the site's own, or Railyard's where the site has none."""
+    return part(home, ENVIRONMENTS)
 
 
 def lock_file(home: Path, system: str, stack: str) -> Path:
@@ -82,7 +88,7 @@ def lock_file(home: Path, system: str, stack: str) -> Path:
 
 def repository_files(home: Path) -> tuple[Path, ...]:
     """Return every file of our own package repository, sorted."""
-    folder = home / ENVIRONMENTS / REPOSITORY
+    folder = environments(home) / REPOSITORY
     return tuple(sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts))
 
 
@@ -98,7 +104,7 @@ def gather(
 
     Raises InputError for a missing or broken file, an include that is not there, and an overlay that contradicts.
     """
-    manifest_file = home / ENVIRONMENTS / environment / "spack.yaml"
+    manifest_file = environments(home) / environment / "spack.yaml"
     manifest = load(manifest_file, overlay.shown(manifest_file))
     body = manifest.data.get("spack")
     if not isinstance(body, dict):
