@@ -2,20 +2,21 @@
 
     .venv/bin/python benchmarks/parsers.py [--repeats 3] [--tools osu,imb] [--large]
 
-The text is an output of the tool, its tables (osu, imb, netpipe) or all of it (every other tool, the longest of the
-samples that the tests are made of) repeated until the size is reached; each of a thousand copies of a sample has other
-decimals and GUIDs, so that little is fast because it was read before. A fabric's tools come after those of benchmarks.
+The text is an output of the tool, its tables (osu, fabtests, imb, netpipe) or all of it (every other tool, the longest
+of the samples that the tests are made of) repeated until the size is reached; each of a thousand copies of a sample has
+other decimals and GUIDs, so that little is fast because it was read before. Of pairs it is one table of many nodes.
 Growth is the time at the largest size over that at 1 MB, by size: 1 for a parser that is linear, 10 a step for one that
 is quadratic. ``--large`` adds 100 MB, which takes some 2 GB of memory. The second table is one line of 1 and of 4 MB
 among rows, of the kind that takes each parser longest.
 """
 
 import argparse
+import math
 import re
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from itertools import cycle, islice
+from itertools import combinations, cycle, islice
 
 from sidebyside import CLONE, RECORDED, in_turns, spread
 
@@ -27,6 +28,11 @@ NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-v
 #: Written as OSU 7.5 prints it: no recording of OSU is in the clone.
 OSU = "\n# OSU MPI Bandwidth Test v7.5\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)
+)
+#: As fi_pingpong -S all prints it.
+FABTESTS = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n" + "".join(
+    f"{size:<8}10k     =10k     {size:<10}  {2**n / 1e4:.2f}s {2**n / 3:10.2f} {2**n / 700:11.2f} {7e2 / 2**n:10.2f}\n"
+    for n, size in enumerate([*(2**n for n in range(10)), *(f"{2**n}k" for n in range(10)), "1m", "2m", "4m"])
 )
 EVERY = {**PARSERS, **FABRIC_PARSERS}
 MEGABYTE = 10**6
@@ -44,6 +50,10 @@ def text_of(tool: str, size: int) -> str | None:
     """Return an output of at least this size, in characters; None for a tool of which there is no sample."""
     if tool == "osu":
         return OSU * (size // len(OSU) + 1)
+    if tool == "fabtests":
+        return FABTESTS * (size // len(FABTESTS) + 1)
+    if tool == "pairs":
+        return _pairs(size)
     if tool == "imb":
         imb = RECORDED.read_text(encoding="utf-8")
         table = imb[imb.index("#-------", imb.index("# PingPong\n")) : imb.index("# All processes")]
@@ -60,6 +70,21 @@ def text_of(tool: str, size: int) -> str | None:
     count = size // len(longest) + 1 if longest else 0
     copies = [_copy(longest, number) for number in range(min(count, _COPIES))]
     return "".join(islice(cycle(copies), count)) if copies else None
+
+
+def _pairs(size: int) -> str:
+    """Return what railyard-pairs prints of all pairs of so many ranks that it is of this size: a row has 28 bytes."""
+    ranks = max(4, math.isqrt(2 * size // 28) + 1)
+    rows = [
+        f"1 {one} {other} {4000 + one % 97}.{other % 100:02} {4000 + other % 89}.{one % 100:02} 31.20\n"
+        for one, other in combinations(range(ranks), 2)
+    ]
+    hosts = "".join(f"# rank {rank} on n{rank}\n" for rank in range(ranks))
+    return (
+        f"# railyard-pairs 1 pairs: {ranks} ranks, 1 rounds\n"
+        "# size 4194304 window 8 repeats 1 warm-up 1 exchanges 20 of 8 bytes\n"
+        f"{hosts}# round first second forward_MB/s backward_MB/s latency_us\n{''.join(rows)}# end: {len(rows)} pairs\n"
+    )
 
 
 def _copy(sample: str, number: int) -> str:

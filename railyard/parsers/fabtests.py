@@ -13,9 +13,11 @@ Source: show_perf, size_str and cnt_str of fabtests/common/shared.c and util/pin
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from railyard.parsers.lines import Line, each_line, first_line, is_failure, number
-from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, is_failure, number, run_pattern
+from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 _COLUMNS = ("size", "iterations", "bandwidth", "time", "message_rate")
 _UNITS = ("B", None, "MB/s", "us", "1/s")
@@ -31,6 +33,14 @@ _ACKNOWLEDGED = re.compile(r"\A(?P<sign>[=+-])(?P<count>[0-9]{1,15}[kmb]?)\Z")
 # fi_getinfo(): util/pingpong.c:1234, ret=-61 (No data available)   |   [error] fabtests:common/shared.c:2345: …
 _OWN_FAILURE = re.compile(r"\): \S{1,200}:[0-9]{1,6}\s{0,4}, ret=-?[0-9]{1,6} \(|^\[error\] ")
 _DECIMALS = 2  # of every figure of a row
+# Rows without a name and with nothing to look at twice, by whether they say what was acknowledged.
+_BEFORE, _AFTER = r"[0-9]{1,15}(?:\.[0-9]{1,3})?[kmg]?", ("[0-9.]{1,20}[kmgtb]?", "[0-9.]{1,20}s", *[DECIMAL] * 3)
+_ROWS = {
+    True: run_pattern(_BEFORE, "[0-9]{1,15}[kmb]?", "=[0-9]{1,15}[kmb]?", *_AFTER),
+    False: run_pattern(_BEFORE, "[0-9]{1,15}[kmb]?", *_AFTER),
+}
+_EXPECTED = 'output of libfabric\'s tests: a heading "bytes … usec/xfer"'
+_SIGNS = ("usec/xfer", ", ret=", "[error] ")
 
 
 @dataclass(slots=True)
@@ -41,8 +51,15 @@ class _Run:
     before: int
     acknowledged: bool
     benchmark: str | None = None
-    rows: list[tuple[int, int, float, float, float]] = field(default_factory=list)
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
     spoiled: bool = False
+
+    def take(self, run: Run) -> None:
+        """Add rows of ``_ROWS``."""
+        words, width = run.text.split(), 7 + self.acknowledged
+        rates, times, transfers = (map(float, words[place::width]) for place in range(width - 3, width))
+        sizes, counts = map(_size, words[::width]), map(_count, words[1::width])
+        self.rows.extend(zip(sizes, counts, rates, times, [rate * 1e6 for rate in transfers], strict=True))
 
 
 def parse(text: str) -> Parsed:
@@ -50,22 +67,23 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a heading of these tests nor an error in their form.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     runs: list[_Run] = []
     failures: list[Remark] = []
     remarks: list[Remark] = []
-    for line in each_line(text):
+    scanner = Scanner(text)
+    for line in scanner:
         words = line.words
         run = _heading(line.number, words) if "usec/xfer" in words else None
         if run is not None:
             runs.append(run)
-        elif not line.text.strip() or (runs and _row(runs[-1], line, words, failures)):
-            continue
-        else:
+        elif line.text.strip() and not (runs and _row(runs[-1], line, words, failures)):
             _foreign(line, runs, failures, remarks)
+        while runs and not runs[-1].before and (alike := scanner.run(_ROWS[runs[-1].acknowledged])):
+            runs[-1].take(alike)
     failures += [Remark(run.line, "a heading without any row") for run in runs if not run.rows]
     if not runs and not any(_OWN_FAILURE.search(failure.text) for failure in failures):
-        first = first_line(text)
-        raise ParseError(first.number, first.text, 'output of libfabric\'s tests: a heading "bytes … usec/xfer"')
+        raise foreign(text, _EXPECTED)
     tables = tuple(_table(run) for run in runs if run.rows)
     return Parsed(tables, tuple(sorted(failures, key=lambda item: item.line)), tuple(remarks))
 
@@ -107,11 +125,13 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
     return True
 
 
+@lru_cache(maxsize=1024)  # of both few different ones are printed
 def _size(word: str) -> int | None:
     found = _SIZE.match(word)
     return None if found is None else round(float(found["number"]) * _BINARY[found["prefix"]])
 
 
+@lru_cache(maxsize=1024)
 def _count(word: str) -> int | None:
     found = _COUNT.match(word)
     return None if found is None else int(found["number"]) * _DECIMAL[found["prefix"]]

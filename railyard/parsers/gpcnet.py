@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, Line, each_line, first_line, is_failure, not_a_number, number
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import BINARY_MB, Line, each_line, is_failure, not_a_number, number
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 # Printed title -> which box it is.
 _TITLES = MappingProxyType(
@@ -47,6 +48,8 @@ _TITLE = re.compile(
 )
 _LEGEND = re.compile(r"^\s*(?:Legend|(?:RR|Nat|Lat|BW|BW\+Sync) = [a-z ]{3,60})\s*$")
 _REFUSAL = re.compile(r"^\s*ERROR: this application must be run on at least [0-9]{1,9} nodes\s*$")
+_EXPECTED = 'output of GPCNeT: "Network Tests v…" or one of its boxes'
+_SIGNS = ("network tests", "networkload tests", "congestion tests", "application must be run on at least")
 
 
 @dataclass(slots=True)
@@ -70,6 +73,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a banner, nor a box, nor a refusal of GPCNeT.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
     for line in each_line(text):
         reader.read(line)
@@ -120,8 +124,7 @@ class _Reader:
             if not box.cells:
                 self.failures.append(Remark(box.line, f"a box without any row: {box.context['title']}"))
         if not self.known:
-            first = first_line(text)
-            raise ParseError(first.number, first.text, 'output of GPCNeT: "Network Tests v…" or one of its boxes')
+            raise foreign(text, _EXPECTED)
         if not (self.boxes or self.failures):
             self.remarks.append(Remark(1, "GPCNeT began no test: no box of results"))
         tables = tuple(self._table(box) for box in self.boxes if box.cells)

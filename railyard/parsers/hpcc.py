@@ -22,8 +22,9 @@ from types import MappingProxyType
 
 from railyard.parsers.hpccwords import Figure, converted, figures, is_prose, network_figures, summary_figure
 from railyard.parsers.hplrun import HplReader
-from railyard.parsers.lines import Line, each_line, first_line, is_failure, number
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, filled_lines, is_failure, number
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 # This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012
 _BANNER = re.compile(r"^This is the DARPA/DOE HPC Challenge Benchmark version (?P<version>[0-9]\S{0,20})\b.{0,80}$")
@@ -51,6 +52,8 @@ _OWN_LETTERS = frozenset("#=-PIUSCHE")
 # The tables of LatencyBandwidth -> how many figures make the row whole
 _NETWORK = MappingProxyType({"LatencyBandwidth": 5, "PingPong": 6, "NaturallyOrderedRing": 2, "RandomlyOrderedRing": 2})
 _BY_SIZE = 5
+_EXPECTED = 'output of HPC Challenge: its banner or a line "Begin of … section."'
+_SIGNS = ("hpc challenge benchmark version", " section.")
 
 
 @dataclass(slots=True)
@@ -76,16 +79,12 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither the banner nor a section of HPC Challenge.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
-    for line in each_line(text):
-        stripped = line.text.strip()
-        if stripped:
-            reader.read(line, stripped)
+    for line, stripped in filled_lines(text):
+        reader.read(line, stripped)
     if not reader.known:
-        first = first_line(text)
-        raise ParseError(
-            first.number, first.text, 'output of HPC Challenge: its banner or a line "Begin of … section."'
-        )
+        raise foreign(text, _EXPECTED)
     return reader.parsed()
 
 

@@ -11,10 +11,13 @@ Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; their variants as record
 """
 
 from railyard.parsers.hplrun import HplReader
-from railyard.parsers.lines import first_line, lines_of
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.lines import each_line
+from railyard.parsers.parsed import Parsed
+from railyard.parsers.signs import foreign, own_text
 
 _HPCC = ("HPC Challenge Benchmark version", "Begin of HPL section.", "Begin of Summary section.")
+_EXPECTED = 'output of HPL: a banner "HPLinpack …" or a heading "T/V  N  NB …"'
+_SIGNS = ("hpl", "t/v")
 
 
 def parse(text: str) -> Parsed:
@@ -22,14 +25,14 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a banner nor a heading of HPL nor an error of xhpl, or is hpcc's.
     """
-    first = first_line(text)
+    text = own_text(text, _SIGNS, _EXPECTED)
     if any(mark in text for mark in _HPCC):
-        raise ParseError(first.number, first.text, "output of HPL alone: this is HPC Challenge's, which hpcc reads")
+        raise foreign(text, "output of HPL alone: this is HPC Challenge's, which hpcc reads")
     reader = HplReader()
-    for line in lines_of(text):
+    for line in each_line(text):
         reader.read(line)
     tables = reader.tables()
     if not reader.known and not (reader.failures and "xhpl" in text):
-        raise ParseError(first.number, first.text, 'output of HPL: a banner "HPLinpack …" or a heading "T/V  N  NB …"')
+        raise foreign(text, _EXPECTED)
     ordered = sorted(reader.failures, key=lambda item: item.line)
     return Parsed(tables, tuple(ordered), tuple(reader.remarks))

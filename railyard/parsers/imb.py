@@ -16,8 +16,9 @@ import re
 from functools import lru_cache
 
 from railyard.parsers.imbrows import HEADINGS, Block, fit, pattern_of
-from railyard.parsers.lines import Line, Scanner, first_line, is_failure, not_a_number, number, whole
-from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, Scanner, is_failure, not_a_number, number, whole
+from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 _LONGEST = 600  # no line of IMB's own is longer; longer ones are never matched
 _DECIMALS = 2
@@ -53,6 +54,8 @@ _GIVEN_UP = re.compile(r"^(?:[0-9]{1,15}\s{1,40}){1,2}(?:time-out\.|out-of-mem\.
 # IMB-MT -check on; INVALID benchmark name of IMB-MPI1
 _OWN_FAILURE = re.compile(r"^(?:CHECK FAILURES: rank .*|Application error code [0-9]{1,9} occurred)$")
 _SAID = (("banner", _BANNER), ("maximum", _MAXIMUM), ("end", _END), ("title", _TITLE), ("context", _CONTEXT))
+_EXPECTED = 'output of IMB: a banner, a title "# Benchmarking …" or a heading'
+_SIGNS = ("imb-", "mpi benchmark", "benchmarking", "#repetitions")
 
 
 def parse(text: str) -> Parsed:
@@ -60,6 +63,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a banner nor a title nor a heading of IMB, nor names a program of it.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         reader.read(line)
@@ -104,10 +108,7 @@ class _Reader:
         if self.banner and not self.began:
             self.failures.append(Remark(self.banner.number, f"no table follows: {self.banner.text.strip()}"))
         if not self.began and not self.banner and not (self.failures and "IMB-" in text):
-            first = first_line(text)
-            raise ParseError(
-                first.number, first.text, 'output of IMB: a banner, a title "# Benchmarking …" or a heading'
-            )
+            raise foreign(text, _EXPECTED)
         return Parsed(tuple(self.tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
     def _comment(self, line: Line, text: str) -> bool:

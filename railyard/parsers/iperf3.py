@@ -15,8 +15,9 @@ import re
 
 from railyard.parsers import iperf3json
 from railyard.parsers.iperf3run import Row, Run
-from railyard.parsers.lines import Line, each_line, first_line, is_failure
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.lines import Line, each_line, is_failure
+from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.signs import foreign, own_text
 
 _BIT_RATES = {prefix: 1e-6 / 8 * 1e3**step for step, prefix in enumerate(("", "K", "M", "G", "T"))}
 _BYTE_RATES = {prefix: 1e-6 * 2.0 ** (10 * step) for step, prefix in enumerate(("", "K", "M", "G", "T"))}
@@ -38,6 +39,11 @@ _STARTING = re.compile(r"^.{0,80}?Starting Test: protocol: (?P<name>[A-Z]{3,4}),
 _VERSION = re.compile(r"^\s{0,8}iperf (?P<version>3\.\S{1,20})(?: \(.{0,40}\))?\s{0,8}$")
 _SIGN = re.compile(r"\biperf3: |\biperf 3\.|\biperf3 ")
 _OWN = ("Server listening on", "-----", "Reverse mode", "Time:", "Test Complete.", "CPU Utilization", "Server output:")
+_EXPECTED = 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
+_OWN_WORDS = (
+    *("iperf", '"start"', '"event"', "connecting to host", "accepted connection from", " connected to "),
+    *("starting test: ", "sender", "receiver"),
+)
 
 
 def parse(text: str) -> Parsed:
@@ -45,6 +51,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a run of iperf3 nor an error under its name.
     """
+    text = own_text(text, _OWN_WORDS, _EXPECTED)
     reader = _Reader(*iperf3json.read(text))
     if not (reader.runs or reader.failures):
         for line in each_line(text):
@@ -83,10 +90,7 @@ class _Reader:
                 what = "the sum of its streams" if run.rows else "closing lines"
                 self.failures.append(Remark(run.line, f"a run without {what}"))
         if not self.runs and not (self.failures and _SIGN.search(text)):
-            first = first_line(text)
-            raise ParseError(
-                first.number, first.text, 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
-            )
+            raise foreign(text, _EXPECTED)
         return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
     def _run(self, line: Line) -> Run:

@@ -90,7 +90,7 @@ class Scanner(Iterator[Line]):
     """
 
     def __init__(self, text: str) -> None:
-        self._text = _cleaned(text)
+        self._text = cleaned(text)
         self._position = 0
         self._number = 0  # of the line before the position
 
@@ -139,7 +139,7 @@ def texts_of(text: str) -> list[str]:
     The last lacks its newline: it is empty where the text ends in one. Only a newline ends a line: str.splitlines would
     also break at form feeds and shift every number after it.
     """
-    return _cleaned(text).split("\n")
+    return cleaned(text).split("\n")
 
 
 def each_line(text: str) -> Iterator[Line]:
@@ -148,6 +148,14 @@ def each_line(text: str) -> Iterator[Line]:
     last = parts.pop()
     cut = [Line(len(parts) + 1, last, False)] if last else []
     return chain(map(line_of, zip(count(1), parts, repeat(True), strict=False)), cut)
+
+
+def filled_lines(text: str) -> Iterator[tuple[Line, str]]:
+    """Return the lines of ``each_line`` that are not blank, each with its text without the blanks around it."""
+    for line in each_line(text):
+        stripped = line.text.strip()
+        if stripped:
+            yield line, stripped
 
 
 def lines_of(text: str) -> list[Line]:
@@ -160,7 +168,8 @@ def first_line(text: str) -> Line:
     return next((line for line in Scanner(text) if line.text.strip()), Line(0, "", True))
 
 
-def _cleaned(text: str) -> str:
+def cleaned(text: str) -> str:
+    """Return a text without carriage returns at its lines' ends, launcher tags and colours; its lines stay the same."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if "\r" in text or "<std" in text or "\x1b" in text:

@@ -16,8 +16,9 @@ import re
 from collections.abc import Callable
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, first_line, is_failure, line_of, texts_of
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, is_failure, line_of, texts_of
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 _E = r"[0-9]\.[0-9]{1,16}e[-+][0-2]?[0-9]{2}"
 # Time = 9.019609e+00 seconds
@@ -60,6 +61,8 @@ _BEGINS = (
     *("WARMUPS", "END OF HEADER", "RUNNING", "CONGRAD", "MULTI_CONGRAD", "BiCG", "GMES", "PLAQ", "Mass"),
     *("GFTIME", "FFTIME", "LLTIME", "FLTIME", "solve_ksprop", "Restored", "Unitarity"),
 )
+_EXPECTED = 'output of MILC: "MIMD version …" or "Time = … seconds"'
+_SIGNS = ("mimd version", "time = ", "time= ")
 
 
 def parse(text: str) -> Parsed:
@@ -67,6 +70,7 @@ def parse(text: str) -> Parsed:
 
     A run that ended before its first "Time =" gives no table. Raises ParseError where the text is none of MILC's.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     lines = texts_of(text)
     reader = _Reader()
     quiet: set[str] = set()  # lines that said nothing: each set of parameters prints the same ones again
@@ -127,8 +131,7 @@ class _Reader:
         if self.waiting is not None and (followed or "iter" not in text):
             self._row(None)
         if not (self.rows or self.sign or self.solves):
-            first = first_line(text)
-            raise ParseError(first.number, first.text, 'output of MILC: "MIMD version …" or "Time = … seconds"')
+            raise foreign(text, _EXPECTED)
         if not self.rows:
             sign = self.sign or self.solves_line
             self.remarks.append(Remark(sign, "MILC finished no run: no line Time = … seconds"))

@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Line, Run, Scanner, first_line, is_failure, run_pattern
+from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Line, Run, Scanner, is_failure, run_pattern
 from railyard.parsers.netpipefile import data_file
-from railyard.parsers.parsed import ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 _COLUMNS = ("size", "repetitions", "bandwidth", "time")
 _UNITS = ("B", None, "MB/s", "us")
@@ -68,6 +69,10 @@ _OWN = re.compile(
     r"|Pass data from a different memory buffer .*|The data will always come from .*|Test using cache effects\..*"
     r"|Only testing factors of 2 .*|Offsetting (?:send|recv) buffer by .*|Measuring the CPU workload .*)$"
 )
+_EXPECTED = 'output of NetPIPE: "Now starting the main loop" or its rows'
+_PROGRAM = re.compile(r"\bNP[a-z0-9]{2,12}\b")
+# the last one is _PROGRAM, written so that a search looks for its letters
+_SIGNS = ("now starting the main loop", "start testing with", " times -->", re.compile(r"np(?<!\wnp)[a-z0-9]{2,12}\b"))
 
 
 @dataclass(slots=True)
@@ -92,6 +97,7 @@ def parse(text: str) -> Parsed:
     written = data_file(text)
     if written:
         return Parsed((written,))
+    text = own_text(text, _SIGNS, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         reader.read(line)
@@ -143,9 +149,8 @@ class _Reader:
         for run in self.runs:
             if not run.rows:
                 self.failures.append(Remark(run.line, "the main loop gave no row"))
-        if not self.runs and not (self.failures and re.search(r"\bNP[a-z0-9]{2,12}\b", text)):
-            first = first_line(text)
-            raise ParseError(first.number, first.text, 'output of NetPIPE: "Now starting the main loop" or its rows')
+        if not self.runs and not (self.failures and _PROGRAM.search(text)):
+            raise foreign(text, _EXPECTED)
         if self.mode and len(self.runs) == 1:
             # printed through a buffer of its own, the sentence may come last (3.7.2 under mpirun, no -o)
             self.runs[0].context["mode"] = self.mode

@@ -15,8 +15,9 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, each_line, first_line, is_failure, not_a_number, number
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, filled_lines, is_failure, not_a_number, number
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 COLUMNS = ("iterations", "time", "performance", "passed")
 UNITS = (None, "s", "Mop/s", None)
@@ -58,6 +59,9 @@ _OWN = re.compile(
     r"|Compiled procs|Active proc|Avail threads|Request threads|Please send|NPB Development|Internet: npb|npb@nas"
     r"|[-+0-9.ED ]+$)"
 )
+_EXPECTED = 'output of NPB: a banner "NAS Parallel Benchmarks …" or a result block "… Benchmark Completed."'
+# the last one is the end of a program's name, "ft.C.16"
+_SIGNS = ("benchmark completed", "nas parallel benchmark", re.compile(r"\.[swa-f]\.[x0-9]"))
 
 
 @dataclass(slots=True)
@@ -95,9 +99,10 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a banner nor a result block, nor an error that names a program of NPB.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
-    for line in each_line(text):
-        reader.read(line, line.text.strip())
+    for line, stripped in filled_lines(text):
+        reader.read(line, stripped)
     return reader.parsed(text)
 
 
@@ -114,7 +119,7 @@ class _Reader:
 
     def read(self, line: Line, text: str) -> None:
         """Read one line, its blanks stripped: a title, a line of the open block, or what is none of them."""
-        if not text or (" Bench" in text and self._title(line, text)):
+        if " Bench" in text and self._title(line, text):
             return
         if self.block and "=" in text and self._said(self.block, line, text):
             return
@@ -126,12 +131,7 @@ class _Reader:
         """Return what was found, once every line was read."""
         self._close(followed=False)
         if not self.known and not (self.failures and _PROGRAM.search(text)):
-            first = first_line(text)
-            raise ParseError(
-                first.number,
-                first.text,
-                'output of NPB: a banner "NAS Parallel Benchmarks …" or a result block "… Benchmark Completed."',
-            )
+            raise foreign(text, _EXPECTED)
         ordered = sorted(self.failures, key=lambda item: item.line)
         return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 

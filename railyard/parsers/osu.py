@@ -11,7 +11,7 @@ A heading without any row gives no table but a failure.
 
 import re
 
-from railyard.parsers.lines import Line, Scanner, decimals, first_line, is_failure, number, whole
+from railyard.parsers.lines import Line, Scanner, decimals, is_failure, number, whole
 from railyard.parsers.osuheadings import (
     LONGEST,
     columns_of,
@@ -24,7 +24,8 @@ from railyard.parsers.osuheadings import (
     windows_of,
 )
 from railyard.parsers.osurows import VALIDATION, Block, pattern_of
-from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
+from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 _NUMERAL = "0123456789+-"  # no row begins otherwise
 # nprocs: 144, min: 2032 ms, max: 2054 ms, avg: 2048 ms; 5.3 prints neither "ms" nor a banner
@@ -43,6 +44,13 @@ _REFUSAL = re.compile(
     r"|FAILED: .{1,200}|data validation failed: .{1,200})$",
     re.IGNORECASE,
 )
+_EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
+# A banner or an executable's name, the unit of a heading, what osu_init prints, and what each refusal holds.
+_SIGNS = (
+    *("osu", "omb-py", "omb python", "(us)", "[us]", "(mb/s)", "[mb/s]", "messages/s", "ops/s", "nprocs:"),
+    re.compile(r"size\s+mb/s"),
+    *("test requires", "support not enabled", "initializ", "allocat", "than 1 node", "benchmarks expect", "failed: "),
+)
 
 
 def parse(text: str) -> Parsed:
@@ -50,6 +58,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a banner nor a heading of OSU, nor an error of one of its programs.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         stripped = line.text.strip()
@@ -109,10 +118,7 @@ class _Reader:
         """Return what was found, once every line was read."""
         self._close()
         if not self.known and not (self.failures and re.search(r"\bosu_[a-z_]{2,40}\b", text)):
-            first = first_line(text)
-            raise ParseError(
-                first.number, first.text, 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
-            )
+            raise foreign(text, _EXPECTED)
         ordered = sorted(self.failures, key=lambda item: item.line)
         return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 

@@ -9,11 +9,14 @@ A table is complete where the closing line stands with the number of its rows. A
 but a failure.
 """
 
+import operator
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from railyard.parsers.lines import Line, each_line, first_line, is_failure, not_a_number, number, whole
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, is_failure, not_a_number, number, whole
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 COLUMNS = ("round", "first", "second", "forward", "backward", "latency")
 UNITS = (None, None, None, "MB/s", "MB/s", "us")
@@ -39,8 +42,10 @@ _FAILED = re.compile(r"\A# FAILED: .{1,200}\Z")
 _END = re.compile(r"\A# end: (?P<rows>[0-9]{1,12}) pairs\Z")
 # 1 0 1 47.82 47.80 35.20
 _ROW = re.compile(r"\A(?:[0-9]{1,9} ){3}\S{1,30} \S{1,30} \S{1,30}\Z")
+_ROWS = re.compile(rf"(?:(?:[0-9]{{1,9}} ){{3}}{DECIMAL} {DECIMAL} {DECIMAL}\n){{1,64}}")
 # railyard-pairs: found no readable file of rounds: rounds.txt
 _REFUSAL = re.compile(r"\Arailyard-pairs: \S.{0,400}\Z")
+_EXPECTED = 'output of railyard-pairs: "# railyard-pairs 1 NAME: … ranks"'
 
 
 @dataclass(slots=True)
@@ -50,15 +55,25 @@ class _Block:
     line: int
     version: str
     name: str
+    ranks: int
     context: dict[str, ContextValue]
     hosts: list[str] = field(default_factory=list)
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     stated: int | None = None  # rows, by the closing line
     spoiled: bool = False
 
+    def take(self, rows: Run) -> Iterable[Line]:
+        """Add rows that stand together; return those of which one names a rank that the job lacks, to be read alone."""
+        words = rows.text.split()
+        counts = [list(map(int, words[place::6])) for place in range(3)]
+        values = [map(float, words[place::6]) for place in range(3, 6)]
+        if not all(map(operator.lt, counts[1], counts[2])) or max(counts[2]) >= self.ranks:
+            return rows.lines()
+        self.rows.extend(zip(*counts, *values, strict=True))
+        return ()
+
     def table(self) -> Table:
-        ranks = self.context["ranks"]
-        named = len(self.hosts) == ranks and "size" in self.context
+        named = len(self.hosts) == self.ranks and "size" in self.context
         context = {**self.context, "hosts": " ".join(self.hosts)}
         complete = named and not self.spoiled and self.stated == len(self.rows)
         return Table(
@@ -71,11 +86,13 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither its heading nor a sentence of its own.
     """
-    reader = _Reader()
-    for line in each_line(text):
-        stripped = line.text.strip()
-        if stripped:
-            reader.read(line, stripped)
+    text = own_text(text, ("railyard-pairs",), _EXPECTED)
+    scanner, reader = Scanner(text), _Reader()
+    for line in scanner:
+        reader.read(line)
+        while reader.block and (rows := scanner.run(_ROWS)):
+            for other in reader.block.take(rows):
+                reader.read(other)
     return reader.parsed(text)
 
 
@@ -89,12 +106,15 @@ class _Reader:
         self.remarks: list[Remark] = []
         self.known = False
 
-    def read(self, line: Line, text: str) -> None:
+    def read(self, line: Line) -> None:
         """Read one line; what is none of the program's is a failure or a remark."""
+        text = line.text.strip()
+        if not text:
+            return
         if len(text) > LONGEST:
             known = False
-        elif text.startswith("#"):
-            known = self._title(line, text) or self._header(line, text) or self._end(line, text)
+        elif text[0] == "#":
+            known = self._header(line, text) or self._end(line, text) or self._title(line, text)
         else:
             known = self._row(line, text)
         if known:
@@ -110,8 +130,7 @@ class _Reader:
         """Return what was found, once every line was read."""
         self._close()
         if not self.known:
-            first = first_line(text)
-            raise ParseError(first.number, first.text, 'output of railyard-pairs: "# railyard-pairs 1 NAME: … ranks"')
+            raise foreign(text, _EXPECTED)
         ordered = sorted(self.failures, key=lambda failure: failure.line)
         return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 
@@ -121,23 +140,25 @@ class _Reader:
             return False
         self._close()
         self.known = True
-        counts: dict[str, ContextValue] = {"ranks": int(found["ranks"]), "rounds": int(found["rounds"])}
-        self.block = _Block(line.number, found["format"], found["name"], counts)
+        ranks, rounds = int(found["ranks"]), int(found["rounds"])
+        counts: dict[str, ContextValue] = {"ranks": ranks, "rounds": rounds}
+        self.block = _Block(line.number, found["format"], found["name"], ranks, counts)
         return True
 
     def _header(self, line: Line, text: str) -> bool:
         block = self.block
         if block is None or not line.ended:
             return False
-        words, host = _WORDS.match(text), _RANK.match(text)
-        if words:
-            block.context.update({name: int(value) for name, value in words.groupdict().items()})
-        elif host:
+        if host := _RANK.match(text):
             block.spoiled |= int(host["rank"]) != len(block.hosts)
             block.hosts.append(host["host"])
+        elif words := _WORDS.match(text):
+            block.context.update({name: int(value) for name, value in words.groupdict().items()})
         elif _FAILED.match(text):
             self.failures.append(Remark(line.number, text))
-        return bool(words or host or _FAILED.match(text)) or text == _HEADING
+        else:
+            return text == _HEADING
+        return True
 
     def _end(self, line: Line, text: str) -> bool:
         found = _END.match(text)
@@ -161,8 +182,8 @@ class _Reader:
         if missing:
             self.failures.append(Remark(line.number, text))
         # A rank that the job does not have: a row of another process, or one that is torn.
-        ranks = [rank for rank in (*cells[1:3], block.context["ranks"]) if isinstance(rank, int)]
-        if len(ranks) != 3 or not ranks[0] < ranks[1] < ranks[2]:
+        ranks = [rank for rank in cells[1:3] if isinstance(rank, int)]
+        if len(ranks) != 2 or not ranks[0] < ranks[1] < block.ranks:
             block.spoiled = True
             return False
         block.rows.append(tuple(cells))

@@ -16,13 +16,16 @@ from dataclasses import replace
 
 from railyard.parsers import perftestformats as formats
 from railyard.parsers import perftestjson
-from railyard.parsers.lines import Line, first_line, is_failure, line_of, number, texts_of, whole
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.lines import Line, is_failure, line_of, number, texts_of, whole
+from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.perftestformats import Heading
 from railyard.parsers.perftestrun import Run, Title
+from railyard.parsers.signs import foreign, own_text
 
 _SIDES = 4  # tables that may be open at once: two programs, and two that were killed before
 _RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
+_EXPECTED = 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
+_SIGNS = ("#iterations", "#flows", "msgsize", "test_info", *formats.SIGNS)
 
 
 def parse(text: str) -> Parsed:
@@ -30,6 +33,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither title nor heading nor results of perftest, nor an error of its own.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     written = perftestjson.read(text)
     lines = texts_of(text)
     reader = _Reader(lines)
@@ -86,10 +90,7 @@ class _Reader:
                 self.failures.append(Remark(run.line, f"a heading without any row: {name}"))
         failures = sorted([*self.failures, *written.failures], key=lambda item: item.line)
         if not (tables or self.runs or written.lines or (failures and formats.SIGN.search(text))):
-            first = first_line(text)
-            raise ParseError(
-                first.number, first.text, 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
-            )
+            raise foreign(text, _EXPECTED)
         return Parsed(tuple(sorted(tables, key=lambda table: table.line)), tuple(failures), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:

@@ -153,6 +153,11 @@ SIGN = re.compile(
     r"|Parser function exited with Error|Unable to init the socket connection|Waiting for client to connect\.\.\. \*"
     r"|Unable to find the Infiniband/RoCE device|Failed to exchange data between server and clients"
 )
+#: What each alternative of ``SIGN`` holds, in lower case.
+SIGNS = (
+    *("ib_write_", "ib_read_", "ib_send_", "ib_atomic_", "raw_ethernet_", "parser function exited"),
+    *("unable to init the socket", "waiting for client", "unable to find the infiniband", "failed to exchange data"),
+)
 
 
 def is_own_failure(text: str) -> bool:

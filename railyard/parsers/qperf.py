@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, each_line, first_line, is_failure, number
-from railyard.parsers.parsed import NO_CONTEXT, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, filled_lines, is_failure, number
+from railyard.parsers.parsed import NO_CONTEXT, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 
 def _steps(words: tuple[str, ...], base: float, factor: float) -> dict[str, float]:
@@ -80,6 +81,8 @@ _FAILURE = re.compile(
     r"|\S{1,80}: bad |synchronize |remote |bad message|CQ error|.{1,80}(?:failed|timed out|not responding)\b"
     r"|invalid port|out of space)"
 )
+_EXPECTED = 'output of qperf: a test\'s name with its colon ("rc_bw:")'
+_SIGNS = ("qperf", "_bw:", "_lat:", "_compare_swap", "_fetch_add", "conf:", "quit:")
 
 
 @dataclass(slots=True)
@@ -115,11 +118,10 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither a test of qperf with its colon nor a server's errors under its name.
     """
+    text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
-    for line in each_line(text):
-        stripped = line.text.strip()
-        if stripped:
-            reader.read(line, stripped)
+    for line, stripped in filled_lines(text):
+        reader.read(line, stripped)
     return reader.parsed(text)
 
 
@@ -147,8 +149,7 @@ class _Reader:
     def parsed(self, text: str) -> Parsed:
         """Return what was found, once every line was read."""
         if self.last is None and not (self.failures and re.search(r"\bqperf\b", text)):
-            first = first_line(text)
-            raise ParseError(first.number, first.text, 'output of qperf: a test\'s name with its colon ("rc_bw:")')
+            raise foreign(text, _EXPECTED)
         self._close()
         ordered = sorted(self.failures, key=lambda item: item.line)
         return Parsed(tuple(self.tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))

@@ -16,8 +16,9 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, each_line, first_line, is_failure
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.lines import Line, each_line, is_failure
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.signs import foreign, own_text
 
 # Timing for main (dt= 60.00): time 2001-10-25_00:01:12 on domain   1:    0.41142 elapsed seconds
 # Timing for Writing wrfout_d01_2001-10-25_03:00:00 for domain        1:    2.04553 elapsed seconds
@@ -41,6 +42,8 @@ _RULE = re.compile(r"^ *-{20,80} *$")
 _CRASH = re.compile(r"\bforrtl: (?:severe|error)|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TERM)\b|Fortran runtime error")
 _CRASH_ROOT = re.compile("SIG|ortr")  # every line of _CRASH holds one: forrtl, Fortran
 _FATAL_LINES = 8  # of one FATAL block at most, where its closing rule is missing
+_EXPECTED = 'output of WRF: "Timing for main: …" or another line of wrf.exe'
+_OWN_WORDS = ("timing for ", "fatal called", "taskid:", "starting wrf task", "wrf: ", "wrf v", "ntasks in x")
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ def parse(text: str) -> Parsed:
 
     A run that ended before its first timed step gives no table. Raises ParseError where the text is none of WRF's.
     """
+    text = own_text(text, _OWN_WORDS, _EXPECTED)
     reader = _Reader()
     for line in each_line(text):
         reader.read(line)
@@ -101,11 +105,8 @@ class _Reader:
         if self.begun:
             self._spoil(_kind(self.begun[1]))
         if not self.tables:
-            first = first_line(text)
             if self.sign is None:
-                raise ParseError(
-                    first.number, first.text, 'output of WRF: "Timing for main: …" or another line of wrf.exe'
-                )
+                raise foreign(text, _EXPECTED)
             self.remarks.append(Remark(self.sign, "WRF timed no step and no file: no line Timing for main or Writing"))
         tables = tuple(self._table(*item) for item in self.tables.items())
         remarks = sorted(self.remarks, key=lambda item: item.line)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import railyard.parsers
-from railyard.parsers import PARSERS, ParseError, detect
+from railyard.parsers import PARSERS, ParseError, detect, signs
 from railyard.parsers.fabric import FABRIC_PARSERS
 from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
 from tests.parsers.samples import MADE, samples
@@ -26,7 +26,8 @@ except ImportError:  # Python 3.10
     import sre_constants as codes
     import sre_parse as pattern_parser
 
-EVERY = {**PARSERS, **FABRIC_PARSERS, "any": detect.parse}
+EVERY_ONE = {**PARSERS, **FABRIC_PARSERS}
+EVERY = {**EVERY_ONE, "any": detect.parse}
 SAMPLES = [pytest.param(tool, text, id=name) for tool, name, text in samples()]
 MADE_SAMPLES = [pytest.param(tool, text, id=name) for tool, name, text in samples() if (MADE / name).is_file()]
 # A data file has no place for a foreign line, JSON none for any, and a row that was wrapped none between its halves.
@@ -82,7 +83,7 @@ def test_any_text_gives_tables_or_a_parse_error(tool: str, text: str) -> None:
 
 
 def test_every_tool_has_a_made_sample_and_every_sample_a_line_in_the_index() -> None:
-    assert {each.values[0] for each in MADE_SAMPLES} == {*PARSERS, *FABRIC_PARSERS}
+    assert {each.values[0] for each in MADE_SAMPLES} == EVERY_ONE.keys()
     with (MADE / "INDEX.tsv").open(encoding="utf-8", newline="") as handle:
         listed = [row[0] for row in csv.reader(handle, delimiter="\t")][1:]
     assert listed == sorted(path.name for path in MADE.glob("*.txt"))
@@ -90,9 +91,23 @@ def test_every_tool_has_a_made_sample_and_every_sample_a_line_in_the_index() -> 
 
 @pytest.mark.parametrize(("tool", "text"), SAMPLES)
 def test_every_sample_is_its_tools_and_no_others(tool: str, text: str) -> None:
-    found = {**detect.recognised(text, PARSERS), **detect.recognised(text, FABRIC_PARSERS)}
+    found = detect.recognised(text, EVERY_ONE)
     assert list(found) == [tool]
     assert judged(detect.parse(text)) == judged(found[tool])
+
+
+@pytest.mark.parametrize(("tool", "text"), SAMPLES)
+def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
+    tool: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = text.splitlines(keepends=True)
+    step = max(1, len(lines) // 40)
+    parts = [text, *("".join(lines[place : place + step]) for place in range(0, len(lines), step))]
+    parts += ["".join(lines[:place]) for place in range(step, len(lines), step)]
+    own = {tool: EVERY_ONE[tool]}
+    signed = [detect.recognised(part, own) for part in parts]
+    monkeypatch.setattr(signs, "_holds", lambda folded, sign: True)
+    assert signed == [detect.recognised(part, own) for part in parts]
 
 
 @pytest.mark.parametrize(("tool", "text"), SAMPLES)
@@ -209,6 +224,11 @@ def calls(tool: str, text: str) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+@pytest.mark.parametrize(("tool", "text"), MADE_SAMPLES)
+def test_asking_every_parser_takes_hardly_more_calls_than_the_one_whose_text_it_is(tool: str, text: str) -> None:
+    assert calls("any", text * 40) < 1.5 * calls(tool, text * 40) + 3000
 
 
 @pytest.mark.parametrize(("tool", "text"), MADE_SAMPLES)

@@ -10,7 +10,7 @@ from typing import Any
 
 from railyard.parsers.fabric.linkinfo import peer_of, whole_link
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, guid_of, named
 from railyard.parsers.parsed import Parsed
 
@@ -25,6 +25,8 @@ _LEFT = re.compile(
     r'^\s*(?:(?P<guid>0x[0-9a-fA-F]{1,16})\s+)?(?:"(?P<node>[^\n]*)"\s+)?'
     r"(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*$"
 )
+_EXPECTED = 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
+_SIGNS = ("==(",)
 
 
 def parse(text: str) -> Parsed:
@@ -32,7 +34,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where no line is a link as iblinkinfo prints it, and none a failure of iblinkinfo.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "iblinkinfo", _SIGNS, _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     node: dict[str, Any] = {}
@@ -55,9 +57,7 @@ def parse(text: str) -> Parsed:
                 node = _node(kind, guid or old, name)
                 continue
         notes.foreign(number, line)
-    return finish(
-        "iblinkinfo", ports, bool(ports), notes, lines, 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
-    )
+    return finish("iblinkinfo", ports, bool(ports), notes, lines, _EXPECTED)
 
 
 def _node(kind: str, guid: str | None, description: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.speeds import rate_gbit_s, speed_name, width_of
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named
 from railyard.parsers.parsed import Parsed
 
@@ -46,6 +46,9 @@ _OWN = re.compile(
     r"|Initiated from|Spine Nodes|Line Nodes|Chassis Switches|Chassis CAs|Non-Chassis)|Chassis [0-9]|Hostname: )"
 )
 _KINDS = {"Ca": "CA", "Rt": "Router", "CA": "CA", "SW": "Switch", "RT": "Router"}  # of a node, and of -p
+_EXPECTED = 'a node as "Switch 40 "S-...", or a port of its -p'
+# GUIDs in the topology, a GUID and a width in the report
+_SIGNS = (*(f'"{kind}-' for kind in "shr?"), re.compile(r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s"))
 
 
 def parse(text: str) -> Parsed:
@@ -53,7 +56,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where no line is a node or a port as ibnetdiscover prints them, and none a failure of it.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "ibnetdiscover", _SIGNS, _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     node: dict[str, Any] = {}
@@ -80,7 +83,7 @@ def parse(text: str) -> Parsed:
         notes.foreign(number, line)
     notes.no_port(None if ports else header)
     known = bool(ports or node)
-    return finish("ibnetdiscover", ports, known, notes, lines, 'a node as "Switch 40 "S-...", or a port of its -p')
+    return finish("ibnetdiscover", ports, known, notes, lines, _EXPECTED)
 
 
 def _node(found: re.Match[str]) -> dict[str, Any]:

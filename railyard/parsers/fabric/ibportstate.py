@@ -14,7 +14,7 @@ from typing import Any
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.speeds import fastest, lanes, rate_gbit_s, speed_of_lane, width_of
-from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of
 from railyard.parsers.parsed import Parsed
 
@@ -26,6 +26,8 @@ _LANE = re.compile(r"(?P<gbit>[0-9]{1,4}(?:\.[0-9]{1,5})?) Gbps")
 _WIDTH = re.compile(r"\b(?P<width>[0-9]{1,2}X)\b")
 _FDR10 = 0x01
 _LONGEST = 400
+_EXPECTED = 'a heading as "# Port info: Lid 12 port 2"'
+_SIGNS = ("port info: ",)
 
 
 @dataclass(slots=True)
@@ -49,7 +51,7 @@ class _Block:
 
 def parse(text: str) -> Parsed:
     """Return one PortState a block, in the order of the text. Raises ParseError where no line heads such a block."""
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "ibportstate", _SIGNS, _EXPECTED))
     notes = Notes()
     blocks: list[_Block] = []
     fields: dict[str, str] | None = None
@@ -77,7 +79,7 @@ def parse(text: str) -> Parsed:
         else:
             notes.foreign(number, line)
     ports = [_port(block) for block in blocks]
-    return finish("ibportstate", ports, bool(ports), notes, lines, 'a heading as "# Port info: Lid 12 port 2"')
+    return finish("ibportstate", ports, bool(ports), notes, lines, _EXPECTED)
 
 
 def _port(block: _Block) -> PortState:

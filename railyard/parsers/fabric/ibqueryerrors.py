@@ -14,7 +14,7 @@ from typing import Any
 from railyard.parsers.fabric.counters import is_full, standard_name
 from railyard.parsers.fabric.linkinfo import peer_of, whole_link
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, PortState
-from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named
 from railyard.parsers.parsed import Parsed
 
@@ -37,6 +37,8 @@ _SUMMARY = re.compile(
 _THRESHOLD = re.compile(r"\[(?P<name>[A-Za-z0-9]{1,60}) = (?P<value>[0-9]{1,20})\]")
 _DATA = frozenset({"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"})
 _LONGEST = 4000  # the tool's own buffer for one port's counters has 2048 characters
+_EXPECTED = '"Errors for ..." or "## Summary: ..."'
+_SIGNS = ("errors for ", "data counters for ", "guid 0x", "\n## ")
 
 
 def parse(text: str) -> Parsed:
@@ -44,15 +46,13 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "ibqueryerrors", _SIGNS, _EXPECTED))
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         if line and (len(line) > _LONGEST or not reader.read(number, line, number == cut)):
             reader.notes.foreign(number, line)
     reader.notes.no_port(reader.header)
-    return finish(
-        "ibqueryerrors", reader.states(), reader.known, reader.notes, lines, '"Errors for ..." or "## Summary: ..."'
-    )
+    return finish("ibqueryerrors", reader.states(), reader.known, reader.notes, lines, _EXPECTED)
 
 
 class _Reader:

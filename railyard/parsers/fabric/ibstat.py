@@ -12,7 +12,7 @@ from typing import Any
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.speeds import speed_name
-from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed
 
@@ -33,6 +33,13 @@ _DEVICE_FIELDS = frozenset(
     }
 )
 _PORT_FIELDS = frozenset({"LMC", "Capability mask", "Effective speed"})
+_EXPECTED = "a device as \"CA 'mlx5_0'\", or port GUIDs only"
+# a device, ibpanic's words, and a text that begins as a list of port GUIDs does
+_SIGNS = (
+    *(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":")),
+    "stat of ib device",
+    re.compile(r"\A\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)"),
+)
 
 
 def parse(text: str) -> Parsed:
@@ -40,7 +47,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text names no device as ibstat does, is no list of port GUIDs, and no failure of ibstat.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "ibstat", _SIGNS, _EXPECTED))
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         reader.read(number, line, number == cut)
@@ -51,9 +58,7 @@ def parse(text: str) -> Parsed:
             return Parsed(fabric=tuple(listed))
         # ibpanic: [1234] main: stat of IB device 'mlx5_0' failed: the words are ibstat's, its name is not among them
         reader.known = any("stat of IB device" in failure.text for failure in reader.notes.failures)
-    return finish(
-        "ibstat", reader.ports, reader.known, reader.notes, lines, "a device as \"CA 'mlx5_0'\", or port GUIDs only"
-    )
+    return finish("ibstat", reader.ports, reader.known, reader.notes, lines, _EXPECTED)
 
 
 class _Reader:

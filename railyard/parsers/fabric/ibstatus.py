@@ -12,7 +12,7 @@ from typing import Any
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.speeds import speed_name, width_of
-from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed
 
@@ -25,6 +25,8 @@ _RATE = re.compile(
 # 4: ACTIVE
 _CODED = re.compile(r"^[0-9]{1,3}: ")
 _NO_DEVICES = re.compile(r"^Fatal error: +(?:No devices|device '.{1,100}': sys files not found)")
+_EXPECTED = "\"Infiniband device '...' port N status:\""
+_SIGNS = ("infiniband device '", "fatal error: ")
 
 
 def parse(text: str) -> Parsed:
@@ -32,7 +34,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where no line announces a port as ibstatus does, and none says that there are no devices.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "ibstatus", _SIGNS, _EXPECTED))
     notes = Notes()
     blocks: list[dict[str, Any]] = []
     known = False
@@ -57,7 +59,7 @@ def parse(text: str) -> Parsed:
             known |= _NO_DEVICES.match(line[:200]) is not None
             notes.foreign(number, line)
     ports = [_port(block) for block in blocks]
-    return finish("ibstatus", ports, known or bool(ports), notes, lines, "\"Infiniband device '...' port N status:\"")
+    return finish("ibstatus", ports, known or bool(ports), notes, lines, _EXPECTED)
 
 
 def _port(fields: dict[str, Any]) -> PortState:

@@ -12,7 +12,7 @@ from typing import Any
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.speeds import rate_gbit_s, speed_of_lane, width_of
-from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed
 
@@ -23,6 +23,8 @@ _LANE = re.compile(r"^(?P<gbit>[0-9]{1,4}(?:\.[0-9]{1,5})?) Gbps$")
 _LIST = re.compile(r"^\s*[0-9]{1,4} HCAs? found:\s*$")
 _FDR10 = "8"
 _BAD_KEYS = {"bad_pkey_cntr": "BadPKeyCounter", "qkey_viol_cntr": "QKeyViolationCounter"}
+_EXPECTED = 'a device as "hca_id: mlx5_0"'
+_SIGNS = ("hca_id", " hca found:", " hcas found:", "no ib devices found", "ib device '")
 
 
 def parse(text: str) -> Parsed:
@@ -30,7 +32,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither "hca_id:" nor the list of -l, nor a failure of ibv_devinfo.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "ibv_devinfo", _SIGNS, _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     known = False
@@ -56,7 +58,7 @@ def parse(text: str) -> Parsed:
     ports += [_port(device, port)] if port else []
     notes.no_port(header)
     known |= any(failure.text.startswith(("No IB devices found", "IB device '")) for failure in notes.failures)
-    return finish("ibv_devinfo", ports, known, notes, lines, 'a device as "hca_id: mlx5_0"')
+    return finish("ibv_devinfo", ports, known, notes, lines, _EXPECTED)
 
 
 def _field(device: dict[str, Any], port: dict[str, Any] | None, key: str, value: str, whole: bool) -> None:

@@ -19,12 +19,13 @@ from railyard.parsers.fabric.counters import full
 from railyard.parsers.fabric.jsontext import documents
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.speeds import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed, ParseError
 
 _TITLE = "Operational Info"
 _EXPECTED = 'the section "Operational Info", or the JSON of --json'
+_SIGNS = ("operational info", '"status"', '"result"')
 # 0x000000f1 (NDR,HDR,EDR,FDR,SDR)
 _LIST = re.compile(r"^0x[0-9a-fA-F]{1,16} ?\((?P<names>[^()]{0,500})\)$")
 _BER = re.compile(r"^[0-9]{1,3}(?:\.[0-9]{1,6})?[eE]-?[0-9]{1,3}$")
@@ -61,6 +62,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where the text has neither the section "Operational Info" nor mlxlink's JSON, nor a failure of it.
     """
+    text = tools_text(text, "mlxlink", _SIGNS, _EXPECTED)
     notes = Notes()
     # JSON first: no line of the console begins with a brace
     is_json = text.lstrip()[:1] == "{" or "\n{" in text

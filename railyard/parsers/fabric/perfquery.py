@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from railyard.parsers.fabric.counters import full, standard_name
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import Notes, finish, lines_of
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.parsed import Parsed
 
 # # Port counters: Lid 1 port 1 (CapMask: 0x1200)   |   # Port extended counters: DR path slid 0; dlid 0; 0,1 port 1
@@ -23,6 +23,8 @@ _BLOCK = re.compile(
 )
 _SELECTORS = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
 _EXTENDED = "Port extended"
+_EXPECTED = 'a heading as "# Port counters: Lid 1 port 1"'
+_SIGNS = (" counters: ",)
 
 
 def parse(text: str) -> Parsed:
@@ -30,7 +32,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where no line heads a block as perfquery does, and none is a failure of perfquery.
     """
-    lines, cut = lines_of(text)
+    lines, cut = lines_of(tools_text(text, "perfquery", _SIGNS, _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     block: tuple[int, re.Match[str]] | None = None
@@ -52,7 +54,7 @@ def parse(text: str) -> Parsed:
         else:
             notes.foreign(number, line)
     ports += [_port(*block, counters)] if block else []
-    return finish("perfquery", ports, bool(ports), notes, lines, 'a heading as "# Port counters: Lid 1 port 1"')
+    return finish("perfquery", ports, bool(ports), notes, lines, _EXPECTED)
 
 
 def _port(number: int, heading: re.Match[str], counters: dict[str, int]) -> PortState:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from railyard.parsers.fabric.jsontext import documents
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of
 from railyard.parsers.parsed import Parsed, ParseError
 
@@ -21,6 +21,7 @@ _PORT = re.compile(
 )
 _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
+_SIGNS = ("\nlink ", '"ifname"', re.compile(r"\n[0-9]{1,5}/[0-9]{1,5}: "))
 
 
 def parse(text: str) -> Parsed:
@@ -28,6 +29,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where no line and no JSON object is a port with a state, as for ``rdma statistic``.
     """
+    text = tools_text(text, "rdma link", _SIGNS, _EXPECTED)
     # JSON first: a line of it is long, and no line of the other form
     ports = _from_json(text) if '"ifname"' in text else []
     if ports:

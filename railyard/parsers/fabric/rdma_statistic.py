@@ -13,7 +13,7 @@ from typing import Any
 from railyard.parsers.fabric.counters import full
 from railyard.parsers.fabric.jsontext import documents
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer
 from railyard.parsers.parsed import Parsed, ParseError
 
@@ -24,6 +24,7 @@ _NO_COUNTERS = frozenset({"ifindex", "ifname", "port"})
 _DIGITS = 20  # of 2^64 - 1
 _WRAPPED = 60  # a line that a mailer broke is at least so long
 _EXPECTED = 'a port as "link mlx5_0/1 rx_write_requests 0 ...", or the same as JSON'
+_SIGNS = ("\nlink ", '"ifname"')
 
 
 @lru_cache(maxsize=1024)
@@ -61,6 +62,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError where no line and no JSON object is a port with counters, as for ``rdma link``.
     """
+    text = tools_text(text, "rdma statistic", _SIGNS, _EXPECTED)
     # JSON first: a line of it is long, and no line of the other form
     states = _from_json(text) if '"ifname"' in text else []
     if states:

@@ -4,10 +4,12 @@ Lines are plain strings, not ``railyard.parsers.lines.Line``: a fabric of some t
 """
 
 import re
+from collections.abc import Sequence
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.lines import is_failure
 from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.signs import Sign, own_text
 
 LONGEST = 2000
 """No line of a tool with one item a line is longer, in characters; a longer one is foreign and no pattern sees it."""
@@ -23,16 +25,23 @@ _FAILED = re.compile(
 )
 
 
-def lines_of(text: str) -> tuple[list[str], int]:
-    """Return the lines without colours and a mail's marks, and the number of a cut one, else 0.
+def tools_text(text: str, tool: str, signs: Sequence[Sign], expected: str) -> str:
+    """Return the text without colours and a mail's marks, where it names the tool or holds one of its signs.
 
-    A cut line is a last one without its newline: its last word may be the beginning of another. Carriage returns are
-    blanks to every pattern.
+    Raises ParseError otherwise, as ``own_text``.
     """
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if text.startswith(">") or "\n>" in text:
         text = _QUOTED.sub("", text)
+    return own_text(text, (tool, *signs), f"output of {tool}: {expected}")
+
+
+def lines_of(text: str) -> tuple[list[str], int]:
+    """Return the lines, and the number of a cut one, else 0.
+
+    A cut line is a last one without its newline: its last word may be the beginning of another.
+    """
     lines = text.split("\n")
     if lines[-1]:
         return lines, len(lines)
