@@ -15,6 +15,7 @@ from railyard.parsers.fabric.speeds import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named
 from railyard.parsers.parsed import Parsed
+from railyard.parsers.signs import Sign
 
 # Switch	40 "S-ec0d9a0300000020"		# "Leaf2" enhanced port 0 lid 5 lmc 0
 # Ca	1 "H-b8599f0300001038"		# "vn3 mlx5_1"
@@ -48,7 +49,7 @@ _OWN = re.compile(
 _KINDS = {"Ca": "CA", "Rt": "Router", "CA": "CA", "SW": "Switch", "RT": "Router"}  # of a node, and of -p
 _EXPECTED = 'a node as "Switch 40 "S-...", or a port of its -p'
 # GUIDs in the topology, a GUID and a width in the report
-_SIGNS = (*(f'"{kind}-' for kind in "shr?"), re.compile(r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s"))
+_SIGNS: tuple[Sign, ...] = (*(f'"{kind}-' for kind in "shr?"), re.compile(r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s"))
 
 
 def parse(text: str) -> Parsed:

@@ -15,6 +15,7 @@ from railyard.parsers.fabric.speeds import speed_name
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed
+from railyard.parsers.signs import Sign
 
 # CA 'mlx5_0'   |   CA: 'mlx5_0'   |   Switch 'x'   |   iWARP RNIC 'cxgb4_0'
 _DEVICE = re.compile(r"^\s*(?P<kind>CA|Switch|Router|iWARP RNIC|\?\?\?):? '(?P<device>[^']{1,100})'\s*$")
@@ -35,7 +36,7 @@ _DEVICE_FIELDS = frozenset(
 _PORT_FIELDS = frozenset({"LMC", "Capability mask", "Effective speed"})
 _EXPECTED = "a device as \"CA 'mlx5_0'\", or port GUIDs only"
 # a device, ibpanic's words, and a text that begins as a list of port GUIDs does
-_SIGNS = (
+_SIGNS: tuple[Sign, ...] = (
     *(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":")),
     "stat of ib device",
     re.compile(r"\A\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)"),

@@ -39,6 +39,12 @@ def test_ibstat_of_one_port_has_no_indentation() -> None:
     assert (port.device, port.port, port.state, port.is_active, port.rate) == ("mlx4_0", 2, "Down", False, 10.0)
 
 
+def test_a_launchers_tags_are_no_part_of_a_fabric_tools_lines() -> None:
+    text = (HERE / "samples" / "ibstat-one.txt").read_text(encoding="utf-8")
+    tagged = "".join(f"[1,0]<stdout>: {line}" for line in text.splitlines(keepends=True))
+    assert FABRIC_PARSERS["ibstat"](tagged) == FABRIC_PARSERS["ibstat"](text)
+
+
 def test_ibstat_that_does_not_know_a_state_prints_none() -> None:
     text = "CA 'mlx5_0'\n\tPort 1:\n\t\tState: ???\n\t\tPhysical state: ???\n\t\tRate: 10\n"
     (port,) = FABRIC_PARSERS["ibstat"](text).fabric
