@@ -152,10 +152,11 @@ def each_line(text: str) -> Iterator[Line]:
 
 def filled_lines(text: str) -> Iterator[tuple[Line, str]]:
     """Return the lines of ``each_line`` that are not blank, each with its text without the blanks around it."""
-    for line in each_line(text):
-        stripped = line.text.strip()
+    parts = texts_of(text)
+    for place, part in enumerate(parts, 1):
+        stripped = part.strip()
         if stripped:
-            yield line, stripped
+            yield line_of((place, part, place < len(parts))), stripped
 
 
 def lines_of(text: str) -> list[Line]:
