@@ -25,6 +25,7 @@ class Assessment:
     """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added.
 
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
+    ``version`` is what the benchmark prints of itself; None where it prints none.
     """
 
     case: Case
@@ -34,6 +35,7 @@ class Assessment:
     figures: tuple[metrics.Figure, ...]
     path: pathproof.PathProof
     pair_tables: tuple[Table, ...] = ()
+    version: str | None = None
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -70,7 +72,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     remarks = (*pairassess.remarks(case, tables, again), *_beside_hops(case))
     reached = replace(reached, sentence="; ".join((reached.sentence, *remarks)))
     pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
-    return Assessment(case, inputs, reached, curves, figures, path, pair_tables)
+    version = next((table.version for table in parsed.tables if table.version), None)
+    return Assessment(case, inputs, reached, curves, figures, path, pair_tables, version)
 
 
 def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:

@@ -1,12 +1,11 @@
 """What else belongs to a record: the job, the nodes that it ran on, what the loader found, which variables were set."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from railyard import linked, nodefacts
-from railyard.parsers.parsed import Parsed, ParseError
 from railyard.variables import allowed
 
 
@@ -34,11 +33,3 @@ def circumstances(
         "variables": allowed(variables),
         "hardware": nodefacts.grouped(nodes),
     }
-
-
-def version_in(output: str, parse: Callable[[str], Parsed]) -> str | None:
-    """Return the version that a benchmark prints of itself, None where it prints none."""
-    try:
-        return next((table.version for table in parse(output).tables if table.version), None)
-    except ParseError:
-        return None

@@ -60,6 +60,7 @@ def record_of(
         command=command,
         output=output,
         replayed=assessment.inputs.replayed,
+        benchmark_version=assessment.version,
         pairs=pairassess.record_of(assessment),
     )
 

@@ -229,21 +229,18 @@ class Judged(Probing):
 
     def _circumstances(self, evidence: "Evidence") -> dict[str, Any]:
         """Return the fields of the record that are about the job and its nodes; a replay had neither."""
-        from railyard.circumstances import circumstances, version_in
+        from railyard.circumstances import circumstances
 
         played = evidence.played is not None
-        return {
-            **circumstances(
-                Path(self.stagedir) / COUNTERS,
-                self._tag,
-                said=evidence.linked,
-                variables={} if played else {**os.environ, **self._launch.env},
-                scheduler=None if played else self.current_partition.scheduler.registered_name,
-                job_id=None if played else self.job.jobid,
-                started=self._started_at,
-            ),
-            "benchmark_version": version_in(evidence.stdout, self.parse),
-        }
+        return circumstances(
+            Path(self.stagedir) / COUNTERS,
+            self._tag,
+            said=evidence.linked,
+            variables={} if played else {**os.environ, **self._launch.env},
+            scheduler=None if played else self.current_partition.scheduler.registered_name,
+            job_id=None if played else self.job.jobid,
+            started=self._started_at,
+        )
 
     def _write(self, record: Any) -> None:
         from railyard import results

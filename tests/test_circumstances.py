@@ -3,8 +3,7 @@
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from railyard.circumstances import circumstances, version_in
-from railyard.parsers import imb
+from railyard.circumstances import circumstances
 from railyard.recordform import NodeGroup
 
 LDD = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f1)\n\tlibx.so => not found\n"
@@ -38,12 +37,3 @@ def test_nothing_is_no_error(tmp_path: Path) -> None:
     assert circumstances(
         tmp_path / "nowhere", "t", said=None, variables={}, scheduler=None, job_id=None, started=None
     ) == {"started": None, "scheduler": None, "job_id": None, "linked": (), "variables": {}, "hardware": ()}
-
-
-def test_the_version_that_a_benchmark_prints() -> None:
-    text = (
-        "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n# Benchmarking PingPong \n# #processes = 2 \n"
-        "       #bytes #repetitions      t[usec]   Mbytes/sec\n            1          100         1.00         1.00\n\n"
-    )
-    assert version_in(text, imb.parse) == "2021.11"
-    assert version_in("no output", imb.parse) is None

@@ -44,6 +44,11 @@ def test_a_record_says_what_ran_where_and_how_it_ended(assessed: Assess) -> None
     assert record.environment == {"reframe": "4.10.4", "mpi": "MPICH 5.0.2"}
 
 
+def test_a_record_has_the_version_that_the_benchmark_prints_and_none_where_it_prints_none(assessed: Assess) -> None:
+    assert recorded(assessed()).benchmark_version == "2021.11"
+    assert recorded(assessed(output="")).benchmark_version is None
+
+
 def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: Assess) -> None:
     bandwidth, rate = recorded(assessed(rates={262144: 47.8, M: 48.0, 4 * M: 47.47})).curves
     assert (bandwidth.metric, bandwidth.unit, bandwidth.directions) == ("bandwidth", "MB/s", 1)
