@@ -93,6 +93,8 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
     pair = variable(typ.Bool, value=False)
     #: Whether such pairs run one rail after the other, and the worst rail is judged; else all at once, and summed.
     in_turn = variable(typ.Bool, value=False)
+    #: Whether the tool has a program a benchmark; else it is one program.
+    program_a_benchmark = variable(typ.Bool, value=False)
     #: Messages in flight of a windowed test; 1 for all others.
     window = variable(int, value=1)
     #: How often one job measures everything; the median at each size is judged.
@@ -130,8 +132,8 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
 
     @property
     def program(self) -> str:
-        """The executable of a tool that is a folder of them; empty for a tool that is one executable."""
-        return ""
+        """The executable of a tool that has one a benchmark, of its name; empty for a tool that is one executable."""
+        return str(self.benchmark).partition("/")[0] if self.program_a_benchmark else ""
 
     @property
     def key(self) -> str:

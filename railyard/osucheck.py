@@ -43,6 +43,7 @@ class OsuCheck(InterconnectCheck):
     """
 
     tool = "osu"
+    program_a_benchmark = True
     tags = {"microbench", "osu"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     parse = staticmethod(osu.parse)
     probe_key = "osu/osu_latency"
@@ -53,11 +54,6 @@ class OsuCheck(InterconnectCheck):
     can_validate = variable(typ.Bool, value=True)
     #: Whether the ranks' data are added up.
     reduces = variable(typ.Bool, value=False)
-
-    @property
-    def program(self) -> str:
-        """The executable: OSU has one a benchmark."""
-        return str(self.benchmark)
 
     @property
     def validates(self) -> bool:

@@ -15,16 +15,12 @@ class FabtestsCheck(InterconnectCheck):
 
     pair = True
     tool = "fabtests"
+    program_a_benchmark = True
     tags = {"microbench", "fabtests", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     parse = staticmethod(fabtests.parse)
     probe_key = "fabtests/fi_pingpong"
     probe_program = "fi_pingpong"
     repetitions = variable(int, value=10)
-
-    @property
-    def program(self) -> str:
-        """The executable: there is one a benchmark."""
-        return str(self.benchmark)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return ["-S", "all", "-I", str(self.repetitions)]

@@ -19,6 +19,7 @@ class PerftestCheck(InterconnectCheck):
 
     pair = True
     tool = "perftest"
+    program_a_benchmark = True
     tags = {"microbench", "perftest", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     parse = staticmethod(perftest.parse)
     probe_key = "perftest/ib_write_bw"
@@ -26,11 +27,6 @@ class PerftestCheck(InterconnectCheck):
     repetitions = variable(int, value=1000)
     smallest = 2
     largest = 8 << 20
-
-    @property
-    def program(self) -> str:
-        """The executable: perftest has one a benchmark."""
-        return str(self.benchmark).partition("/")[0]
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []

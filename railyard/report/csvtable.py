@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from railyard.record import FigureRecord, Record
 from railyard.report.summary import row
 from railyard.report.text import one_line
+from railyard.spreadsheet import guarded
 
 HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "nodes", "state"),
     *("figure", "value", "unit", "size_bytes", "percent_of_reference", "percent_of_limit", "split_percent", "verdict"),
 )
-#: A cell that begins so is a formula to a spreadsheet.
-_FORMULA = ("=", "+", "-", "@")
 _NOTHING = "–"
 
 
@@ -38,14 +37,4 @@ def _row(record: Record, figure: FigureRecord | None) -> list[str]:
     texts += [figure.name, repr(figure.value), figure.unit] if figure else ["", "", ""]
     texts.append("" if figure is None or figure.size is None else str(figure.size))
     texts += [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.sentence]
-    return ["" if text == _NOTHING else _safe(text) for text in map(one_line, texts)]
-
-
-def _safe(text: str) -> str:
-    if not text.startswith(_FORMULA):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
+    return ["" if text == _NOTHING else guarded(text) for text in map(one_line, texts)]

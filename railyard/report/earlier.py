@@ -1,13 +1,12 @@
 """The median of a test's curves over earlier runs, read from the run folders that lie beside a run's own."""
 
-import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from railyard.jsonform import FormError, decode
-from railyard.record import FILE_NAME, FORMAT, CurveRecord, Record
+from railyard.record import FILE_NAME, CurveRecord, Record
 from railyard.report.svg import Earlier
+from railyard.store import load
 
 #: As many of the newest earlier runs are read: enough for a median, little enough for a report in a second.
 MOST_RUNS = 10
@@ -32,7 +31,7 @@ def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlie
     found: dict[Key, list[tuple[float, ...]]] = {}
     runs = [run for run in sorted(folder.resolve().parent.glob("*")) if run.name < folder.resolve().name]
     for run in [run for run in runs if (run / FILE_NAME).is_file()][-MOST_RUNS:]:
-        for key, curve in _healthy(run / FILE_NAME, wanted):
+        for key, curve in _healthy(run, wanted):
             if (curve.sizes, curve.unit) == (wanted[key].sizes, wanted[key].unit):
                 found.setdefault(key, []).append(curve.values)
     return {
@@ -41,22 +40,11 @@ def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlie
     }
 
 
-def _healthy(path: Path, wanted: Mapping[Key, CurveRecord]) -> Iterator[tuple[Key, CurveRecord]]:
+def _healthy(run: Path, wanted: Mapping[Key, CurveRecord]) -> Iterator[tuple[Key, CurveRecord]]:
     """Yield the curves of the wanted tests that passed in a stored run."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("replayed") is not None:
-            continue
-        if data.get("state") not in ("pass", "report-only"):
-            continue
-        for raw in data.get("curves", ()):
-            metric = raw.get("metric") if isinstance(raw, dict) else None
-            key = (str(data.get("system")), str(data.get("case")), str(metric))
-            if key in wanted:
-                try:
-                    yield key, decode(CurveRecord, raw)
-                except FormError:
-                    continue
+    for record in load(run, str(run)).records:
+        if record.replayed is None and record.state in ("pass", "report-only"):
+            for curve in record.curves:
+                key = (record.system, record.case, curve.metric)
+                if key in wanted:
+                    yield key, curve

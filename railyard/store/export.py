@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from railyard.recordform import FORMAT
+from railyard.spreadsheet import guarded
 
 FORMS = ("json", "csv")
 #: The columns of the table: what the row is of, then one number with its unit.
@@ -49,7 +50,7 @@ def _rows(record: Mapping[str, Any]) -> Iterator[list[object]]:
 
 def _cell(value: object) -> object:
     if isinstance(value, list):
-        return " ".join(map(str, value))
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@"):
-        return f"'{value}"  # a spreadsheet would take it for a formula
+        value = " ".join(map(str, value))
+    if isinstance(value, str):
+        return guarded(value)
     return "" if value is None else value

@@ -1,0 +1,24 @@
+"""Cells that a spreadsheet would run, in both tables that are written for one."""
+
+import csv
+import io
+
+import pytest
+
+from railyard.spreadsheet import guarded
+from railyard.store.export import as_csv
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@SUM(A1)"])
+def test_a_formula_gets_an_apostrophe(text: str) -> None:
+    assert guarded(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "vn1", "-3", "+1.5e3", "a=b"])
+def test_a_number_and_any_other_text_stay_themselves(text: str) -> None:
+    assert guarded(text) == text
+
+
+def test_a_joined_list_is_guarded_too() -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv([{"case": "=HYPERLINK(1)", "nodes": ["=vn1", "vn2"], "rails": 2}])))
+    assert (row["case"], row["nodes"], row["rails"]) == ("'=HYPERLINK(1)", "'=vn1 vn2", "2")
