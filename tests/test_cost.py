@@ -7,10 +7,11 @@ import pytest
 from railyard.besideform import CostRecord
 from railyard.cost import best_for, costs_of_references, costs_of_run
 from railyard.errors import InputError
-from railyard.recordform import CurveRecord, Record, VerdictRecord
+from railyard.recordform import CurveRecord, Record
 from railyard.report.beside import cost_lines
 from railyard.site import site_at
 from railyard.systems import System, load_system
+from tests.records import made_record
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = """\
@@ -47,11 +48,8 @@ def system_of(folder: Path, text: str = SITE) -> System:
 def record(fabric: str, benchmark: str, metric: str, *values: float) -> Record:
     unit = "us" if metric == "latency" else "MB/s"
     curve = CurveRecord(metric, unit, tuple(1 << index for index in range(len(values))), values)
-    return Record(
-        *("run", "2026-11-21T06:00:12Z", f"{benchmark} on {fabric}", "Case", "site", fabric, "hpcx", 1, benchmark),
-        *("pass", VerdictRecord("so")),
-        curves=(curve,),
-    )
+    case = f"{benchmark} on {fabric}"
+    return made_record(case=case, system="site", fabric=fabric, stack="hpcx", benchmark=benchmark, curves=(curve,))
 
 
 RUN = [

@@ -1,6 +1,5 @@
 """No secret that can be told as one reaches a file: 32 are planted, and what is no secret stays."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,10 @@ from railyard import results
 from railyard.circumstances import circumstances
 from railyard.masking import masked, masked_record, masked_words
 from railyard.record import append_record, read_records
-from railyard.recordform import Record, VerdictRecord
+from railyard.recordform import VerdictRecord
 from railyard.run import RUN_FOLDER_VARIABLE
 from railyard.variables import ALLOWED, allowed
+from tests.records import made_record
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,7 @@ def test_all_that_a_stack_is_told_is_allowed() -> None:
 SECRETS = tuple(f"hush{number:02}x7Qz" for number in range(32))
 
 
-def test_the_planted_secrets_are_in_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_record: Record
-) -> None:
+def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     s = iter(SECRETS)
 
     def take() -> str:
@@ -114,8 +112,7 @@ def test_the_planted_secrets_are_in_no_file(
         encoding="utf-8",
     )
     said = f"\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f)\n\tsecret={take()}\n"
-    record = replace(
-        made_record,
+    record = made_record(
         command=(
             *("env", f"MODULE_AUTH={take()}", "mpirun", "-x", f"SITE_TOKEN={take()}", "-genv", "SITE_PASSWORD", take()),
             *("--token", take(), f"--api-key={take()}", f"--export=ALL,SITE_NAME={take()}", "-u", f"me:{take()}"),
@@ -136,20 +133,3 @@ def test_the_planted_secrets_are_in_no_file(
     assert read.variables == {"UCX_TLS": "tcp", "FI_PROVIDER_PATH": "https://***@mirror.example/lib"}
     assert read.hardware[0].facts == {"kernel": "6.1", "kernel_options": "pci=realloc"}
     assert masked_record(read) == read
-
-
-@pytest.fixture
-def made_record() -> Record:
-    return Record(
-        run="20261121T060000Z-ab12",
-        time="2026-11-21T06:00:12Z",
-        case="c @virtual:hsn+mpich",
-        check="c",
-        system="virtual",
-        fabric="hsn",
-        stack="mpich",
-        rails=1,
-        benchmark="osu/osu_latency",
-        state="pass",
-        verdict=VerdictRecord("holds"),
-    )

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from railyard.progress import ended
-from railyard.record import FILE_NAME, FigureRecord, Record, VerdictRecord, append_record
+from railyard.record import FILE_NAME, FigureRecord, append_record
+from tests.records import made_record
 
 
 def printed(word: str, case: str) -> str:
@@ -11,11 +12,11 @@ def printed(word: str, case: str) -> str:
 
 
 def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
-    record = Record(
-        run="r", time="t", case="ImbUniband %rails=2 @virtual:hsn+mpich", check="ImbUniband", system="virtual",
-        fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", state="pass", verdict=VerdictRecord("x"),
+    record = made_record(
+        case="ImbUniband %rails=2 @virtual:hsn+mpich",
+        rails=2,
         figures=(FigureRecord("n_half", 1500.0, "B"), FigureRecord("peak", 95.53, "MB/s", 4194304)),
-    )  # fmt: skip
+    )
     append_record(tmp_path / FILE_NAME, record)
     lines = (
         "[ RUN      ] ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich",

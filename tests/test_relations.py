@@ -12,6 +12,7 @@ from railyard.errors import InputError
 from railyard.recordform import CurveRecord, Record, State, VerdictRecord
 from railyard.references import References, load_references
 from railyard.systems import load_system
+from tests.records import made_record
 
 SITE = """\
 system: site
@@ -90,17 +91,16 @@ def record(
 ) -> Record:
     metric = metric or ("latency" if "latency" in benchmark else "bandwidth")
     curve = CurveRecord(metric, "us" if metric == "latency" else "MB/s", tuple(values), tuple(values.values()))
-    return Record(
-        *(
-            "20261121T060000Z-ab12",
-            "2026-11-21T06:00:12Z",
-            f"Case @site:{fabric}+{stack}",
-            "Case",
-            "site",
-            fabric,
-            stack,
-        ),
-        *(rails, benchmark, state, VerdictRecord("so", rule)),
+    return made_record(
+        case=f"Case @site:{fabric}+{stack}",
+        check="Case",
+        system="site",
+        fabric=fabric,
+        stack=stack,
+        rails=rails,
+        benchmark=benchmark,
+        state=state,
+        verdict=VerdictRecord("so", rule),
         policy=policy,
         curves=(curve,),
     )

@@ -27,6 +27,7 @@ from railyard.run import (
     refuse_unjudged,
     run,
 )
+from tests.records import made_record
 
 HOME = Path("/site")
 REFRAME = str(Path(sys.executable).with_name("reframe"))
@@ -93,11 +94,7 @@ def test_reframe_has_the_options_that_are_refused() -> None:
 
 
 def record(state: State = "pass", case: CaseId = CASE) -> Record:
-    return Record(
-        run=RUN, time="2026-11-21T06:00:12Z", case=str(case), check="ImbUniband", hash=case.hash, system=case.system,
-        fabric=case.fabric, stack=case.stack, rails=1, benchmark="imb/Uniband", state=state,
-        verdict=VerdictRecord("said"),
-    )  # fmt: skip
+    return made_record(run=RUN, case=str(case), hash=case.hash, state=state, verdict=VerdictRecord("said"))
 
 
 @pytest.mark.parametrize(

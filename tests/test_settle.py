@@ -7,6 +7,7 @@ import pytest
 from railyard.record import Record, RuleRecord, State, VerdictRecord
 from railyard.rfm_output import CaseId, RanCase
 from railyard.settle import settle
+from tests.records import made_record
 
 RUN, TIME = "20261121T060000Z-ab12", "2026-11-21T06:00:12Z"
 CASE = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
@@ -15,11 +16,13 @@ RULES = (RuleRecord(1, "complete", "pass"),)
 
 
 def record(case: CaseId = CASE, state: State = "pass", sentence: str = "all five rules hold") -> Record:
-    return Record(
-        run=RUN, time=TIME, case=str(case), hash=case.hash, check=case.name.split()[0], system=case.system,
-        fabric=case.fabric, stack=case.stack, rails=2, benchmark="imb/Uniband", state=state,
+    return made_record(
+        case=str(case),
+        hash=case.hash,
+        rails=2,
+        state=state,
         verdict=VerdictRecord(sentence, rule=4 if state == "fail" else None, rules=RULES, next="look at vn1 hsn1"),
-    )  # fmt: skip
+    )
 
 
 def ran(

@@ -17,6 +17,7 @@ from railyard.recordform import (
     VerdictRecord,
 )
 from railyard.systems import System, load_system
+from tests.records import made_record
 
 SITE = """\
 system: site
@@ -55,7 +56,7 @@ def run(number: int, **changes: object) -> Record:
     """Return the record of one run: 0.1 % faster than the one before, on the next pair, two jobs a day."""
     pair = (("n1", "n2"), ("n3", "n4"), ("n5", "n6"))[number % 3]
     factor = 1 + (number - 2) / 1000
-    made = Record(
+    made = made_record(
         run=f"2026110{1 + number // 2}T0{number}0000Z-aa{number:02}",
         time=f"2026-11-0{1 + number // 2}T0{number}:00:00Z",
         case="OsuBandwidth %rails=1 @site:edr+hpcx",
@@ -63,9 +64,7 @@ def run(number: int, **changes: object) -> Record:
         system="site",
         fabric="edr",
         stack="hpcx",
-        rails=1,
         benchmark="osu/osu_bw",
-        state="pass",
         verdict=VerdictRecord("bandwidth holds edr-bw"),
         policy="single",
         nodes=pair,

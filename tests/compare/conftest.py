@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from railyard.record import CurveRecord, FigureRecord, Record, VerdictRecord
+from railyard.record import CurveRecord, FigureRecord, Record
+from tests.records import made_record
 
 SIZES = tuple(4**n for n in range(12))
 
@@ -34,25 +35,16 @@ def record(
 ) -> Record:
     """One repeat; further fields stand in the record as they are."""
     curve = curve_of(peak, noise, random.Random(f"{run} {seed}"), slower_from, share)
-    given: dict[str, Any] = {"fabric": "hsn", "stack": "mpich", "rails": 1, "benchmark": "imb/Uniband"} | fields
-    base = Record(
+    rails, fabric, stack = fields.get("rails", 1), fields.get("fabric", "hsn"), fields.get("stack", "mpich")
+    base = made_record(
         run=run,
-        time="2026-11-21T06:00:12Z",
-        case=f"ImbUniband %rails={given['rails']} @virtual:{given['fabric']}+{given['stack']}",
-        check="ImbUniband",
-        system="virtual",
-        fabric="hsn",
-        stack="mpich",
-        rails=1,
-        benchmark="imb/Uniband",
-        state="pass",
-        verdict=VerdictRecord("so"),
+        case=f"ImbUniband %rails={rails} @virtual:{fabric}+{stack}",
         policy="single",
         nodes=("vn1", "vn2"),
         figures=(FigureRecord("peak", curve.values[-1], "MB/s", SIZES[-1]),),
         curves=(curve,),
     )
-    return dataclasses.replace(base, **given)
+    return dataclasses.replace(base, **fields)
 
 
 @pytest.fixture

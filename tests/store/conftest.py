@@ -17,18 +17,12 @@ from railyard.recordform import (
     Record,
     VerdictRecord,
 )
+from tests.records import made_record
 
-MADE = Record(
-    run="20261121T060000Z-ab12",
-    time="2026-11-21T06:00:12Z",
+MADE = made_record(
     case="ImbPingPong %rails=1 @virtual:hsn+mpich",
     check="ImbPingPong",
-    system="virtual",
-    fabric="hsn",
-    stack="mpich",
-    rails=1,
     benchmark="imb/PingPong",
-    state="pass",
     verdict=VerdictRecord("bandwidth holds one-rail, at worst 101.7 % at 4 MiB"),
     hash="1a2b3c4d",
     policy="single",
