@@ -25,6 +25,8 @@ IMPURE = {
     "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
     "railyard.detect.machine": "asks programs of this machine",
+    "railyard.doctor.asknodes": "starts a job step",
+    "railyard.doctor.transfers": "sends over the virtual cluster's rails",
     "railyard.provided": "brings the virtual cluster up",
     "railyard.rfm_pairs": "the base of the checks of pairs of nodes: ReFrame's classes",
     "railyard.rfm_probing": "what those hooks measure after a failure",

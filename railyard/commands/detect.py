@@ -90,7 +90,9 @@ def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bo
         click.echo(f"wrote {path.relative_to(home)}", err=as_json)
     name = texts.name
     click.echo(
-        f"next: read systems/{name}.yaml; railyard matrix --system {name}; railyard run --system {name}", err=as_json
+        f"next: read systems/{name}.yaml; railyard doctor --system {name}; railyard matrix --system {name}; "
+        f"railyard run --system {name}",
+        err=as_json,
     )
 
 

@@ -1,5 +1,6 @@
 """What one rail of one node looks like now: its carrier and counters, read from the node's own sysfs."""
 
+import errno
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,12 +30,20 @@ def rail_status(state: State, node: Node, device: str) -> RailStatus:
     network = state.spec.network(device)
     entries = Path(f"/proc/{node.holder.pid}/root/sys/class/net") / device
     try:
-        carrier, tx_bytes, rx_bytes = (
-            int((entries / name).read_text()) for name in ("carrier", "statistics/tx_bytes", "statistics/rx_bytes")
-        )
+        carrier = _has_carrier(entries)
+        tx_bytes, rx_bytes = (int((entries / f"statistics/{name}_bytes").read_text()) for name in ("tx", "rx"))
     except (OSError, ValueError) as error:
         raise SetupError(f"testbed: the counters of {device} of {node.name} cannot be read: {error}") from None
     degradations = tuple(f for f in state.degradations if (f.node, f.device) == (node.name, device))
     address = state.spec.address(node.name, device)
     rate = network.rate_mbit_s
-    return RailStatus(node.name, device, network.name, address, rate, carrier == 1, tx_bytes, rx_bytes, degradations)
+    return RailStatus(node.name, device, network.name, address, rate, carrier, tx_bytes, rx_bytes, degradations)
+
+
+def _has_carrier(entries: Path) -> bool:
+    try:
+        return int((entries / "carrier").read_text()) == 1
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what the kernel says of an interface that is switched off
+            raise
+        return False

@@ -58,7 +58,7 @@ def test_a_new_cluster_goes_from_a_recording_to_a_verdict(home: Path, capsys: py
     assert capsys.readouterr().out == (
         "wrote systems/hdrsys.yaml\n"
         "wrote references/hdrsys.yaml\n"
-        "next: read systems/hdrsys.yaml; railyard matrix --system hdrsys; "
+        "next: read systems/hdrsys.yaml; railyard doctor --system hdrsys; railyard matrix --system hdrsys; "
         "railyard run --system hdrsys\n"
     )
     assert main(["lint", "--system", "hdrsys"]) == 0

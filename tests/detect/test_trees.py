@@ -315,3 +315,9 @@ def test_a_stack_that_no_fabric_of_the_file_can_use_is_a_remark_alone() -> None:
     of = detect(tree)
     assert list(system(of).stacks) == ["openmpi"]
     assert "  # verbs is there (on the search path), and nothing of it runs over these fabrics." in text(of).split("\n")
+
+
+def test_a_module_that_the_site_marks_as_its_default_goes_before_a_newer_one() -> None:
+    tree = listing("slingshot")
+    tree.outputs["module -t avail"] = "cray-mpich/8.1.25(default)\ncray-mpich/8.1.28"
+    assert system(detect(tree)).stacks["craympich"].modules == ("cray-mpich/8.1.25",)

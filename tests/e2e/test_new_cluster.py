@@ -29,15 +29,18 @@ def call(site: VirtualSite, *words: str) -> Ran:
     return Ran(running.returncode, out, err, time.monotonic() - begun, ())
 
 
-@pytest.mark.full
 def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     (site.folder / "spack_envs").symlink_to(CLONE / "spack_envs")
     begun = time.monotonic()
     detected = call(site, "detect", "--root", str(TREE), "--write")
     assert detected.code == 0, detected.said
-    # The machine that runs this test has no Lmod, which ReFrame asks for where the file names it.
+    # This machine has neither the Lmod, which ReFrame asks for where the file names it, nor the OSU of the recording's.
     site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
+    program = site.folder / "osu/pt2pt/osu_bw"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    site.edit("systems/hdrsys.yaml", "/opt/osu/libexec/osu-micro-benchmarks/mpi", str(site.folder / "osu"))
     matrix = call(site, "matrix", "--system", "hdrsys")
     assert (matrix.code, matrix.err) == (0, "")
     dry = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "OsuBandwidth", "-p", "openmpi")

@@ -227,6 +227,13 @@ def test_an_unshaped_network_can_be_slow(small: TestbedSpec, namespaces: None, t
         assert class_of(fresh, "alpha", "eth0") == ""
 
 
+def test_an_interface_that_is_switched_off_has_no_carrier_and_still_its_counters(degradable: Testbed) -> None:
+    degradable.exec("vn2", ["ip", "link", "set", "hsn1", "down"])
+    assert [(r.node, r.device) for r in degradable.status() if not r.carrier] == [("vn2", "hsn1")]
+    degradable.exec("vn2", ["ip", "link", "set", "hsn1", "up"])
+    assert all(rail.carrier for rail in degradable.status())
+
+
 def test_unplugged_takes_the_carrier(degradable: Testbed) -> None:
     degradable.degrade("vn2", "hsn1", "unplugged")
     assert [(r.node, r.device) for r in degradable.status() if not r.carrier] == [("vn2", "hsn1")]

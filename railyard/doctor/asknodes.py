@@ -1,0 +1,113 @@
+"""Runs doctor.sh on nodes, as a job step of the system's own launcher would run a benchmark there."""
+
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from railyard.doctor.finding import Finding
+from railyard.doctor.nodeblock import SCRIPT
+from railyard.errors import SetupError
+from railyard.home import state_folder
+from railyard.launch import device_name
+from railyard.systems import System
+
+_STEP_LIMIT_S = 120
+_NODE_LIMIT_S = 30
+#: What most checks take, and what is asked where the system's file names no nodes and nobody says how many.
+DEFAULT_COUNT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the nodes printed, when the step began and ended (seconds since 1970), and which nodes were to answer.
+
+    ``expected`` is empty where the scheduler chose them; ``count`` is how many were asked. ``calibration``: findings of
+    the transfers of known size, made where Railyard can make them itself.
+    """
+
+    text: str
+    step: tuple[float, float]
+    expected: tuple[str, ...]
+    count: int
+    calibration: tuple[Finding, ...] = ()
+
+
+def rails_of(system: System) -> str:
+    """Return every rail of the system as doctor.sh takes them, once each, commas between."""
+    rails = [device_name(rail) for fabric in system.fabrics.values() for rail in fabric.rails]
+    return ",".join(dict.fromkeys(rails))
+
+
+def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str], None]) -> Answer:
+    """Return what nodes of the system say. Raises SetupError where nothing here can start a step, or the step fails."""
+    script = _script(home)
+    if system.provider == "testbed":
+        return _in_testbed(home, system, script, echo)
+    if system.provider == "host":
+        # Its file calls it localhost, whatever its own name is.
+        return _step(["sh", str(script), rails_of(system)], (), 1)
+    if system.provider == "replay":
+        raise SetupError(
+            f"doctor: {system.system} is replayed and has no nodes; leave --nodes out, or name a system that runs"
+        )
+    if system.scheduler in ("slurm", "squeue"):
+        asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
+        words = ["srun", *system.access, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
+        if count is None and system.nodes.names:
+            words.append(f"--nodelist={','.join(system.nodes.names)}")
+        expected = system.nodes.names if count is None else ()
+        return _step([*words, "sh", str(script), rails_of(system)], expected, asked)
+    raise SetupError(
+        f"doctor: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
+        f"node, one process each, `sh {script} {rails_of(system)}`, keep what all print in one file, and then: "
+        f"railyard doctor --system {system.system} --from FILE"
+    )
+
+
+def _script(home: Path) -> Path:
+    """Return the script, copied to where nodes see it: the site's state folder."""
+    path = state_folder(home) / SCRIPT
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files("railyard").joinpath(SCRIPT).read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), where the nodes read it") from None
+    return path
+
+
+def _step(words: list[str], expected: tuple[str, ...], count: int) -> Answer:
+    begun = time.time()
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, errors="replace", timeout=_STEP_LIMIT_S, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise SetupError(
+            f"doctor: the step did not end within {_STEP_LIMIT_S} s, expected a few seconds: no free nodes, or a node "
+            f"that hangs; squeue says which"
+        ) from None
+    except OSError as error:
+        raise SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module") from None
+    if "railyard-doctor" not in done.stdout:
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode} and no word"])[-1]
+        raise SetupError(f"doctor: found no answer of any node, expected {count}; {words[0]} said: {said}")
+    return Answer(done.stdout, (begun, time.time()), expected, count)
+
+
+def _in_testbed(home: Path, system: System, script: Path, echo: Callable[[str], None]) -> Answer:
+    """Return what all nodes of the virtual cluster say; it is brought up for that where it is not up."""
+    from railyard.doctor.transfers import calibrate
+    from railyard.provided import provided
+    from railyard.testbed import Testbed, spec_of
+
+    with provided(home, system, echo):
+        bed = Testbed(home, spec_of(system))
+        begun = time.time()
+        words = ["sh", str(script), rails_of(system)]
+        text = "".join(bed.exec(node, words, timeout_s=_NODE_LIMIT_S).stdout for node in bed.spec.nodes)
+        step = (begun, time.time())
+        return Answer(text, step, bed.spec.nodes, len(bed.spec.nodes), calibrate(bed))

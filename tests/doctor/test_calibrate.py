@@ -1,0 +1,78 @@
+"""Counters held against a known number of bytes, from both sides."""
+
+import pytest
+
+from railyard.doctor.calibrate import Transfer, findings, not_calibrated
+
+WELL = 20_950_000
+
+
+def said(sent: dict[str, int | None], received: dict[str, int | None] | None = None) -> list[tuple[str, str]]:
+    well: dict[str, int | None] = {"hsn0": WELL, "hsn1": 300, "eth0": 12_000}
+    transfer = Transfer("hsn0", "vn1", "vn2", 20_000_000, {**well, **sent}, {**well, **(received or {})})
+    return [(one.weight, one.sentence) for one in findings(transfer)]
+
+
+def test_a_counter_that_counts_bytes_with_their_headers_is_well() -> None:
+    assert said({}) == []
+    assert said({"hsn0": 20_000_000, "hsn1": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "weight", "sentence"),
+    [
+        (
+            {"hsn0": None},
+            "problem",
+            "vn1 hsn0: 20.0 MB were sent, and its counter could not be read; see the driver in the system's file",
+        ),
+        (
+            {"hsn0": 0},
+            "problem",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 0.0 kB; see the driver in the system's file: with "
+            "this counter no path can be proven",
+        ),
+        (
+            {"hsn0": WELL // 4},
+            "problem",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 5.2 MB (words of 4 bytes?); see the driver in the "
+            "system's file: with this counter no path can be proven",
+        ),
+        (
+            {"hsn0": WELL // 1514},
+            "problem",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 13.8 kB (packets?); see the driver in the system's "
+            "file: with this counter no path can be proven",
+        ),
+        (
+            {"hsn0": 400, "hsn1": WELL},
+            "problem",
+            "vn1 hsn0: 20.0 MB were sent, and the counter of hsn1 grew by 20.9 MB, its own by 0.4 kB; see the routes "
+            "and ARP settings of the node: what is sent to this rail takes another",
+        ),
+        (
+            {"hsn0": 30_000_000},
+            "remark",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 30.0 MB; something else uses this rail; run it again",
+        ),
+    ],
+)
+def test_one_fault_is_one_sentence(sent: dict[str, int | None], weight: str, sentence: str) -> None:
+    assert said(sent) == [(weight, sentence)]
+
+
+def test_each_end_is_judged_for_itself() -> None:
+    (only,) = said({}, {"hsn0": 0})
+    assert only[1].startswith("vn2 hsn0: 20.0 MB were received, and its counter grew by 0.0 kB; ")
+
+
+def test_what_left_by_another_rail_is_not_blamed_on_the_receiver() -> None:
+    astray: dict[str, int | None] = {"hsn0": 400, "hsn1": WELL}
+    assert [sentence.split(":")[0] for _, sentence in said(astray, astray)] == ["vn1 hsn0"]
+    assert [sentence.split(":")[0] for _, sentence in said({}, astray)] == ["vn2 hsn0"]
+
+
+def test_what_was_not_tried_is_said() -> None:
+    assert not_calibrated("vn1 hsn0", "no iperf3").sentence == (
+        "vn1 hsn0: its counter was not calibrated: no iperf3; a run's path proof shows it all the same"
+    )

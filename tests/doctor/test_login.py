@@ -1,0 +1,100 @@
+"""Each rule of the login host from both its sides."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.doctor.asklogin import ask
+from railyard.doctor.login import Login, findings, sought
+from railyard.systems import System
+
+WELL = Login(
+    python=(3, 11),
+    reframe="4.10.4",
+    programs={name: f"/usr/bin/{name}" for name in ("sbatch", "scancel", "sacct", "srun")},
+    paths={"/opt/ompi": True, "/opt/osu/mpi": True},
+    file_clock_s=0.01,
+)
+
+
+def said(login: Login, system: System | None) -> list[tuple[str, str]]:
+    return [(one.weight, one.sentence) for one in findings(login, system)]
+
+
+def test_a_host_that_is_well_has_nothing(systems: dict[str, System]) -> None:
+    assert said(WELL, systems["hdr"]) == []
+
+
+def test_what_is_sought_goes_by_scheduler_and_launcher(systems: dict[str, System]) -> None:
+    assert sought(systems["hdr"]) == ("sbatch", "scancel", "sacct", "srun")
+    assert sought(systems["roce"]) == ("qsub", "qstat", "qdel")
+    assert sought(systems["eth"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "weight", "sentence"),
+    [
+        ({"python": (3, 9)}, "problem", "login: this Python is 3.9; make .venv with 3.10 or newer: make venv"),
+        ({"reframe": None}, "problem", "login: ReFrame cannot be imported; make venv"),
+        (
+            {"reframe": "4.10.1"},
+            "problem",
+            "login: ReFrame is 4.10.1, and 4.10.4 or a later 4.10 is asked; make venv: the guards against silent "
+            "passes rest on that version's behaviour",
+        ),
+        (
+            {"system": "systems/hdr.yaml:3: found x, expected y"},
+            "problem",
+            "login: systems/hdr.yaml:3: found x, expected y; correct the file; railyard lint reads all of them",
+        ),
+        (
+            {"state": "/site/.railyard cannot be written (Read-only file system)"},
+            "problem",
+            "login: /site/.railyard cannot be written (Read-only file system); results are kept there: give yourself "
+            "the right to write, or move the site",
+        ),
+        (
+            {"file_clock_s": -70.0},
+            "problem",
+            "login: the file system of the site dates files 70 s behind this host's clock; let chrony or ntpd set the "
+            "clocks of both, file server and host",
+        ),
+        (
+            {"programs": {"sbatch": "/usr/bin/sbatch", "scancel": None, "sacct": "/usr/bin/sacct"}},
+            "problem",
+            "login: scancel, srun are not on the search path, and the file says scheduler slurm, launcher srun; load "
+            "the scheduler's module, run it on a host that has it, or correct the file",
+        ),
+        (
+            {"paths": {"/opt/ompi": True, "/opt/osu/mpi": False}},
+            "remark",
+            "login: /opt/osu/mpi not there; correct the system's file, unless the nodes alone mount it",
+        ),
+    ],
+)
+def test_one_fault_is_one_sentence(
+    systems: dict[str, System], change: dict[str, Any], weight: str, sentence: str
+) -> None:
+    assert said(replace(WELL, **change), systems["hdr"]) == [(weight, sentence)]
+
+
+@pytest.mark.parametrize("version", ["4.10.4", "4.10.5", "4.10.12"])
+def test_later_releases_of_the_same_line_are_taken(systems: dict[str, System], version: str) -> None:
+    assert said(replace(WELL, reframe=version), systems["hdr"]) == []
+
+
+def test_a_replayed_system_needs_neither_scheduler_nor_stacks(systems: dict[str, System]) -> None:
+    bare = replace(WELL, programs={}, paths={"/opt/ompi": False})
+    assert said(bare, systems["hdr"].played()) == []
+
+
+def test_this_host_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    login, system = ask(tmp_path, "mine")
+    assert system is None
+    assert login.system is not None
+    assert login.system.endswith('found no system, expected at least one *.yaml file; add one, or copy "local.yaml"')
+    assert (login.state, login.file_clock_s is not None) == (None, True)
+    assert [path.name for path in (tmp_path / ".railyard").iterdir()] == []
