@@ -49,6 +49,7 @@ IMPURE = {
     "railyard.provenance": "asks mpirun for its version",
     "railyard.programs.build": "starts a compiler",
     "railyard.prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
+    "railyard.soak.load": "sends over the virtual cluster's rails",
     "railyard.testbed": "namespaces are made by ip, tc, nsenter",
     "railyard.commands": "the commands of the above",
     "railyard.__main__": "ends the process",

@@ -1,0 +1,103 @@
+"""Readings of counters, and what a soak says of them: each rule from both its sides."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from railyard.soak.judge import Reading, Soaked, duration, findings, is_error, soaked
+
+#: Ten seconds at 47 MB/s.
+STEP = 470_000_000
+
+
+def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int = 7) -> list[Reading]:
+    """Return readings every 10 s of a rail that sends and receives; ``changes`` are added from one on."""
+    found = []
+    for number in range(count):
+        counters = {
+            "tx_bytes": number * STEP,
+            "rx_bytes": number * STEP,
+            "tx_packets": number * 300_000,
+            "rx_crc_errors": 4,
+            "rx_dropped": 2,
+            "carrier_changes": 2,
+        }
+        for since, more in (changes or {}).items():
+            for name, amount in more.items():
+                counters[name] += amount if number >= since else 0
+        found.append(Reading(number * 10.0, {("vn1", "hsn0"): counters}))
+    return found
+
+
+def said(found: list[Reading]) -> list[tuple[str, str]]:
+    return [(one.weight, one.sentence) for one in findings(soaked(found))]
+
+
+def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
+    (rail,) = soaked(readings())
+    assert rail == Soaked("vn1", "hsn0", 47.0, 47.0, 47.0, 0.0, {}, 0, None, 0)
+    assert said(readings()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "weight", "sentence"),
+    [
+        (
+            {3: {"carrier_changes": 2}},
+            "problem",
+            "vn1 hsn0: its link went up or down 2 times, first seen after 30 s; change the cable or transceiver, then "
+            "the port: a link under load stays up",
+        ),
+        (
+            {3: {"rx_crc_errors": 1}},
+            "problem",
+            "vn1 hsn0: errors grew, an hour: rx_crc_errors 60; change the cable or transceiver, then the port",
+        ),
+        (
+            {5: {"rx_dropped": 3}},
+            "remark",
+            "vn1 hsn0: errors grew, an hour: rx_dropped 180; a signal of load: compare the rails with one another",
+        ),
+        (
+            {3: {"tx_bytes": -400_000_000}},
+            "problem",
+            "vn1 hsn0: it carried 7.0 MB/s from 20 s on, usually 47.0 MB/s; see what else happened then: the node's "
+            "log, the switch's, another job",
+        ),
+    ],
+)
+def test_one_fault_is_one_sentence(changes: Mapping[int, Mapping[str, int]], weight: str, sentence: str) -> None:
+    assert said(readings(changes)) == [(weight, sentence)]
+
+
+def test_what_a_link_that_went_down_did_not_carry_is_not_said_twice() -> None:
+    fallen = readings({3: {"carrier_changes": 1, "tx_bytes": -400_000_000}})
+    assert [sentence.split(";")[0] for _, sentence in said(fallen)] == [
+        "vn1 hsn0: its link went up or down 1 time, first seen after 30 s"
+    ]
+
+
+def test_somewhat_less_is_no_stall_and_packets_are_no_errors() -> None:
+    assert said(readings({3: {"tx_bytes": -200_000_000}})) == []
+    assert [is_error(name) for name in ("rx_crc_errors", "tx_dropped", "tx_packets", "multicast")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_reading_that_lacks_a_rail_is_counted_and_its_gap_is_one_interval() -> None:
+    found = readings()
+    found[3] = Reading(30.0, {})
+    (rail,) = soaked(found)
+    assert (rail.sent_mb_s, rail.unread) == (47.0, 1)
+    assert said(found) == [("remark", "vn1 hsn0: it is not in 1 reading; its counters could not be read then")]
+
+
+def test_one_reading_says_nothing() -> None:
+    assert soaked(readings(count=1)) == ()
+
+
+def test_times_as_people_say_them() -> None:
+    assert [duration(seconds) for seconds in (42.4, 310, 25_380)] == ["42 s", "5 min 10 s", "7 h 3 min"]
