@@ -10,6 +10,7 @@ from railyard.errors import RailyardError, did_you_mean
 from railyard.launch import device_name
 from railyard.links import LINKS, SLOTS
 from railyard.railsplit import Policy
+from railyard.referencefile import ANY
 from railyard.references import Band, Bound, References, floor_band
 from railyard.site import Site
 from railyard.systemfile import Fabric
@@ -40,6 +41,7 @@ class Target:
     policy: str
     references: References | None
     report_only: str | None = None
+    hops: int | None = None
 
     @property
     def rail_names(self) -> tuple[str, ...]:
@@ -55,7 +57,8 @@ class Target:
         if not self.system:
             slot = f" in {self.fabric.slot}" if self.fabric.slot else ""
             return f"{self.fabric_name}{slot}, {rails}"
-        return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}"
+        hops = "" if self.hops is None else f", {self.hops} hops"
+        return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
 
     def bands(self, key: str, metric: Metric, limit: links.Limit | None) -> tuple[Band, ...]:
         """Return what a metric is held to. Raises RailyardError where an entry does not fit (other directions)."""
@@ -65,6 +68,7 @@ class Target:
             limit.value_mb_s if limit else None,
             directions=metric.directions,
             streaming=metric.shape == "stream",
+            hops=self.hops,
         )
 
     def floors(
@@ -120,9 +124,16 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
 
 
 def of_system(
-    site: Site, fabric: str | None, stack: str | None = None, rails: int = 1, policy: str | None = None
+    site: Site,
+    fabric: str | None,
+    stack: str | None = None,
+    rails: int = 1,
+    policy: str | None = None,
+    hops: int | None = None,
 ) -> Target:
     """Return a fabric of a system; what is left out is taken where the system leaves no choice.
+
+    ``hops``: the switches between the two nodes, for references by hops.
 
     Raises RailyardError for a name that the system lacks, for a choice that must be made, and for what the stack
     cannot do on the fabric.
@@ -136,14 +147,15 @@ def of_system(
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
         policy = _policy(None, rails, policy)
-        target = Target(system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references)
-        return _reported(site, _without_stack(site, target))
+        target = Target(system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops)
+        return _reported(site, _of_hops(site, _without_stack(site, target)))
     _chosen("--stack", named, tuple(system.stacks), "stack", system.system)
     reason = stacks.why_not(named, kind, rails, policy)
     if reason is not None:
         raise RailyardError(f"--stack {named}: {reason}")
     policy = _policy(named, rails, policy, kind)
-    return _reported(site, Target(system.system, name, system.fabrics[name], named, rails, policy, site.references))
+    target = Target(system.system, name, system.fabrics[name], named, rails, policy, site.references, hops=hops)
+    return _reported(site, _of_hops(site, target))
 
 
 def _reported(site: Site, target: Target) -> Target:
@@ -161,6 +173,22 @@ def _without_stack(site: Site, target: Target) -> Target:
         raise RailyardError(
             f"--stack: found nothing, expected a stack of {target.system} ({known}): the reference {asking[0].id} "
             f"holds for {alone} alone"
+        )
+    return target
+
+
+def _of_hops(site: Site, target: Target) -> Target:
+    """Return the target where its hops are given or no entry asks for them. Raises RailyardError where one does."""
+    asking = [
+        entry
+        for entry in site.references.entries
+        if entry.fabric == target.fabric_name and entry.hops and {ANY, target.stack} & {*entry.stack}
+    ]
+    if asking and target.hops is None:
+        bound = ", ".join(map(str, asking[0].hops))
+        raise RailyardError(
+            f"--hops: found nothing, expected how many switches lie between the two nodes: the reference "
+            f"{asking[0].id} holds for {bound} alone"
         )
     return target
 

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from railyard.assess import Assessment
-from railyard.errors import InputError
+from railyard.errors import InputError, RailyardError
 from railyard.hops import FORMAT, Kept, file_of, hops_between, keep
+from railyard.judging import judge
+from railyard.judgingtarget import of_system
+from railyard.parsers import imb
 from railyard.site import Site
 
 PLACES = {
@@ -103,3 +106,21 @@ def test_a_run_is_judged_by_the_references_of_its_hops(
 def test_references_that_hold_for_any_hops_need_none(assessed: Callable[..., Assessment]) -> None:
     verdicts: list[Any] = [assessed(hops=hops).verdict for hops in (None, 3)]
     assert [(verdict.state, "hops" in verdict.sentence) for verdict in verdicts] == [("pass", False), ("pass", False)]
+
+
+@pytest.mark.parametrize(("hops", "passed"), [(1, True), (3, False)])
+def test_a_stored_output_is_judged_by_the_hops_that_are_told(
+    bound: Site, imb_text: Callable[..., str], hops: int, passed: bool
+) -> None:
+    target = of_system(bound, "hsn", "mpich", hops=hops)
+    assert target.described == f"virtual, fabric hsn, mpich, 1 rail, single, {hops} hops"
+    assert [judgement.passed for judgement in judge(imb.parse(imb_text()), target)] == [passed]
+
+
+def test_a_stored_output_is_not_judged_without_them(bound: Site) -> None:
+    with pytest.raises(RailyardError) as refused:
+        of_system(bound, "hsn", "mpich")
+    assert str(refused.value) == (
+        "--hops: found nothing, expected how many switches lie between the two nodes: the reference one-rail holds for "
+        "1 alone"
+    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--stack", help="The MPI stack that the run used, where references differ by it.")
 @click.option("--rails", type=int, default=1, show_default=True, help="How many rails the run used.")
 @click.option("--policy", help="How messages were spread over several rails.")
+@click.option("--hops", type=int, help="Switches between the two nodes, where references differ by it.")
 @click.option("--link", help="In place of a system: a link of railyard.links, such as ib-edr.")
 @click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
 @click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
@@ -36,6 +37,7 @@ def command(
     stack: str | None,
     rails: int,
     policy: str | None,
+    hops: int | None,
     link: str | None,
     slot: str | None,
     mtu: int | None,
@@ -55,12 +57,17 @@ def command(
     from railyard.textfile import shown_name
 
     _refuse_mixed(
-        system, {"--fabric": fabric, "--stack": stack, "--policy": policy}, link, {"--slot": slot, "--mtu": mtu}
+        system,
+        {"--fabric": fabric, "--stack": stack, "--policy": policy, "--hops": hops},
+        link,
+        {"--slot": slot, "--mtu": mtu},
     )
     if node_pairs < 1:
         raise RailyardError(f"--node-pairs: found {node_pairs}, expected at least 1")
     target = (
-        of_system(_site(str(system)), fabric, stack, rails, policy) if link is None else of_link(link, slot, rails, mtu)
+        of_link(link, slot, rails, mtu)
+        if link is not None
+        else of_system(_site(str(system)), fabric, stack, rails, policy, hops)
     )
     judgements = judge(read(file), target, benchmark=benchmark, node_pairs=node_pairs, passes=passes)
     name = shown_name(file)
