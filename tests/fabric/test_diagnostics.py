@@ -30,18 +30,18 @@ def collect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collect:
     return run
 
 
-def make_port(root: Path, device: str, guid: str) -> None:
+def make_port(root: Path, device: str, guid: str, state: str = "4: ACTIVE", layer: str = "InfiniBand") -> None:
     port = root / "sys/class/infiniband" / device / "ports/1"
     (port / "gids").mkdir(parents=True)
     gid = f"fe80:0000:0000:0000:{guid[2:6]}:{guid[6:10]}:{guid[10:14]}:{guid[14:]}"
-    for name, text in {"state": "4: ACTIVE", "link_layer": "InfiniBand", "gids/0": gid}.items():
+    for name, text in {"state": state, "link_layer": layer, "gids/0": gid}.items():
         (port / name).write_text(f"{text}\n", encoding="utf-8")
 
 
 def test_a_tool_that_is_not_there_or_fails_is_said(collect: Collect) -> None:
     files, said = collect(
         {
-            "iblinkinfo": "echo ibpanic: no right >&2; exit 1",
+            "iblinkinfo": "echo >&2; echo ibpanic: no right >&2; exit 1",
             "sminfo": "echo sminfo: iberror: failed: query >&2; exit 1",
             "ibqueryerrors": "echo '## Summary: 2 nodes checked, 1 bad nodes found'; exit 1",
         }
@@ -68,3 +68,23 @@ def test_each_subnet_is_asked_once(collect: Collect, tmp_path: Path) -> None:
     files, _ = collect({"iblinkinfo": f'echo "$2 $4 {GUID} {GUID[:-1]}b"'})
     assert files == ["iblinkinfo-mlx5_0.out", "iblinkinfo-mlx5_2.out"]
     assert (tmp_path / "out/iblinkinfo-mlx5_2.out").read_text(encoding="utf-8").startswith("mlx5_2 1 ")
+
+
+def test_only_a_rail_of_infiniband_that_is_up_is_asked_from(collect: Collect, tmp_path: Path) -> None:
+    make_port(tmp_path, "mlx5_0", GUID, "1: DOWN")
+    make_port(tmp_path, "mlx5_1", GUID, layer="Ethernet")
+    make_port(tmp_path, "mlx5_2", GUID)
+    for device in ("mlx5_1", "mlx5_2"):
+        (tmp_path / "sys/class/infiniband" / device / "device/net" / f"net_{device}").mkdir(parents=True)
+    files, _ = collect({"sminfo": 'echo "$@"', "dcb": 'echo "$@"'})
+    assert files == ["sminfo-mlx5_2.out", "vn1/dcb-mlx5_1.out"]
+    assert (tmp_path / "out/vn1/dcb-mlx5_1.out").read_text(encoding="utf-8") == "pfc show dev net_mlx5_1\n"
+
+
+def test_what_a_tool_that_failed_in_part_said_of_it_is_kept(collect: Collect, tmp_path: Path) -> None:
+    said = "echo a port; echo a remark >&2"
+    collect({"iblinkinfo": f"{said}; exit 1", "ibnetdiscover": said})
+    kept = {
+        tool: (tmp_path / f"out/{tool}.out").read_text(encoding="utf-8") for tool in ("iblinkinfo", "ibnetdiscover")
+    }
+    assert kept == {"iblinkinfo": "a port\na remark\n", "ibnetdiscover": "a port\n"}
