@@ -16,7 +16,7 @@ from railyard.errors import InputError, SetupError, did_you_mean
 from railyard.home import find_home, state_folder
 
 if TYPE_CHECKING:
-    from railyard.fabric.model import Expected, Readings
+    from railyard.fabric.model import Expected, Readings, Report
     from railyard.systems import System
 
 SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have made trees
@@ -56,32 +56,37 @@ def command(
         return 0
     from railyard.fabric.expected import expected_of
     from railyard.fabric.judge import judge
-    from railyard.fabric.text import nothing_seen, report_lines, to_json
+    from railyard.fabric.text import nothing_seen
 
     home = find_home()
     system = _system(home, name)
-    chosen = _fabrics(system, fabrics)
+    chosen = [expected_of(system, each) for each in _fabrics(system, fabrics)]
     readings = _read(home, folder, again_s)
-    code, blind = 0, 0
-    for each in chosen:
-        expected = expected_of(system, each)
-        report = judge(expected, readings)
-        if report.is_blind:
-            # The same cards may be a fabric of InfiniBand and one of Ethernet in the file: they are one of them now.
-            blind += 1
-            if fabrics or blind == len(chosen):
-                raise SetupError(nothing_seen(expected, report))
-            _aside(nothing_seen(expected, report))
-            continue
-        if as_json:
-            click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
-        else:
-            for line in report_lines(expected, report):
-                click.echo(line)
-        code = max(code, 1 if report.problems else 0)
+    judged = [(expected, judge(expected, readings)) for expected in chosen]
+    shown = [(expected, report) for expected, report in judged if not report.is_blind]
+    for expected, report in shown:
+        _show(expected, report, as_json)
         if keep_hops:
             _keep_hops(home, system.system, expected, readings)
-    return code
+    # The same cards may be a fabric of InfiniBand and one of Ethernet in the file: they are one of them now.
+    seen = {(rail.device, rail.port) for expected, _ in shown for rail in expected.rails}
+    for expected, report in judged:
+        if report.is_blind:
+            sentence = nothing_seen(expected, report)
+            if fabrics or any((rail.device, rail.port) not in seen for rail in expected.rails):
+                raise SetupError(sentence)
+            _aside(sentence)
+    return max((1 if report.problems else 0 for _, report in shown), default=0)
+
+
+def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
+    from railyard.fabric.text import report_lines, to_json
+
+    if as_json:
+        click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
+        return
+    for line in report_lines(expected, report):
+        click.echo(line)
 
 
 def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:

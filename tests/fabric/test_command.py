@@ -127,3 +127,37 @@ def test_a_fabric_of_which_nothing_was_seen_is_no_pass(run: Run, tmp_path: Path)
     assert err.startswith(
         "railyard: edr: found no port of its rails in any reading, expected mlx5_0 port 1, mlx5_1 port 1; run it on "
     )
+
+
+@pytest.fixture
+def run_all(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str], tuple[int, str, str]]:
+    """Judge all fabrics of the system, the one of Ethernet with another device, by what a healthy subnet shows."""
+    run()
+
+    def call(device: str) -> tuple[int, str, str]:
+        file = tmp_path / "systems/made.yaml"
+        head, roce, tail = file.read_text(encoding="utf-8").partition("  roce:\n")
+        file.write_text(head + roce + tail.replace("mlx5_1", device), encoding="utf-8")
+        code = main(["fabric", "--system", "made", "--from", str(tmp_path / "saved")])
+        return (code, *capsys.readouterr())
+
+    return call
+
+
+ALL_SEEN = "edr: 8 ports of 4 nodes seen, 0 problems, 0 remarks\n"
+
+
+def test_cards_that_are_infiniband_now_are_no_fabric_of_ethernet(
+    run_all: Callable[[str], tuple[int, str, str]],
+) -> None:
+    code, out, err = run_all("mlx5_1")
+    assert (code, out.endswith(ALL_SEEN)) == (0, True)
+    assert err.startswith("railyard: roce: found no port of its rails in any reading")
+
+
+def test_a_fabric_with_cards_of_its_own_that_nobody_saw_is_no_pass(
+    run_all: Callable[[str], tuple[int, str, str]],
+) -> None:
+    code, out, err = run_all("mlx5_2")
+    assert (code, out.endswith(ALL_SEEN)) == (2, True)
+    assert err.startswith("railyard: roce: found no port of its rails in any reading")
