@@ -2,14 +2,15 @@
 # Reads every counter of the named devices before and after one command, in the same launch as that command:
 #   sh reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...
 # MEANT and WATCHED are device names with commas between them: the rails that must carry the traffic, and the other
-# networks of the node. A name is a network device (hsn0) or an RDMA device with or without its port (mlx5_0:1).
+# networks of the node. A name is a network device (hsn0), an RDMA device with or without its port (mlx5_0:1), or a
+# Slingshot card (cxi0). Every other device of the node is found and read as well.
 # The first process of each node writes OUTDIR/<hostname>.counters (read by railyard/counters.py); all others become
 # the command at once. A meant rail that is missing or has no carrier: one sentence, exit 71, nothing is started.
 # The shell alone is used: in a node's mount namespace there may be no other tool, and each would cost a process.
 
 set -f
 
-sys=${RAILYARD_SYSFS:-/sys}
+sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
 
 usage() {
     echo 'railyard: reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
@@ -33,7 +34,7 @@ for name in OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK
 done
 [ "$first" = no ] && exec "$@"
 
-IFS= read -r node <"${RAILYARD_PROC:-/proc}/sys/kernel/hostname" || node=unknown
+IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
 file=$outdir/$node.counters
 
 if [ -z "$first" ]; then
@@ -60,52 +61,244 @@ refuse() {
     exit 71
 }
 
-# The folder of a device's counters goes to $counters, what says that it is up to $link: "carrier FILE" or "state FILE".
+# The first line of a file goes to $line, nothing where there is none.
+line_of() {
+    line=''
+    [ -r "$1" ] && { IFS= read -r line <"$1"; } 2>/dev/null
+}
+
+# The first name in a folder goes to $found, with its path.
+first_in() {
+    found=''
+    set +f
+    for entry in "$1"/*; do
+        [ -e "$entry" ] && found=$entry
+        break
+    done
+    set -f
+}
+
+# The folders of a device's counters go to $statistics (a network interface's), $rdma (the card; its port to $port) and
+# $telemetry (Slingshot's); what says that it is up to $link: "carrier FILE" or "state FILE". All empty: no such device.
 locate() {
-    counters='' link=''
-    if [ -d "$sys/class/net/$1" ]; then
-        counters=$sys/class/net/$1/statistics link="carrier $sys/class/net/$1/carrier"
-        return
-    fi
-    card=${1%%:*} port=1
+    statistics='' rdma='' telemetry='' link='' port=1
+    card=${1%%:*}
     case $1 in *:*) port=${1#*:} ;; esac
-    if [ -d "$sys/class/infiniband/$card/ports/$port" ]; then
-        port=$sys/class/infiniband/$card/ports/$port
-        counters=$port/counters link="state $port/state"
+    if [ -d "$sys/class/net/$1" ]; then
+        statistics=$sys/class/net/$1/statistics link="carrier $sys/class/net/$1/carrier"
+        first_in "$sys/class/net/$1/device/infiniband"
+        rdma=$found
+        if [ -n "$rdma" ]; then
+            # Two interfaces of one card are told apart by dev_port, which counts from 0.
+            line_of "$sys/class/net/$1/dev_port"
+            case $line in '' | *[!0-9]*) ;; *) port=$((line + 1)) ;; esac
+            [ -d "$rdma/ports/$port" ] || port=1
+        fi
+        [ -d "$sys/class/net/$1/device/telemetry" ] && telemetry=$sys/class/net/$1/device/telemetry
+    elif [ -d "$sys/class/infiniband/$card/ports/$port" ]; then
+        rdma=$sys/class/infiniband/$card link="state $sys/class/infiniband/$card/ports/$port/state"
+    elif [ -d "$sys/class/cxi/$1/device/telemetry" ]; then
+        telemetry=$sys/class/cxi/$1/device/telemetry
+        first_in "$sys/class/cxi/$1/device/net"
+        [ -n "$found" ] && link="carrier $found/carrier"
     fi
+    known=$statistics$rdma$telemetry
+}
+
+add() { devices=${devices:+$devices,}$1; }
+
+# Whether a name is among the devices that are read already.
+listed() { case ,$devices, in *,"$1",*) ;; *) return 1 ;; esac }
+
+# The driver of a device, by following its link: a subshell, and no process besides.
+module_of() { (cd -P "$1" 2>/dev/null && printf '%s' "${PWD##*/}"); }
+
+# What a device is: its kernel driver, a port's link layer, an interface's MTU, whether it is a virtual function.
+about() {
+    locate "$1"
+    if [ -n "$rdma" ]; then own=$rdma; else own=$sys/class/net/$1; fi
+    module=''
+    [ -n "$rdma" ] && [ -e "$own/device/driver" ] && module=$(module_of "$own/device/driver")
+    [ -n "$module" ] && write "about $1 driver $module"
+    [ -e "$own/device/physfn" ] && write "about $1 virtual yes"
+    if [ -n "$rdma" ]; then
+        line_of "$rdma/ports/$port/link_layer"
+        [ -n "$line" ] && write "about $1 layer $line"
+        line_of "$rdma/ports/$port/hw_counters/lifespan"
+        case $line in '' | *[!0-9]*) ;; *) [ "$line" -gt "$lifespan" ] && lifespan=$line ;; esac
+    fi
+    if [ -n "$statistics" ]; then
+        line_of "$sys/class/net/$1/mtu"
+        [ -n "$line" ] && write "about $1 mtu $line"
+    fi
+}
+
+# The network interface on the port of an RDMA device: what TCP would use. "beside mlx5_0:1 ib0".
+interface_of() {
+    locate "$1"
+    [ -n "$rdma$telemetry" ] || return
+    interface=''
+    if [ -n "$statistics" ]; then
+        interface=$1
+    elif [ -n "$telemetry" ]; then
+        first_in "${telemetry%/telemetry}/net"
+        interface=${found##*/}
+    else
+        # The interface of the port's first address: of a bond the bond, of software RDMA what it goes over.
+        line_of "$rdma/ports/$port/gid_attrs/ndevs/0"
+        interface=$line
+        [ -n "$interface" ] && [ -d "$sys/class/net/$interface" ] || interface=''
+        # InfiniBand's addresses have none. Of several interfaces of one card each has its port's number less one.
+        [ -n "$interface" ] || interface_by_port
+    fi
+    [ -n "$interface" ] || return
+    write "beside $1 $interface"
+    listed "$interface" || add "$interface"
+}
+
+interface_by_port() {
+    set +f
+    for entry in "$rdma/device/net"/*; do
+        set -f
+        [ -e "$entry" ] || continue
+        line_of "$entry/dev_port"
+        [ "$line" = $((port - 1)) ] && interface=${entry##*/} && break
+        interface=${interface:-${entry##*/}}
+    done
+    set -f
+}
+
+# Devices that nobody named: ports of cards, and interfaces of hardware. A bond's and a bridge's interfaces carry what
+# the bond does, and a representor what its virtual function does, so that they would count twice.
+others() {
+    set +f
+    for entry in "$sys/class/infiniband"/*/ports/*; do
+        set -f
+        [ -d "$entry" ] || continue
+        card=${entry%/ports/*}
+        other "${card##*/}:${entry##*/}" "${card##*/}"
+    done
+    set +f
+    for entry in "$sys/class/net"/*; do
+        set -f
+        [ -e "$entry/device" ] && [ ! -e "$entry/master" ] || continue
+        line_of "$entry/phys_port_name"
+        case $line in pf*vf* | pf*sf* | c*pf*) continue ;; esac
+        other "${entry##*/}" "${entry##*/}"
+    done
+    set +f
+    for entry in "$sys/class/cxi"/*; do
+        set -f
+        [ -d "$entry/device/telemetry" ] && other "${entry##*/}" "${entry##*/}"
+    done
+    set -f
+}
+
+other() {
+    listed "$1" || listed "$2" && return
+    write "other $1"
+    add "$1"
 }
 
 # One line a counter: "before hsn0 tx_bytes 123"; "unreadable" stands where the kernel gives no value.
 snapshot() {
     uptime=unreadable
-    IFS=" " read -r uptime _ <"${RAILYARD_PROC:-/proc}/uptime" || uptime=unreadable
+    IFS=" " read -r uptime _ <"$proc/uptime" || uptime=unreadable
     write "$1 at $uptime"
     for device in $devices; do
         locate "$device"
-        if [ -z "$counters" ]; then
+        if [ -z "$known" ]; then
             write "$1 $device present no"
             continue
         fi
-        state=unreadable
-        IFS= read -r state <"${link#* }" || state=unreadable
-        write "$1 $device ${link%% *} ${state:-unreadable}"
-        set +f
-        for path in "$counters"/*; do
-            set -f
-            value=unreadable
-            IFS= read -r value <"$path" || value=unreadable
-            write "$1 $device ${path##*/} ${value:-unreadable}"
-        done
-        set -f
+        if [ -n "$link" ]; then
+            state=unreadable
+            IFS= read -r state <"${link#* }" || state=unreadable
+            write "$1 $device ${link%% *} ${state:-unreadable}"
+        fi
+        [ -n "$statistics" ] && every "$1 $device" '' "$statistics"
+        [ -n "$rdma" ] && every "$1 $device" '' "$rdma/ports/$port/counters"
+        [ -n "$rdma" ] && every "$1 $device" hw/ "$rdma/ports/$port/hw_counters"
+        [ -n "$telemetry" ] && some "$1 $device" "$telemetry"
     done
+    retransmitted "$1"
 } 2>/dev/null
+
+# Each file of a folder.
+every() {
+    set +f
+    for path in "$3"/*; do
+        set -f
+        [ -f "$path" ] || continue
+        value=unreadable
+        IFS= read -r value <"$path" || value=unreadable
+        write "$1 $2${path##*/} ${value:-unreadable}"
+    done
+    set -f
+}
+
+# Of Slingshot's telemetry, more than a thousand files, those that railyard/countertable.py names; "value@time" in each.
+some() {
+    IFS=' '
+    for name in hni_sts_tx_ok_octets hni_sts_rx_ok_octets hni_pcs_uncorrected_cw hni_llr_tx_replay_event \
+        hni_llr_rx_replay_event pct_sct_timeouts pct_spt_timeouts pct_no_tct_nacks pct_no_trs_nacks pct_no_mst_nacks; do
+        value=unreadable
+        IFS= read -r value <"$2/$name" || value=unreadable
+        write "$1 $name ${value%%@*}"
+    done
+    IFS=,
+}
+
+# What TCP of this node sent, and sent again, in segments: the last lines of a reading.
+retransmitted() {
+    [ -r "$proc/net/snmp" ] || return
+    named='' moment=$1
+    while IFS= read -r line; do
+        case $line in
+            'Tcp: '*' InSegs OutSegs RetransSegs '*) named=yes ;;
+            'Tcp: '*)
+                [ -n "$named" ] || return
+                IFS=' '
+                set -- $line
+                IFS=,
+                # "Tcp:" and ten values stand before OutSegs.
+                shift 11
+                write "$moment - tcp_out_segs $1"
+                write "$moment - tcp_retrans_segs $2"
+                return
+                ;;
+        esac
+    done <"$proc/net/snmp"
+}
+
+# Milliseconds since the machine started go to $now; the kernel's clock has steps of 10 ms.
+now_ms() {
+    uptime=''
+    { IFS=' ' read -r uptime _ <"$proc/uptime"; } 2>/dev/null
+    case $uptime in *[!0-9.]* | '' | .*) return 1 ;; *.??) ;; *) return 1 ;; esac
+    hundredths=${uptime#*.}
+    now=$((${uptime%.*} * 1000 + ${hundredths#0} * 10))
+}
+
+# Waits so many milliseconds at least, and fails where it could not. A shell has no sleep of its own, and another process
+# might be missing here; a clock that stands still does not hold the run.
+rest() {
+    now_ms || return
+    until=$((now + $1 + 10)) turns=0
+    while [ "$now" -lt "$until" ] && [ "$turns" -lt $((1000 + 400 * $1)) ]; do
+        turns=$((turns + 1))
+        now_ms || return
+    done
+    [ "$now" -ge "$until" ]
+}
 
 check() {
     locate "$1"
-    [ -n "$counters" ] || refuse "$1" "rail $1 of $node does not exist: no such network or RDMA device on that node"
+    [ -n "$known" ] || refuse "$1" "rail $1 of $node does not exist: no such network or RDMA device on that node"
     state=''
     { IFS= read -r state <"${link#* }"; } 2>/dev/null
     case $link:$state in
+        :*) ;; # a card that shows no state
         carrier*:1) ;;
         state*:*ACTIVE*) ;;
         carrier*:0) refuse "$1" "rail $1 of $node has no carrier: the cable is unplugged or the other end is down" ;;
@@ -125,12 +318,26 @@ write "node $node"
 write "first-by $how"
 IFS=,
 devices=${meant:+$meant,}$watched
+devices=${devices%,} lifespan=0
 for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
 for device in $meant; do check "$device"; done
+# A list that grows is gone through as it was: the shell splits it before the loop begins.
+others
+for device in $devices; do interface_of "$device"; done
+for device in $devices; do about "$device"; done
 # What this node is and how it is set goes to a file of its own; nothing that goes wrong there stops the run.
 case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
 [ -r "$beside/node.sh" ] && (. "$beside/node.sh") 2>/dev/null
+line_of "$beside/idle_ms"
+idle_ms=$line
+case $idle_ms in
+    '' | *[!0-9]*) ;;
+    *)
+        snapshot idle
+        rest "$idle_ms"
+        ;;
+esac
 snapshot before
 unset IFS
 
@@ -166,6 +373,11 @@ while :; do
 done
 trap '' TERM INT QUIT HUP USR1 USR2
 IFS=,
+# The kernel gives the values of hw_counters that it read last, up to their lifespan long.
+if [ "$lifespan" -gt 0 ]; then
+    [ "$lifespan" -le 1000 ] || lifespan=1000
+    rest "$lifespan" && write "waited $lifespan"
+fi
 snapshot after
 write "end $code"
 exit $code

@@ -1,0 +1,284 @@
+"""Which counters of a network device count what: one row a driver, with unit, width, whose traffic, and which errors.
+
+Names are those of the kernel: of a network device's ``statistics``, of an RDMA port's ``counters``, with ``hw/`` before
+those of its ``hw_counters``, and of a Slingshot card's ``telemetry``. A new driver is a new row: nothing in the reader
+changes as long as its counters lie in one of these folders. ``docs/verdicts.md`` holds the table that ``document`` gives.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+#: Whose traffic a counter sees: this function's alone (of a card that is shared by virtual machines or hosts), or all
+#: that passes the physical port.
+Scope = Literal["function", "port"]
+
+#: How an RDMA device's counters and the statistics of the network interface on the same port overlap. ``apart``: each
+#: sees its own. ``port``: the RDMA counters see the interface's packets too. ``interface``: the interface's statistics
+#: see the RDMA packets too (software RDMA). ``none``: there is no such interface, or it is what is counted.
+Overlap = Literal["apart", "port", "interface", "none"]
+
+# InfiniBand Architecture Specification, volume 1, 16.1.3.5: bits of the error counters in PortCounters, by the names
+# that the kernel gives them (drivers/infiniband/core/sysfs.c). They stop at their largest value.
+_PORT_BITS: Mapping[str, int] = MappingProxyType(
+    {
+        "symbol_error": 16,
+        "link_error_recovery": 8,
+        "link_downed": 8,
+        "port_rcv_errors": 16,
+        "port_rcv_remote_physical_errors": 16,
+        "port_rcv_switch_relay_errors": 16,
+        "port_xmit_discards": 16,
+        "port_xmit_constraint_errors": 8,
+        "port_rcv_constraint_errors": 8,
+        "local_link_integrity_errors": 4,
+        "excessive_buffer_overrun_errors": 4,
+        "VL15_dropped": 16,
+        "port_xmit_wait": 32,
+    }
+)
+_PORT_HARD = (
+    "link_downed",
+    "link_error_recovery",
+    "symbol_error",
+    "port_rcv_errors",
+    "port_rcv_remote_physical_errors",
+    "port_xmit_discards",
+    "port_xmit_constraint_errors",
+    "port_rcv_constraint_errors",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+)
+_PORT_SIGNALS = ("port_xmit_wait", "port_rcv_switch_relay_errors", "VL15_dropped")
+_PMA = "drivers/infiniband/core/sysfs.c: PortCounters and PortCountersExtended, in units of 4 bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """How a kind of device counts traffic.
+
+    ``tx`` and ``rx`` name its counters (``a+b``: their sum), each step worth ``unit_bytes``; with ``packets`` a step is
+    a packet, of at most the path MTU. ``width_bits``: a counter at its maximum is full if ``clamps``, else it starts
+    again from 0; either way a lower reading after the run is no delta. ``sees`` says what is counted. ``errors`` are the
+    counters that must not grow (hard), ``signals`` those that are only reported. ``modules`` are the names of its
+    kernel driver.
+    """
+
+    name: str
+    tx: str
+    rx: str
+    unit_bytes: int
+    width_bits: int
+    clamps: bool
+    sees: str
+    errors: tuple[str, ...]
+    source: str
+    signals: tuple[str, ...] = ()
+    scope: Scope = "function"
+    overlap: Overlap = "none"
+    modules: tuple[str, ...] = ()
+    packets: bool = False
+
+    def overlaps(self, link_layer: str | None) -> Overlap:
+        """Return how the counters overlap with the interface's on such a port.
+
+        On InfiniBand the interface is IP over InfiniBand, whose packets are the port's like all others.
+        """
+        return "port" if link_layer == "InfiniBand" and self.overlap == "apart" else self.overlap
+
+    @property
+    def unit(self) -> str:
+        """The unit of its counters of traffic, in words."""
+        if self.packets:
+            return "packets"
+        return "bytes" if self.unit_bytes == 1 else f"{self.unit_bytes} bytes"
+
+
+def error_maximum(counter: str) -> int | None:
+    """Return the value at which an error counter stops, None where it is wide enough to go on."""
+    bits = _PORT_BITS.get(counter)
+    return None if bits is None else (1 << bits) - 1
+
+
+_ROWS = (
+    Driver(
+        "netdev",
+        tx="tx_bytes",
+        rx="rx_bytes",
+        unit_bytes=1,
+        width_bits=64,
+        clamps=False,
+        sees="all frames of the kernel's network stack with their link headers; not RDMA done by the card",
+        errors=("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors"),
+        # A frame that nobody asked for is dropped too, and a queue that is full is congestion.
+        signals=("rx_dropped", "tx_dropped", "rx_missed_errors", "rx_over_errors", "rx_fifo_errors"),
+        source="Linux Documentation/ABI/testing/sysfs-class-net-statistics; 64 bits since 2.6.35 (rtnl_link_stats64)",
+    ),
+    Driver(
+        "mlx4",
+        tx="port_xmit_data",
+        rx="port_rcv_data",
+        unit_bytes=4,
+        width_bits=32,
+        clamps=True,
+        sees="all packets of the port, IP over InfiniBand among them; on Ethernet RDMA alone",
+        errors=_PORT_HARD,
+        signals=(
+            *_PORT_SIGNALS,
+            *("hw/rq_num_oos", "hw/rq_num_rnr", "hw/sq_num_oos", "hw/sq_num_to", "hw/sq_num_tree", "hw/sq_num_rnr"),
+        ),
+        scope="port",
+        overlap="apart",
+        modules=("mlx4_core",),
+        source=f"{_PMA}; 32 bits that stop at their maximum where the firmware has no extended counters",
+    ),
+    Driver(
+        "mlx5",
+        tx="port_xmit_data",
+        rx="port_rcv_data",
+        unit_bytes=4,
+        width_bits=64,
+        clamps=False,
+        sees="InfiniBand packets of the function's virtual port, IP over InfiniBand among them; on Ethernet RDMA alone",
+        errors=(*_PORT_HARD, "hw/req_transport_retries_exceeded", "hw/rx_icrc_encapsulated"),
+        signals=(
+            *_PORT_SIGNALS,
+            *("hw/np_cnp_sent", "hw/np_ecn_marked_roce_packets", "hw/rp_cnp_handled", "hw/rp_cnp_ignored"),
+            *("hw/out_of_sequence", "hw/out_of_buffer", "hw/packet_seq_err", "hw/local_ack_timeout_err"),
+            *("hw/implied_nak_seq_err", "hw/rnr_nak_retry_err", "hw/duplicate_request", "hw/roce_adp_retrans"),
+        ),
+        overlap="apart",
+        modules=("mlx5_core",),
+        source="drivers/infiniband/hw/mlx5/mad.c, pma_cnt_ext_assign: octets of the vport's InfiniBand packets / 4; the "
+        "error counters are the physical port's (pma_cnt_assign)",
+    ),
+    Driver(
+        "hfi1",
+        tx="port_xmit_data",
+        rx="port_rcv_data",
+        unit_bytes=8,
+        width_bits=64,
+        clamps=False,
+        sees="all packets of the port, IP over Omni-Path among them",
+        errors=_PORT_HARD,
+        signals=_PORT_SIGNALS,
+        scope="port",
+        overlap="port",
+        modules=("hfi1",),
+        source="drivers/infiniband/hw/hfi1/mad.c, pma_get_opa_port_dctrs: flits of 8 bytes, not turned into units of 4",
+    ),
+    Driver(
+        "bnxt_re",
+        tx="hw/tx_bytes",
+        rx="hw/rx_bytes",
+        unit_bytes=1,
+        width_bits=64,
+        clamps=False,
+        sees="RDMA alone, with its headers",
+        errors=("hw/max_retry_exceeded", "hw/unrecoverable_err", "hw/rx_roce_errors"),
+        signals=(
+            *("hw/to_retransmits", "hw/seq_err_naks_rcvd", "hw/rnr_naks_rcvd", "hw/missing_resp", "hw/dup_req"),
+            *("hw/oos_drop_count", "hw/rx_roce_discards", "hw/rx_out_of_buffer"),
+        ),
+        overlap="apart",
+        modules=("bnxt_en", "bnxt_re"),
+        source="drivers/infiniband/hw/bnxt_re/hw_counters.c",
+    ),
+    Driver(
+        "irdma",
+        tx="hw/ip4OutOctets+hw/ip6OutOctets",
+        rx="hw/ip4InOctets+hw/ip6InOctets",
+        unit_bytes=1,
+        width_bits=48,
+        clamps=False,
+        sees="RDMA alone, with its IP headers",
+        errors=("hw/ip4InTruncatedPkts", "hw/ip6InTruncatedPkts"),
+        signals=(
+            *("hw/cnpSent", "hw/cnpHandled", "hw/cnpIgnored", "hw/RxECNMrkd"),
+            *("hw/ip4InDiscards", "hw/ip6InDiscards", "hw/tcpRetransSegs", "hw/RetransSegs"),
+        ),
+        overlap="apart",
+        modules=("irdma", "ice", "i40e", "idpf"),
+        source="drivers/infiniband/hw/irdma/verbs.c, irdma_hw_stat_descs; 48 bits (IRDMA_MAX_STATS_48)",
+    ),
+    Driver(
+        "efa",
+        tx="hw/tx_bytes",
+        rx="hw/rx_bytes",
+        unit_bytes=1,
+        width_bits=64,
+        clamps=False,
+        sees="RDMA alone; the instance's TCP has a device of its own",
+        errors=("hw/rdma_read_wr_err", "hw/rdma_write_wr_err"),
+        signals=("hw/rx_drops", "hw/retrans_pkts", "hw/retrans_timeout_events", "hw/impaired_remote_conn_events"),
+        modules=("efa",),
+        source="drivers/infiniband/hw/efa/efa_verbs.c, EFA_DEFINE_PORT_STATS",
+    ),
+    Driver(
+        "cxi",
+        tx="hni_sts_tx_ok_octets",
+        rx="hni_sts_rx_ok_octets",
+        unit_bytes=1,
+        width_bits=56,
+        clamps=False,
+        sees="all packets of the port, the interface's among them",
+        # Uncorrected codewords are sent again by the link, and every link has some: a rate, not a fault.
+        errors=(),
+        signals=(
+            *("hni_pcs_uncorrected_cw", "hni_llr_tx_replay_event", "hni_llr_rx_replay_event"),
+            *("pct_sct_timeouts", "pct_spt_timeouts", "pct_no_tct_nacks", "pct_no_trs_nacks", "pct_no_mst_nacks"),
+        ),
+        scope="port",
+        overlap="port",
+        modules=("cxi_ss1", "cxi_core"),
+        source="Cassini's telemetry in sysfs, value@time; names from HPE's list of Cassini counters; 56 bits",
+    ),
+    Driver(
+        "rxe",
+        tx="hw/sent_pkts",
+        rx="hw/rcvd_pkts",
+        unit_bytes=1,
+        width_bits=64,
+        clamps=False,
+        sees="RDMA alone, as packets of at most the path MTU: bytes are bounded, not counted",
+        errors=("hw/retry_exceeded_err", "hw/retry_rnr_exceeded_err", "hw/link_downed"),
+        signals=(
+            *("hw/duplicate_request", "hw/out_of_seq_request", "hw/rcvd_rnr_err", "hw/send_rnr_err"),
+            *("hw/rcvd_seq_err", "hw/completer_retry_err", "hw/send_err"),
+        ),
+        overlap="interface",
+        modules=("rdma_rxe",),
+        packets=True,
+        source="drivers/infiniband/sw/rxe/rxe_hw_counters.c",
+    ),
+)
+
+DRIVERS: Mapping[str, Driver] = MappingProxyType({row.name: row for row in _ROWS})
+"""Every driver by the name that a rail's ``counters`` has in a system's file."""
+
+
+def of_device(module: str | None, counters: Collection[str]) -> Driver | None:
+    """Return the row of a device that no system's file names: by its kernel driver, else by the counters that it has.
+
+    None where it has counters of no row. A network interface on a card has the driver of the card and no RDMA counters.
+    """
+    rows = [row for row in DRIVERS.values() if {*row.tx.split("+"), *row.rx.split("+")} <= {*counters}]
+    named = next((row for row in rows if module is not None and module in row.modules), None)
+    return named or next(iter(rows), None)
+
+
+def document() -> str:
+    """Return the table as Markdown, a row a driver: the text that the documentation holds."""
+    lines = [
+        "| counters | sent, received | unit | bits | whose | what they see | hard errors | signals | source |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in DRIVERS.values():
+        bits = f"{row.width_bits}, stops at its maximum" if row.clamps else str(row.width_bits)
+        traffic = f"`{row.tx}`, `{row.rx}`"
+        hard = " ".join(f"`{name}`" for name in row.errors) or "none"
+        signals = " ".join(f"`{name}`" for name in row.signals) or "none"
+        cells = (f"`{row.name}`", traffic, row.unit, bits, row.scope, row.sees, hard, signals, row.source)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
