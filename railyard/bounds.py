@@ -112,6 +112,21 @@ SHARED_FACTOR = JudgingBound(
     "headers (6 % at MTU 1500), acknowledgements, unknown warm-ups; the unmeant-bytes allowance comes on top",
     _OWN,
 )
+IDLE_INTERVAL = JudgingBound(
+    "idle-interval",
+    0.2,
+    "s",
+    "the clock that is read has steps of 10 ms, and one burst within a shorter time would be taken for a rate",
+    _OWN,
+)
+HARD_ERRORS = JudgingBound(
+    "hard-errors",
+    0,
+    "errors",
+    "a link that goes down, a packet that arrives broken or is never acknowledged is a fault of a healthy fabric's "
+    "minutes; a site whose links have some says how many",
+    _OWN,
+)
 PROBE_SLOW_SHARE = JudgingBound(
     "probe-slow-share",
     0.85,
@@ -134,6 +149,8 @@ BOUNDS: tuple[JudgingBound, ...] = (
     IDLE_SHARE,
     COLLECTIVE_SHARE,
     SHARED_FACTOR,
+    IDLE_INTERVAL,
+    HARD_ERRORS,
     PROBE_SLOW_SHARE,
 )
 

@@ -1,13 +1,17 @@
 """What the counter reader wrote on one node, as typed deltas per device.
 
 The reader (``reader.sh``, package data beside this file) copies every counter that the kernel shows; which of them
-count bytes, in which unit and how wide they are is said here, in one table with a row a driver. A new driver is a new
-row: nothing in the reader changes.
+count bytes, in which unit and how wide they are stands in ``railyard.countertable``, a row a driver.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+
+from railyard.bounds import IDLE_INTERVAL
+from railyard.counterfacts import Facts, facts_of
+from railyard.countertable import DRIVERS, Driver, Overlap, error_maximum, of_device
+from railyard.samebytes import counted_elsewhere, interfaces, overlap
 
 FORMAT = 1
 REFUSED_EXIT_CODE = 71
@@ -15,47 +19,17 @@ REFUSED_EXIT_CODE = 71
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
-    """How a kind of device counts traffic.
-
-    ``tx`` and ``rx`` name its counters, each step worth ``unit_bytes``. ``width_bits``: a counter at its maximum is
-    full if ``clamps``, else it starts again from 0; either way a lower reading after the run is no delta.
-    ``sees`` says what is counted. ``errors`` are the counters that should not grow.
-    """
-
-    name: str
-    tx: str
-    rx: str
-    unit_bytes: int
-    width_bits: int
-    clamps: bool
-    sees: str
-    errors: tuple[str, ...]
-    source: str
-
-
-DRIVERS: Mapping[str, Driver] = {
-    "netdev": Driver(
-        name="netdev",
-        tx="tx_bytes",
-        rx="rx_bytes",
-        unit_bytes=1,
-        width_bits=64,
-        clamps=False,
-        sees="all frames of the kernel's network stack with their link headers; not RDMA done by the card",
-        errors=("rx_errors", "tx_errors", "rx_dropped", "tx_dropped", "rx_crc_errors", "tx_carrier_errors"),
-        source="Linux Documentation/ABI/testing/sysfs-class-net-statistics; 64 bits since 2.6.35 (rtnl_link_stats64)",
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a device: bytes before and after; None where the counter was unreadable or missing."""
+    """One direction of a device: bytes before and after; None where the counter was unreadable or missing.
+
+    ``idle_bytes`` is what an idle rail would have moved in that time, by its rate before the run; 0 where that was not
+    measured.
+    """
 
     before_bytes: int | None
     after_bytes: int | None
     full: bool = False
+    idle_bytes: int = 0
 
     @property
     def decreased(self) -> bool:
@@ -64,15 +38,23 @@ class Direction:
 
     @property
     def delta_bytes(self) -> int | None:
-        """Bytes moved between the readings; None where they cannot be known."""
+        """Bytes moved between the readings beyond the idle ones, never below 0; None where they cannot be known."""
         if self.before_bytes is None or self.after_bytes is None or self.decreased or self.full:
             return None
-        return self.after_bytes - self.before_bytes
+        return max(0, self.after_bytes - self.before_bytes - self.idle_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceCounters:
-    """One device of a node. ``carrier`` is True, False, or None where it was not read, before and after the run."""
+    """One device of a node. ``carrier`` is True, False, or None where it was not read, before and after the run.
+
+    ``errors`` and ``signals`` hold by how much each of the driver's counters grew, those alone that did; ``stuck`` are
+    error counters that stood at their maximum before the run. ``beside`` is the RDMA device whose port this interface
+    is on, None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so that all
+    bytes here are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the
+    kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign`` is the kernel driver,
+    where the system's file names the counters of another one.
+    """
 
     device: str
     meant: bool
@@ -81,10 +63,22 @@ class DeviceCounters:
     carrier_before: bool | None
     carrier_after: bool | None
     errors: Mapping[str, int]
+    signals: Mapping[str, int] = field(default_factory=dict)
+    stuck: tuple[str, ...] = ()
+    driver: str = "netdev"
+    overlap: Overlap = "none"
+    beside: str | None = None
+    packet_bytes: int | None = None
+    virtual: bool = False
+    held_ms: int | None = None
+    unnamed: bool = False
+    foreign: str | None = None
 
     @property
     def trouble(self) -> str | None:
         """Why this device's bytes cannot be known, in words that follow "rail hsn0 of vn1"; None where they can."""
+        if self.foreign is not None:
+            return f"is driven by {self.foreign}, and the system's file says counters: {self.driver}"
         for name, direction in (("sent", self.tx), ("received", self.rx)):
             if direction.decreased:
                 return (
@@ -95,6 +89,8 @@ class DeviceCounters:
                 return f"has a full counter of bytes {name}: it stands at its maximum and counts no more"
             if direction.delta_bytes is None:
                 return f"has no readable counter of bytes {name}"
+        if self.held_ms is not None:
+            return f"has counters that the kernel refreshes every {self.held_ms} ms, for which the reader did not wait"
         return None
 
 
@@ -111,7 +107,8 @@ class NodeCounters:
     """All that the reader wrote on one node; ``problem`` says why it cannot be relied on (None: it can).
 
     ``exit_code`` is the command's, None where the file has no end: the run was killed there.
-    ``first_by`` is the launcher's variable that told which process reads, or ``file``.
+    ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
+    segments of TCP, None where the node does not show them.
     """
 
     node: str
@@ -121,6 +118,8 @@ class NodeCounters:
     elapsed_s: float | None = None
     refusal: Refusal | None = None
     problem: str | None = None
+    resent: int | None = None
+    sent: int | None = None
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None where the node has no such reading."""
@@ -146,18 +145,22 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
     problem = _header_problem(header, tag)
     if problem is not None:
         return NodeCounters(node, (), None, problem=problem)
-    facts = _facts(lines)
-    devices = tuple(
-        _device(name, meant, facts, DRIVERS[(drivers or {}).get(name, "netdev")])
-        for kind, meant in (("meant", True), ("watched", False))
-        for name in facts.named[kind]
-    )
+    facts = facts_of(lines[1:])
+    refusal = None if facts.refused is None else Refusal(*facts.refused)
     if facts.exit_code is None:
         problem = "the file has no end: the run was killed before the counters were read again"
-    elif facts.garbled and facts.refusal is None:
+    elif facts.garbled and refusal is None:
         problem = f'the file is garbled at "{facts.garbled}": two processes wrote it'
     return NodeCounters(
-        node, devices, facts.exit_code, facts.first_by, facts.elapsed_s(), refusal=facts.refusal, problem=problem
+        node,
+        _devices(facts, drivers or {}),
+        facts.exit_code,
+        facts.first_by,
+        facts.elapsed_s("before", "after"),
+        refusal=refusal,
+        problem=problem,
+        resent=facts.grown("-", "tcp_retrans_segs"),
+        sent=facts.grown("-", "tcp_out_segs"),
     )
 
 
@@ -173,24 +176,6 @@ def by_node(readings: Iterable[NodeCounters], expected: Iterable[str]) -> dict[s
     return found
 
 
-@dataclass(slots=True)
-class _Facts:
-    """The lines of a file, sorted by what they say."""
-
-    named: dict[str, list[str]]
-    values: dict[tuple[str, str, str], str]
-    at: dict[str, float]
-    exit_code: int | None = None
-    first_by: str | None = None
-    refusal: Refusal | None = None
-    garbled: str | None = None
-
-    def elapsed_s(self) -> float | None:
-        if "before" not in self.at or "after" not in self.at:
-            return None
-        return round(self.at["after"] - self.at["before"], 2)
-
-
 def _header_problem(header: list[str], tag: str) -> str | None:
     if len(header) != 3 or header[0] != "railyard-counters":
         return "the file is empty or none of the counter reader's"
@@ -201,81 +186,98 @@ def _header_problem(header: list[str], tag: str) -> str | None:
     return None
 
 
-def _facts(lines: list[list[str]]) -> _Facts:
-    facts = _Facts({"meant": [], "watched": []}, {}, {})
-    for words in lines[1:]:
-        if not _take(facts, words) and facts.garbled is None:
-            facts.garbled = " ".join(words)[:60]
-    return facts
+def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, ...]:
+    """Return the named devices in the file's order, then those that were found, each with its own bytes once."""
+    rows = {name: _row(name, facts, drivers) for name in facts.names}
+    meant = facts.named["meant"]
+    besides = interfaces(facts, rows)
+    found = []
+    for name, row in rows.items():
+        if row is None or (name not in meant and counted_elsewhere(name, facts, rows)):
+            continue
+        found.append(_device(name, name, facts, row, besides.get(name) if name not in meant else None))
+    netdev = DRIVERS["netdev"]
+    # A rail that is named by its interface has the interface's own statistics under the same name.
+    own = [name for name in meant if besides.get(name) == name]
+    return (*found, *(_device(f"{name}/net", name, facts, netdev, name) for name in own))
 
 
-def _take(facts: _Facts, words: list[str]) -> bool:
-    """Sort one line in; False where it is none of the reader's, stands twice, or comes after the end."""
-    if facts.exit_code is not None:
-        return False
-    match words:
-        case ["node", _]:
-            return True
-        case ["first-by", name]:
-            facts.first_by = name
-        case ["meant" | "watched" as kind, name]:
-            facts.named[kind].append(name)
-        case ["before" | "after" as when, "at", seconds] if _is_number(seconds):
-            facts.at[when] = float(seconds)
-        case ["before" | "after" as when, device, counter, value] if (when, device, counter) not in facts.values:
-            facts.values[when, device, counter] = value
-        case ["refused", rail, *rest]:
-            facts.refusal = Refusal(rail, " ".join(rest))
-        case ["end", code] if _is_count(code):
-            facts.exit_code = int(code)
-        case _:
-            return False
-    return True
+def _row(name: str, facts: Facts, drivers: Mapping[str, str]) -> Driver | None:
+    """Return the row of a device: as the system's file says, else netdev; of an unnamed one by what it shows."""
+    if name in drivers:
+        return DRIVERS[drivers[name]]
+    if name in facts.named["meant"] or name in facts.named["watched"]:
+        return DRIVERS["netdev"]
+    shown = facts.counters_of(name)
+    return DRIVERS["netdev"] if "tx_bytes" in shown else of_device(facts.about(name, "driver"), shown)
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.replace(".", "", 1).isdigit()
-
-
-def _device(name: str, meant: bool, facts: _Facts, driver: Driver) -> DeviceCounters:
-    errors: dict[str, int] = {}
-    for counter in driver.errors:
-        before, after = _count(facts, "before", name, counter), _count(facts, "after", name, counter)
-        if before is not None and after is not None and after > before:
-            errors[counter] = after - before
+def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None) -> DeviceCounters:
+    meant = name in facts.named["meant"] and label == name
+    virtual = facts.about(name, "virtual") == "yes"
+    packet = _path_mtu(facts.about(facts.beside.get(name, ""), "mtu")) if row.packets else None
+    module = facts.about(name, "driver")
+    lifespan = facts.count("after", name, "hw/lifespan") or 0
+    uses_held = any("hw/" in counter for counter in (row.tx, row.rx))
     return DeviceCounters(
-        name,
+        label,
         meant,
-        _direction(facts, name, driver.tx, driver),
-        _direction(facts, name, driver.rx, driver),
+        _direction(facts, name, row.tx, row, packet or row.unit_bytes),
+        _direction(facts, name, row.rx, row, packet or row.unit_bytes),
         _carrier(facts, "before", name),
         _carrier(facts, "after", name),
-        errors,
+        {} if virtual else _growth(facts, name, row.errors),
+        _growth(facts, name, row.signals),
+        stuck=tuple(c for c in row.errors if facts.count("before", name, c) == error_maximum(c) is not None),
+        driver=row.name,
+        overlap=overlap(name, facts, row),
+        beside=beside,
+        packet_bytes=packet,
+        virtual=virtual,
+        held_ms=lifespan if uses_held and lifespan > facts.waited_ms else None,
+        unnamed=beside is None and name not in facts.named["meant"] and name not in facts.named["watched"],
+        foreign=module if _is_foreign(module, row) else None,
     )
 
 
-def _direction(facts: _Facts, device: str, counter: str, driver: Driver) -> Direction:
-    before, after = _count(facts, "before", device, counter), _count(facts, "after", device, counter)
+def _is_foreign(module: str | None, row: Driver) -> bool:
+    known = any(module in each.modules for each in DRIVERS.values())
+    return known and row.name != "netdev" and bool(row.modules) and module not in row.modules
+
+
+def _path_mtu(interface_mtu: str | None) -> int:
+    """Return the largest path MTU that an interface of this MTU can have, the largest of all where it is not known."""
+    sizes = (4096, 2048, 1024, 512, 256)
+    known = int(interface_mtu) if interface_mtu is not None and interface_mtu.isdigit() else sizes[0]
+    return next((size for size in sizes if size <= known), sizes[-1])
+
+
+def _growth(facts: Facts, device: str, counters: Iterable[str]) -> dict[str, int]:
+    grown = {counter: facts.grown(device, counter) for counter in counters}
+    return {counter: count for counter, count in grown.items() if count}
+
+
+def _direction(facts: Facts, device: str, counter: str, driver: Driver, unit: int) -> Direction:
+    before, after = facts.sum("before", device, counter), facts.sum("after", device, counter)
     full = driver.clamps and (1 << driver.width_bits) - 1 in (before, after)
-    unit = driver.unit_bytes
     return Direction(
         None if before is None else before * unit,
         None if after is None else after * unit,
         full,
+        unit * _idle(facts, device, counter, before),
     )
 
 
-def _count(facts: _Facts, when: str, device: str, counter: str) -> int | None:
-    value = facts.values.get((when, device, counter), "")
-    return int(value) if _is_count(value) else None
+def _idle(facts: Facts, device: str, counter: str, before: int | None) -> int:
+    """Return what the rate before the run makes of the run's time; 0 where it was not measured for long enough."""
+    first, waited_s = facts.sum("idle", device, counter), facts.elapsed_s("idle", "before")
+    run_s = facts.elapsed_s("before", "after")
+    if first is None or before is None or before < first or waited_s is None or run_s is None:
+        return 0
+    return round((before - first) / waited_s * run_s) if waited_s >= IDLE_INTERVAL.value else 0
 
 
-def _is_count(text: str) -> bool:
-    """Return whether a text is a number that a counter of 64 bits can hold: int() refuses far longer ones itself."""
-    return text.isascii() and text.isdigit() and len(text) <= 20
-
-
-def _carrier(facts: _Facts, when: str, device: str) -> bool | None:
+def _carrier(facts: Facts, when: str, device: str) -> bool | None:
     value = facts.values.get((when, device, "carrier"))
     if value is not None:
         return {"1": True, "0": False}.get(value)

@@ -2,7 +2,7 @@
 
 Names are those of the kernel: of a network device's ``statistics``, of an RDMA port's ``counters``, with ``hw/`` before
 those of its ``hw_counters``, and of a Slingshot card's ``telemetry``. A new driver is a new row: nothing in the reader
-changes as long as its counters lie in one of these folders. ``docs/verdicts.md`` holds the table that ``document`` gives.
+changes as long as its counters lie in one of these folders. ``docs/verdicts.md`` holds the table of ``document``.
 """
 
 from collections.abc import Collection, Mapping
@@ -60,8 +60,8 @@ class Driver:
 
     ``tx`` and ``rx`` name its counters (``a+b``: their sum), each step worth ``unit_bytes``; with ``packets`` a step is
     a packet, of at most the path MTU. ``width_bits``: a counter at its maximum is full if ``clamps``, else it starts
-    again from 0; either way a lower reading after the run is no delta. ``sees`` says what is counted. ``errors`` are the
-    counters that must not grow (hard), ``signals`` those that are only reported. ``modules`` are the names of its
+    again from 0; either way a lower reading after the run is no delta. ``sees`` says what is counted. ``errors`` are
+    the counters that must not grow (hard), ``signals`` those that are only reported. ``modules`` are the names of its
     kernel driver.
     """
 
@@ -150,8 +150,8 @@ _ROWS = (
         ),
         overlap="apart",
         modules=("mlx5_core",),
-        source="drivers/infiniband/hw/mlx5/mad.c, pma_cnt_ext_assign: octets of the vport's InfiniBand packets / 4; the "
-        "error counters are the physical port's (pma_cnt_assign)",
+        source="drivers/infiniband/hw/mlx5/mad.c, pma_cnt_ext_assign: octets of InfiniBand packets of the vport / 4; "
+        "the error counters are the physical port's (pma_cnt_assign)",
     ),
     Driver(
         "hfi1",

@@ -1,87 +1,46 @@
 """The path proof: whether a run's bytes went over the intended rails, in the expected split, and over no other network.
 
 Counters of every node, read before and after the run, are held against the bytes that the run moved. Bounds and their
-reasons stand in ``railyard.bounds``. What cannot be known is *not proven*, never a pass.
+reasons stand in ``railyard.bounds``, what each driver counts in ``railyard.countertable``. What cannot be known is *not
+proven*, never a pass.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from railyard.bounds import (
-    CARRIED_SHARE,
-    LEAST_PAYLOAD,
-    SHARED_FACTOR,
-    UNMEANT_BYTES,
-    UNMEANT_SHARE,
+from railyard.bounds import CARRIED_SHARE, LEAST_PAYLOAD, SHARED_FACTOR, UNMEANT_BYTES
+from railyard.counters import NodeCounters
+from railyard.linkerrors import error_findings, error_remarks
+from railyard.railbytes import (
+    WAYS,
+    NodeTraffic,
+    Plan,
+    RailBytes,
+    Way,
+    in_packets,
+    meant_bytes,
+    rail_bytes,
+    unmeant_bytes,
 )
-from railyard.counters import DeviceCounters, NodeCounters
-from railyard.railsplit import Finding, Policy, Spread, split_finding
+from railyard.railsplit import Finding, Spread, had_their_due, split_finding
+from railyard.strays import rail_of_interface, stray_finding
 from railyard.suspects import Suspect
 from railyard.wording import listing, percent, traffic
 
+__all__ = [
+    "Fault",
+    "NodeTraffic",
+    "PathProof",
+    "Plan",
+    "ProofState",
+    "RailBytes",
+    "judge",
+    "not_judged",
+]
+
 ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
 Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]
-Way = Literal["sent", "received"]
-
-_WAYS: tuple[Way, ...] = ("sent", "received")
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTraffic:
-    """What one node moved to and from other nodes at least: payload bytes, from the printed repetitions.
-
-    ``…_split_bytes`` is the part in messages that the policy spreads over the rails: at or above the threshold of
-    striping, all messages of a round robin or a NIC per rank. ``most_bytes`` is the most payload that one way may have
-    moved, warm-ups included, headers not; None where warm-ups are not known.
-    """
-
-    sent_bytes: int
-    received_bytes: int
-    sent_split_bytes: int = 0
-    received_split_bytes: int = 0
-    most_bytes: int | None = None
-
-    def mirrored(self) -> "NodeTraffic":
-        """Return what the other node of a pair moved."""
-        return NodeTraffic(
-            self.received_bytes, self.sent_bytes, self.received_split_bytes, self.sent_split_bytes, self.most_bytes
-        )
-
-    def payload(self, way: Way) -> int:
-        return self.sent_bytes if way == "sent" else self.received_bytes
-
-    def split(self, way: Way) -> int:
-        return self.sent_split_bytes if way == "sent" else self.received_split_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run was meant to do.
-
-    ``rails``: the meant rails of a node with their rates (any one unit; only the ratios count). ``traffic``: a value
-    for every node that must be proven. ``pairs``: pairs of ranks between two nodes. ``collective``: the bytes are
-    lower bounds of an algorithm that is not known, so no split is held against the rates. ``exclusive``: no other job
-    uses the nodes.
-    """
-
-    rails: Mapping[str, float]
-    policy: Policy
-    traffic: Mapping[str, NodeTraffic]
-    pairs: int = 1
-    collective: bool = False
-    exclusive: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class RailBytes:
-    """What one device of a node moved during the run; ``share`` is its part of the node's meant bytes, both ways."""
-
-    device: str
-    meant: bool
-    tx_bytes: int | None
-    rx_bytes: int | None
-    share: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +81,12 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     """
     findings = _findings(readings, plan)
     decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
-    nodes = {name: _rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
+    nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
     expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
     if decisive is None:
         disturbance = _disturbance(readings, plan)
-        return PathProof("proven", _proven(readings, plan), None, "", (), nodes, expected, disturbance)
+        sentence = "; ".join((_proven(readings, plan), *_remarks(readings, plan)))
+        return PathProof("proven", sentence, None, "", (), nodes, expected, disturbance)
     return PathProof(
         decisive.state,
         decisive.sentence,
@@ -158,6 +118,7 @@ def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
         found += [f for f in (_lost_carrier(reading, node, plan), *_node_findings(node, reading, moved, plan)) if f]
+        found += error_findings(node, reading, plan.rails, plan.error_bounds)
     return found + _idle_everywhere(found, plan)
 
 
@@ -192,7 +153,8 @@ def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | Non
         if device.trouble is not None:
             return _unproven(f"rail {rail} of {node} {device.trouble}", f"the driver and counters of {rail} on {node}")
     for device in reading.devices:
-        if device.device not in plan.rails and device.trouble is not None:
+        # A device that no file names is looked at for stray traffic alone: it may be a card that nobody uses.
+        if device.device not in plan.rails and not device.unnamed and device.trouble is not None:
             reason = f"network {device.device} of {node} {device.trouble}, so nobody can say what went over it"
             return _unproven(reason, f"the driver and counters of {device.device} on {node}")
     return None
@@ -207,18 +169,6 @@ def _lost_carrier(reading: NodeCounters, node: str, plan: Plan) -> Finding | Non
     return None
 
 
-def _delta(device: DeviceCounters, way: Way) -> int:
-    return (device.tx if way == "sent" else device.rx).delta_bytes or 0
-
-
-def _meant(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]:
-    return {d.device: _delta(d, way) for d in reading.devices if d.device in plan.rails}
-
-
-def _unmeant(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]:
-    return {d.device: _delta(d, way) for d in reading.devices if d.device not in plan.rails}
-
-
 def _node_findings(node: str, reading: NodeCounters, moved: NodeTraffic, plan: Plan) -> list[Finding | None]:
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
         most = traffic(max(moved.sent_bytes, moved.received_bytes))
@@ -226,25 +176,26 @@ def _node_findings(node: str, reading: NodeCounters, moved: NodeTraffic, plan: P
             f"{node} moved {most} only, too little to tell from background traffic "
             f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
         )
-        stray = _over_other(node, reading, plan)
+        stray = stray_finding(node, reading, plan)
         return [stray or _unproven(reason, "the check's sizes and iterations: more of them move more bytes")]
     found: list[Finding | None] = []
-    for way in _WAYS:
+    for way in WAYS:
         payload = moved.payload(way)
         if payload < LEAST_PAYLOAD.value:
             continue
         missing = _missing(node, reading, payload, plan, way)
         found.append(missing)
         if missing is None:
-            spread = Spread(node, way, _meant(reading, plan, way), plan.rails, payload, moved.split(way))
-            found.append(split_finding(spread, plan.policy, plan.pairs, plan.collective))
-    found.append(_over_other(node, reading, plan))
+            spread = Spread(node, way, meant_bytes(reading, plan, way), plan.rails, payload, moved.split(way))
+            uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
+            found.append(None if _is_disturbed(reading, spread, moved, plan) else uneven)
+    found.append(stray_finding(node, reading, plan))
     return found
 
 
 def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:
     """Return what is wrong where the meant rails carried less: bytes seen elsewhere fail, unseen ones are a doubt."""
-    meant = sum(_meant(reading, plan, way).values())
+    meant = sum(meant_bytes(reading, plan, way).values())
     if meant >= CARRIED_SHARE.value * payload:
         return None
     lacking = payload - meant
@@ -253,10 +204,12 @@ def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Wa
         f"{rails} of {node} {way} {traffic(meant)} of {traffic(payload)} "
         f"(bound {percent(CARRIED_SHARE.value)}, {CARRIED_SHARE.name})"
     )
-    device, other = max(_unmeant(reading, plan, way).items(), key=lambda item: item[1], default=("", 0))
+    device, other = max(unmeant_bytes(reading, plan, way).items(), key=lambda item: item[1], default=("", 0))
     # Half of what lacks: the other half may have gone over a third network, or be headers and noise either way.
     if other >= lacking / 2:
-        sentence = f"{traffic(other)} went over {device} of {node}, which was not meant: {shown}"
+        rail = rail_of_interface(reading, device)
+        what = "was not meant" if rail is None else f"is the network interface of {rail}: TCP, and not RDMA"
+        sentence = f"{traffic(other)} went over {device} of {node}, which {what}: {shown}"
         reason = f"the stack used {device} instead of {rails}"
         look = f"how the stack is told its devices; whether {rails} of {node} is up and reaches the other nodes"
         return Finding("failed", sentence, "set-up", look, (Suspect("stack", node, device, reason),))
@@ -264,24 +217,21 @@ def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Wa
     return _unproven(f"{shown}, and no other network's counter shows the rest", look)
 
 
-def _over_other(node: str, reading: NodeCounters, plan: Plan) -> Finding | None:
-    """Return the unmeant network that carried more than its allowance; other jobs' traffic proves nothing."""
-    if not plan.exclusive:
-        return None
-    moved = max(plan.traffic[node].payload(way) for way in _WAYS)
-    bound = max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
-    for way in _WAYS:
-        for device, amount in _unmeant(reading, plan, way).items():
-            if amount > bound:
-                sentence = (
-                    f"{device} of {node}, which was not meant, {way} {traffic(amount)} while the run moved "
-                    f"{traffic(moved)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
-                    f"{UNMEANT_BYTES.name})"
-                )
-                reason = f"{device} carried {traffic(amount)} that should have gone over {listing(list(plan.rails))}"
-                look = f"how the stack is told its devices, and what else uses {device} of {node}"
-                return Finding("failed", sentence, "set-up", look, (Suspect("stack", node, device, reason),))
-    return None
+def _allowed(moved: NodeTraffic, way: Way) -> float:
+    """Return what the meant rails may carry one way, headers and warm-ups and start-up included."""
+    return SHARED_FACTOR.value * (moved.most_bytes or moved.payload(way)) + UNMEANT_BYTES.value
+
+
+def _is_shared(carried: int, moved: NodeTraffic, way: Way) -> bool:
+    return carried > _allowed(moved, way)
+
+
+def _is_disturbed(reading: NodeCounters, spread: Spread, moved: NodeTraffic, plan: Plan) -> bool:
+    """Return whether somebody else's traffic may have made the split uneven: no rail lacks what was its due."""
+    if plan.collective or in_packets(reading, plan) is not None:
+        return False
+    way: Way = "sent" if spread.way == "sent" else "received"
+    return _is_shared(spread.whole, moved, way) and had_their_due(spread, plan.policy)
 
 
 def _disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
@@ -289,10 +239,12 @@ def _disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None
         reading = readings.get(node)
         if reading is None or reading.problem is not None or plan.collective:
             continue
-        for way in _WAYS:
-            allowed = SHARED_FACTOR.value * (moved.most_bytes or moved.payload(way)) + UNMEANT_BYTES.value
-            carried = sum(_meant(reading, plan, way).values())
-            if carried > allowed:
+        if in_packets(reading, plan) is not None:  # as bytes they are upper bounds
+            continue
+        for way in WAYS:
+            allowed = _allowed(moved, way)
+            carried = sum(meant_bytes(reading, plan, way).values())
+            if _is_shared(carried, moved, way):
                 return (
                     f"shared: {listing(list(plan.rails))} of {node} {way} {traffic(carried)} while the run moved "
                     f"{traffic(moved.payload(way))} (bound {traffic(allowed)}, {SHARED_FACTOR.name})"
@@ -300,28 +252,23 @@ def _disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None
     return None
 
 
-def _rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailBytes, ...]:
-    total = sum(sum(_meant(reading, plan, way).values()) for way in _WAYS)
-    rows = []
-    for device in reading.devices:
-        meant = device.device in plan.rails
-        tx, rx = device.tx.delta_bytes, device.rx.delta_bytes
-        known = meant and total > 0 and tx is not None and rx is not None
-        share = ((tx or 0) + (rx or 0)) / total if known else None
-        rows.append(RailBytes(device.device, meant, tx, rx, share))
-    return tuple(rows)
-
-
 def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
     totals = {rail: 0 for rail in plan.rails}
     other = 0
     for node in plan.traffic:
-        for way in _WAYS:
-            for rail, amount in _meant(readings[node], plan, way).items():
+        for way in WAYS:
+            for rail, amount in meant_bytes(readings[node], plan, way).items():
                 totals[rail] += amount
-            other = max(other, *_unmeant(readings[node], plan, way).values(), 0)
+            other = max(other, *unmeant_bytes(readings[node], plan, way).values(), 0)
     whole = sum(totals.values())
     shares = listing([f"{percent(amount / whole)} over {rail}" for rail, amount in totals.items()])
     kind = "" if plan.exclusive else ", a lower bound only: the nodes are not exclusive"
     rest = f", at most {traffic(other)} over another network" if plan.exclusive else ""
+    counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
+    if counted is not None:
+        kind += f", upper bounds: {counted.device} counts packets, of at most {counted.packet_bytes} B each"
     return f"{traffic(whole)} moved on {listing(list(plan.traffic))}: {shares}{rest}{kind}"
+
+
+def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:
+    return [said for node in plan.traffic for said in error_remarks(node, readings[node], plan.rails)]

@@ -97,19 +97,36 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
     return _collective(spread) if collective else _against_rates(spread, policy)
 
 
+def had_their_due(spread: Spread, policy: Policy) -> bool:
+    """Return whether each rail carried at least its due of the messages that the policy spreads, whatever else it did.
+
+    Where it did, bytes that are not the run's may explain why the rails' shares are uneven.
+    """
+    points = _points(policy)
+    due = {rail: (_due(spread, rail, policy) - points.value) * spread.split_bytes for rail in spread.rates}
+    return all(spread.on(rail) >= least for rail, least in due.items())
+
+
+def _points(policy: Policy) -> JudgingBound:
+    return ROUND_ROBIN_POINTS if policy == "round-robin" else SPLIT_POINTS
+
+
+def _due(spread: Spread, rail: str, policy: Policy) -> float:
+    """Return a rail's share of the spread messages: ranks on their own NICs, and messages in turn, share evenly."""
+    return spread.rates[rail] / sum(spread.rates.values()) if policy == "striping" else 1 / len(spread.rates)
+
+
 def _collective(spread: Spread) -> Finding | None:
     unused = [rail for rail in spread.rates if spread.on(rail) < COLLECTIVE_SHARE.value * spread.whole]
     return _idle(spread, unused, COLLECTIVE_SHARE) if unused else None
 
 
 def _against_rates(spread: Spread, policy: Policy) -> Finding | None:
-    total_rate = sum(spread.rates.values())
-    points = ROUND_ROBIN_POINTS if policy == "round-robin" else SPLIT_POINTS
+    points = _points(policy)
     wrong: dict[str, float] = {}
     idle: list[str] = []
-    for rail, rate in spread.rates.items():
-        # Ranks on their own NICs share evenly whatever the rates; messages taking turns do too.
-        due = rate / total_rate if policy == "striping" else 1 / len(spread.rates)
+    for rail in spread.rates:
+        due = _due(spread, rail, policy)
         found = share_range(spread.on(rail), spread.whole, spread.payload_bytes, spread.split_bytes)
         if found.high < IDLE_SHARE.value * due:
             idle.append(rail)

@@ -280,7 +280,7 @@ now_ms() {
     now=$((${uptime%.*} * 1000 + ${hundredths#0} * 10))
 }
 
-# Waits so many milliseconds at least, and fails where it could not. A shell has no sleep of its own, and another process
+# Waits so many milliseconds at least, and fails where it could not. A shell has no sleep, and another process
 # might be missing here; a clock that stands still does not hold the run.
 rest() {
     now_ms || return

@@ -1,0 +1,116 @@
+"""The lines of a counters file, sorted by what they say: names, values by reading, and what a device is."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Facts:
+    """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before and after.
+
+    ``beside``: the network interface on the port of an RDMA device. ``abouts``: text by (device, what). The device
+    ``-`` is the node itself.
+    """
+
+    named: dict[str, list[str]] = field(default_factory=lambda: {"meant": [], "watched": [], "other": []})
+    values: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    at: dict[str, float] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
+    abouts: dict[tuple[str, str], str] = field(default_factory=dict)
+    waited_ms: int = 0
+    exit_code: int | None = None
+    first_by: str | None = None
+    refused: tuple[str, str] | None = None
+    garbled: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All devices once: the meant ones, the watched ones, the others, and the interfaces beside any of these."""
+        named = (name for kind in ("meant", "watched", "other") for name in self.named[kind])
+        return tuple(dict.fromkeys((*named, *self.beside.values())))
+
+    def elapsed_s(self, first: str, then: str) -> float | None:
+        """Return the seconds between two readings, to 10 ms; None where one of them is not there."""
+        if first not in self.at or then not in self.at:
+            return None
+        return round(self.at[then] - self.at[first], 2)
+
+    def count(self, when: str, device: str, counter: str) -> int | None:
+        """Return a counter as it was read, None where it is not there or unreadable."""
+        value = self.values.get((when, device, counter), "")
+        return int(value) if is_count(value) else None
+
+    def sum(self, when: str, device: str, counters: str) -> int | None:
+        """Return the sum of counters with ``+`` between them, None where one of them could not be read."""
+        found = [self.count(when, device, counter) for counter in counters.split("+")]
+        known = [count for count in found if count is not None]
+        return sum(known) if len(known) == len(found) else None
+
+    def grown(self, device: str, counter: str) -> int | None:
+        """Return by how much a counter grew during the run; None where it is not known or it went backwards."""
+        before, after = self.count("before", device, counter), self.count("after", device, counter)
+        return None if before is None or after is None or after < before else after - before
+
+    def about(self, device: str, what: str) -> str | None:
+        """Return what a device is: its driver, layer, mtu, or whether it is virtual; None where nobody said."""
+        return self.abouts.get((device, what))
+
+    def counters_of(self, device: str) -> frozenset[str]:
+        """Return the names of the counters that a device had before the run."""
+        return frozenset(name for when, owner, name in self.values if when == "before" and owner == device)
+
+
+def facts_of(lines: list[list[str]]) -> Facts:
+    """Return the facts of a file's lines, each in at most four words; the first that is none is ``garbled``."""
+    facts = Facts()
+    for words in lines:
+        if not _take(facts, words) and facts.garbled is None:
+            facts.garbled = " ".join(words)[:60]
+    return facts
+
+
+def is_count(text: str) -> bool:
+    """Return whether a text is a number that a counter of 64 bits can hold: int() refuses far longer ones itself."""
+    return text.isascii() and text.isdigit() and len(text) <= 20
+
+
+def _take(facts: Facts, words: list[str]) -> bool:
+    """Sort one line in; False where it is none of the reader's, stands twice, or comes after the end."""
+    if facts.exit_code is not None:
+        return False
+    match words:
+        case ["idle" | "before" | "after", *_]:
+            return _take_reading(facts, words)
+        case ["node", _]:
+            return True
+        case ["first-by", name]:
+            facts.first_by = name
+        case ["meant" | "watched" | "other" as kind, name]:
+            facts.named[kind].append(name)
+        case ["beside", device, interface] if device not in facts.beside:
+            facts.beside[device] = interface
+        case ["about", device, what, said] if (device, what) not in facts.abouts:
+            facts.abouts[device, what] = said
+        case ["waited", milliseconds] if is_count(milliseconds):
+            facts.waited_ms = int(milliseconds)
+        case ["refused", rail, *rest]:
+            facts.refused = rail, " ".join(rest)
+        case ["end", code] if is_count(code):
+            facts.exit_code = int(code)
+        case _:
+            return False
+    return True
+
+
+def _take_reading(facts: Facts, words: list[str]) -> bool:
+    match words:
+        case [when, "at", seconds] if _is_number(seconds):
+            facts.at[when] = float(seconds)
+        case [when, device, counter, value] if (when, device, counter) not in facts.values:
+            facts.values[when, device, counter] = value
+        case _:
+            return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.replace(".", "", 1).isdigit()

@@ -1,0 +1,82 @@
+"""Errors that a node's counters saw during a run: hard ones fail, signals are said, as is what cannot be seen.
+
+A hard error is one that a healthy link does not make in minutes (a link that goes down, a packet that arrives broken).
+A signal belongs to a working fabric under load (pause, ECN, a packet that is sent again), so it decides nothing unless
+the system's file bounds it.
+"""
+
+from collections.abc import Collection, Mapping
+
+from railyard.bounds import HARD_ERRORS
+from railyard.counters import DeviceCounters, NodeCounters
+from railyard.countertable import error_maximum
+from railyard.railsplit import Finding
+from railyard.suspects import Suspect
+from railyard.wording import percent
+
+# Segments that TCP sends again on the shaped rails of a healthy virtual cluster are not known to be none.
+_RESENT_SHARE = 0.001
+_SHOWN = 4
+
+
+def plain_name(counter: str) -> str:
+    """Return a counter as a system's file names it: without the folder."""
+    return counter.removeprefix("hw/")
+
+
+def error_findings(
+    node: str, reading: NodeCounters, rails: Collection[str], bounds: Mapping[str, int]
+) -> list[Finding]:
+    """Return a finding for each meant rail of a node with errors above their bound, the rail as suspect.
+
+    ``bounds`` are the system's own, by plain name; a signal has one only there.
+    """
+    found = []
+    for device in reading.devices:
+        if device.device not in rails:
+            continue
+        said = [_above(device, counter, grown, bounds) for counter, grown in _judged(device, bounds).items()]
+        broken = [sentence for sentence in said if sentence is not None]
+        if broken:
+            where = f"{device.device} of {node}"
+            sentence = f"errors on {where} during the run: {'; '.join(broken)}"
+            look = f"cable, port and switch port of {where}: link state, and error counters of both ends"
+            suspect = Suspect("rail", node, device.device, "; ".join(broken))
+            found.append(Finding("failed", sentence, "fabric", look, (suspect,)))
+    return found
+
+
+def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> list[str]:
+    """Return what was seen and decides nothing, and what could not be seen, a sentence each."""
+    said = []
+    for device in reading.devices:
+        if device.device not in rails:
+            continue
+        where = f"{device.device} of {node}"
+        if device.signals:
+            grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
+            more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
+            said.append(f"signals on {where}: {', '.join(grown[:_SHOWN])}{more}")
+        for counter in device.stuck:
+            stands = f"{plain_name(counter)} of {where} stood at its maximum, {error_maximum(counter)}, before the run"
+            said.append(f"{stands} and cannot be seen to grow: clear it")
+        if device.virtual:
+            said.append(f"port errors of {where} not seen: it is a virtual function")
+    if reading.resent and reading.sent and reading.resent > _RESENT_SHARE * reading.sent:
+        share = percent(reading.resent / reading.sent)
+        said.append(f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})")
+    return said
+
+
+def _judged(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:
+    bounded = {counter: grown for counter, grown in device.signals.items() if plain_name(counter) in bounds}
+    return {**device.errors, **bounded}
+
+
+def _above(device: DeviceCounters, counter: str, grown: int, bounds: Mapping[str, int]) -> str | None:
+    name = plain_name(counter)
+    bound = bounds.get(name, round(HARD_ERRORS.value))
+    if grown <= bound:
+        return None
+    whose = "the system's file" if name in bounds else HARD_ERRORS.name
+    return f"{name} grew by {grown} (bound {bound}, {whose})"
