@@ -7,7 +7,7 @@ from datetime import date
 from railyard import counters, linked, links, metrics, pairassess, pathproof, saidmpi, stacks, verdict
 from railyard.cleantext import one_line
 from railyard.curve import Curve, median
-from railyard.launch import counters_can_prove
+from railyard.launch import counter_drivers, counters_can_prove
 from railyard.likeness import likenesses
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.pathplan import judged_path
@@ -45,8 +45,11 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     again = pairassess.steps(evidence.again, parse)
     judged = pairassess.judged(tables, again, case.benchmark)
     curves, problem = _curves(judged, case)
-    readings = counters.by_node((counters.parse(text, evidence.tag) for text in evidence.counters), case.launch.nodes)
-    path = judged_path(case, tables, readings) if evidence.played is None else pathproof.not_judged("replay")
+    drivers = counter_drivers(case.site)
+    read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
+    readings = counters.by_node(read, case.launch.nodes)
+    log = f"{evidence.stdout}\n{evidence.stderr}"
+    path = judged_path(case, tables, readings, log) if evidence.played is None else pathproof.not_judged("replay")
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
@@ -208,6 +211,9 @@ def _failures(parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
 
 
 def _accepts_unproven(case: Case) -> str | None:
+    rules = case.site.system.fabrics[case.fabric].proof
+    if rules.accept_unproven is not None:
+        return f"systems/{case.site.system.system}.yaml, accept_unproven of {case.fabric}: {rules.accept_unproven}"
     if counters_can_prove(case.site, case.fabric):
         return None
     return f"systems/{case.site.system.system}.yaml says counters: none of a rail of {case.fabric}"

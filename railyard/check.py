@@ -267,7 +267,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def place_reader(self) -> None:
         """Put the counter reader beside the job's script, on the file system that the nodes share."""
-        from railyard.counters import reader_script
+        from railyard.counters import IDLE, reader_script
         from railyard.nodefacts import SCRIPT, node_script
 
         self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
@@ -279,6 +279,9 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
                 self._refuse_without_cluster()
         (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
         (Path(self.stagedir) / SCRIPT).write_text(node_script(), encoding="utf-8")
+        idle_ms = self.site.system.fabrics[self.current_partition.name].proof.idle_ms
+        if idle_ms is not None:
+            (Path(self.stagedir) / IDLE).write_text(f"{idle_ms}\n", encoding="utf-8")
         if self.pair:
             (Path(self.stagedir) / pairlaunch.SCRIPT).write_text(pairlaunch.pair_script(), encoding="utf-8")
         self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)

@@ -14,6 +14,8 @@ from railyard.countertable import DRIVERS, Driver, Overlap, error_maximum, of_de
 from railyard.samebytes import counted_elsewhere, interfaces, overlap
 
 FORMAT = 1
+#: Beside the reader: how many milliseconds the idle devices are read before the run.
+IDLE = "idle_ms"
 REFUSED_EXIT_CODE = 71
 """The reader's exit code where a meant rail is missing or down (EX_OSERR of sysexits.h)."""
 
@@ -52,7 +54,7 @@ class DeviceCounters:
     error counters that stood at their maximum before the run. ``beside`` is the RDMA device whose port this interface
     is on, None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so that all
     bytes here are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the
-    kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign`` is the kernel driver,
+    kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign``: its kernel driver,
     where the system's file names the counters of another one.
     """
 

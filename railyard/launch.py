@@ -113,6 +113,12 @@ def counters_can_prove(site: Site, fabric: str) -> bool:
     return all(rail.counters != "none" for rail in site.system.fabrics[fabric].rails)
 
 
+def counter_drivers(site: Site) -> dict[str, str]:
+    """Return which row of the counters' table each rail of the system's fabrics has; none for those without."""
+    rails = (rail for fabric in site.system.fabrics.values() for rail in fabric.rails)
+    return {device_name(rail): rail.counters for rail in rails if rail.counters != "none"}
+
+
 def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]:
     """Return each meant rail's rate, for the split: rails of one fabric share its link."""
     rate = site.system.fabrics[fabric].link.data_rate_gbit_s or 1.0

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from railyard import counters, metrics, pairassess, pathproof
+from railyard import counters, metrics, pairassess, pathproof, stacklog, stacks
 from railyard.launch import counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.payload import is_mirrored, least_moved, parts_of_a_vector
@@ -12,8 +12,13 @@ from railyard.railsplit import Policy
 from railyard.runcase import Case
 
 
-def judged_path(case: Case, tables: list[Table], readings: Mapping[str, counters.NodeCounters]) -> pathproof.PathProof:
-    """Return the path proof of a run: what its counters show against what its tables say that it moved."""
+def judged_path(
+    case: Case, tables: list[Table], readings: Mapping[str, counters.NodeCounters], log: str
+) -> pathproof.PathProof:
+    """Return the path proof of a run: what its counters show against what its tables say that it moved.
+
+    ``log`` is all that the job printed: what the stack says there of its devices is held against the counters.
+    """
     if not counters_can_prove(case.site, case.fabric):
         return pathproof.not_judged(f"the rails of {case.fabric} have no counters")
     told = case.launch.settings
@@ -26,8 +31,18 @@ def judged_path(case: Case, tables: list[Table], readings: Mapping[str, counters
         collective=collective,
         exclusive=case.site.system.nodes.exclusive,
         pairs=case.pairs,
+        error_bounds=case.site.system.fabrics[case.fabric].proof.error_bounds,
     )
-    return pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
+    path = pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
+    return _with_log(case, path, log)
+
+
+def _with_log(case: Case, path: pathproof.PathProof, log: str) -> pathproof.PathProof:
+    """Return the proof with what the stack's own log says of it, where the stack was told to say anything."""
+    devices = (*case.launch.meant, *case.launch.watched)
+    kind, policy = case.site.system.fabrics[case.fabric].kind, case.launch.settings.policy
+    patterns = stacks.device_patterns(case.stack, kind, policy, devices)
+    return stacklog.compared(path, log, patterns, case.launch.meant)
 
 
 def _traffic(case: Case, tables: list[Table]) -> dict[str, pathproof.NodeTraffic]:

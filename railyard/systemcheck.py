@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from railyard import links, stacks
 from railyard.benchmarktable import BENCHMARKS
+from railyard.countertable import DRIVERS
 from railyard.errors import did_you_mean
 from railyard.fabricstate import lanes_and_speed
 from railyard.fields import show
@@ -48,6 +49,7 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
     if fabric.mtu is not None:
         _check_mtu(path, fabric.mtu, link, document)
     _check_state(path, fabric, document)
+    _check_error_bounds(path, fabric, document)
     seen: dict[tuple[str, int | None], int] = {}
     for index, rail in enumerate(fabric.rails):
         here = (*path, "rails", index)
@@ -98,6 +100,17 @@ def _check_state_kind(here: Path_, fabric: Fabric, document: Document) -> None:
             raise document.error((*here, field), show(given), "it of a roce fabric alone", "leave it out")
     if state is not None and state.subnet_manager and fabric.kind == "roce":
         raise document.error((*here, "subnet_manager"), "true", "none: Ethernet has no subnet manager", "leave it out")
+
+
+def _check_error_bounds(path: Path_, fabric: Fabric, document: Document) -> None:
+    """Refuse a counter that no rail of the fabric has: a misspelt one would bound nothing."""
+    rows = [DRIVERS[rail.counters] for rail in fabric.rails if rail.counters in DRIVERS]
+    known = {name.removeprefix("hw/"): None for row in rows for name in (*row.errors, *row.signals)}
+    unknown = next((name for name in fabric.proof.error_bounds if name not in known), None)
+    if unknown is not None:
+        here = (*path, "proof", "error_bounds", unknown)
+        expected = "a counter of errors or a signal of the rails' driver"
+        raise document.error(here, show(unknown), expected, did_you_mean(unknown, known))
 
 
 def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> None:

@@ -20,6 +20,7 @@ from railyard.fields import (
     Variable,
 )
 from railyard.pricefile import Price
+from railyard.prooffile import ProofRules
 from railyard.referencefields import Benchmarks, Policy
 from railyard.spackfile import SpackSite, SpackStack
 from railyard.systemfields import (
@@ -93,6 +94,7 @@ class Fabric(Model):
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
+    proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
 
     @property
     def link(self) -> links.Link:

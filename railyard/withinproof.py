@@ -28,7 +28,7 @@ def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int]
         bound = max(UNMEANT_SHARE.value * payload, UNMEANT_BYTES.value)
         for device in readings[node].devices:
             carried = max(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
-            if carried > bound:
+            if carried > bound and device.packet_bytes is None:  # packets are no bytes: their interface counts those
                 sentence = (
                     f"{device.device} of {node} carried {traffic(carried)} while the pair within {node} moved "
                     f"{traffic(payload)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
@@ -50,7 +50,7 @@ def _unreadable(node: str, reading: NodeCounters | None) -> str | None:
     if not reading.devices:
         return f"{node} has no network whose counters were read"
     for device in reading.devices:
-        if device.trouble is not None:
+        if device.trouble is not None and not device.unnamed:
             return f"network {device.device} of {node} {device.trouble}, so nobody can say what went over it"
     return None
 

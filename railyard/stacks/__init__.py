@@ -3,7 +3,16 @@
 A new stack is one entry in ``table.py`` (its ways in a module of its family) and one folder in ``spack_envs/``.
 """
 
-from railyard.stacks.ask import LogProof, Settings, forward, launch_options, policies, settings, why_not
+from railyard.stacks.ask import (
+    LogProof,
+    Settings,
+    device_patterns,
+    forward,
+    launch_options,
+    policies,
+    settings,
+    why_not,
+)
 from railyard.stacks.document import document
 from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
 from railyard.stacks.policy import NIC_PER_RANK, STRIPING, TUNED_PATTERN, parted, tuned, unknown
@@ -26,6 +35,7 @@ __all__ = [
     "Spread",
     "Stack",
     "Way",
+    "device_patterns",
     "document",
     "forward",
     "launch_options",

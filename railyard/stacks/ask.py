@@ -228,6 +228,25 @@ def _knobs(
     return found
 
 
+def device_patterns(stack: str, kind: str, policy: str, devices: Sequence[str]) -> dict[str, str]:
+    """Return what a log of this stack says of each device where it uses it, a regular expression by device.
+
+    Empty where its log names no devices on this kind of fabric. Devices are written as for ``settings``; of those that
+    a log cannot tell apart (two ports of one card) the first alone is there.
+    """
+    way = STACKS[stack].ways[kind]
+    if isinstance(way, str):
+        return {}
+    spread = next((each for each in way.spreads if each.policy == parted(policy)[0]), way.spreads[0])
+    pattern = (spread.proof or way.proof).pattern
+    if "{device}" not in pattern:
+        return {}
+    names = {device: device.partition(":")[0] if kind in _WITH_PORTS else device for device in devices}
+    first = {name: device for device, name in reversed(names.items())}
+    told = {device: name for device, name in names.items() if first[name] == device}
+    return {device: pattern.replace("{device}", re.escape(name)) for device, name in told.items()}
+
+
 def _log_proof(proof: Proof, devices: Sequence[str], values: Mapping[str, str]) -> LogProof:
     env = {line.name: line.value.format_map(values) for line in proof.settings}
     pattern = proof.pattern.replace("{rails}", values["rails"])
