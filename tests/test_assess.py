@@ -1,5 +1,6 @@
 """From a run's evidence to its verdict: a healthy run, and each thing that can be wrong with one."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from railyard.assess import Assessment, with_suspects
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
+from railyard.prooffile import ProofRules
 from railyard.references import References
 from railyard.site import Site, site_at
 from railyard.suspects import Findings, Suspect
@@ -492,3 +494,67 @@ def test_an_output_that_names_another_mpi_fails_rule_1(assessed: Assess, imb_tex
     assert said(assessed(output=f"{line}\n{imb_text()}", stack="intelmpi"))[1] != 1
     on_stderr = assessed(stderr="Open MPI v4.1.4, package: Debian OpenMPI\n")
     assert on_stderr.verdict.sentence.endswith(": Open MPI ran, expected MPICH (CH4)")
+
+
+# What a system says of its path proofs
+
+
+def with_proof(site: Site, **rules: Any) -> Site:
+    hsn = site.system.fabrics["hsn"].model_copy(update={"proof": ProofRules.model_validate(rules)})
+    system = site.system.model_copy(update={"fabrics": {**site.system.fabrics, "hsn": hsn}})
+    return replace(site, system=system)
+
+
+def blind_counters(counters_text: Callable[..., str]) -> tuple[str, str]:
+    """Return the counters of two nodes, the first of which shows no bytes sent."""
+    first = re.sub(r"tx_bytes \d+", "tx_bytes unreadable", counters_text("vn1", HEALTHY_VN1))
+    return first, counters_text("vn2", {**HEALTHY_VN1, "hsn0": (2, 190)})
+
+
+def test_an_unproven_path_fails_unless_the_fabric_accepts_it(
+    assessed: Assess, virtual: Site, counters_text: Callable[..., str]
+) -> None:
+    files = blind_counters(counters_text)
+    unproven = "path not proven: rail hsn0 of vn1 has no readable counter of bytes sent"
+    assert said(assessed(counters=files)) == ("fail", 4, "not-proven", unproven)
+    accepted = assessed(site=with_proof(virtual, accept_unproven="containers show no counters"), counters=files)
+    assert said(accepted) == (
+        "pass",
+        None,
+        None,
+        "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB; rule 4 (path) not judged: "
+        f"{unproven}; the system accepts this: systems/virtual.yaml, accept_unproven of hsn: containers show no "
+        "counters",
+    )
+    assert accepted.verdict.rules[3].state == "not-judged"
+
+
+def test_what_a_fabric_accepts_makes_no_path_pass_that_failed(assessed: Assess, virtual: Site) -> None:
+    site = with_proof(virtual, accept_unproven="containers show no counters")
+    found = assessed(site=site, moved={"vn1": {"hsn0": (0.1, 2), "hsn1": (0.1, 0.1), "eth0": (188, 2)}})
+    assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 4, "set-up")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "state"), [({}, "fail"), ({"rx_crc_errors": 4}, "fail"), ({"rx_crc_errors": 5}, "pass")]
+)
+def test_a_rail_with_errors_fails_above_the_bound(
+    assessed: Assess, virtual: Site, counters_text: Callable[..., str], bounds: dict[str, int], state: str
+) -> None:
+    vn1 = counters_text("vn1", HEALTHY_VN1)
+    vn2 = counters_text("vn2", {**HEALTHY_VN1, "hsn0": (2, 190)}).replace(
+        "after at", "before hsn0 rx_crc_errors 0\nafter hsn0 rx_crc_errors 5\nafter at"
+    )
+    found = assessed(site=with_proof(virtual, error_bounds=bounds), counters=(vn1, vn2))
+    assert found.verdict.state == state
+    if state == "fail":
+        assert (found.verdict.rule, found.verdict.fault) == (4, "fabric")
+        assert [(s.kind, s.node, s.rail) for s in found.verdict.suspects] == [("rail", "vn2", "hsn0")]
+
+
+def test_a_stacks_log_that_contradicts_the_counters_is_said(assessed: Assess) -> None:
+    log = "[1] [vn2:524  :0] ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(tcp/hsn1) am(tcp/hsn1)\n"
+    found = assessed(stderr=log)
+    assert found.verdict.state == "pass"
+    assert "the stack's own log contradicts the counters: it names hsn1 alone (" in found.path.sentence
+    assert "contradicts" not in assessed(stderr=log.replace("hsn1", "hsn0")).path.sentence

@@ -125,6 +125,47 @@ def test_a_host_name_with_a_domain_answers_to_its_first_label() -> None:
     assert {name: reading.node for name, reading in found.items()} == {"vn1": "vn1", "vn2": "vn2.cluster"}
 
 
+# What the reader says beside values
+
+
+def test_lines_about_devices_are_no_garbage() -> None:
+    about = "other eth9\nbeside hsn0 ib0\nabout hsn0 driver mlx5_core\nabout hsn0 layer InfiniBand\nwaited 10\n"
+    reading = parse(WHOLE.replace("watched eth0\n", f"watched eth0\n{about}"), "run1")
+    assert reading.problem is None
+    # eth9 and ib0 have no counters of any driver: there is nothing to say of them.
+    assert [device.device for device in reading.devices] == ["hsn0", "eth0"]
+
+
+@pytest.mark.parametrize(
+    "line", ["beside hsn0 ib0\nbeside hsn0 ib1", "about hsn0 mtu 1\nabout hsn0 mtu 2", "waited x", "waited", "other"]
+)
+def test_a_line_that_stands_twice_or_lacks_a_word_is_garbage(line: str) -> None:
+    problem = parse(WHOLE.replace("watched eth0\n", f"watched eth0\n{line}\n"), "run1").problem
+    assert problem == f'the file is garbled at "{line.splitlines()[-1]}": two processes wrote it'
+
+
+def idle(seconds: float, sent: int) -> str:
+    """Return the file of a run of 2.5 s, with a reading before it in which hsn0 sent so many bytes."""
+    first = f"idle at {10 - seconds:.2f}\nidle hsn0 tx_bytes {100 - sent}\nidle hsn0 rx_bytes 200\n"
+    return HEAD + first + BEFORE + AFTER + "end 0\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "sent", "left"),
+    [
+        (0.5, 40, 800),  # 80 B/s for 2.5 s are not the run's
+        (0.5, 0, 1000),
+        (0.1, 40, 1000),  # too short to be a rate
+        (0.5, 100, 500),
+        (0.5, -5, 1000),  # the counter went backwards: no rate
+    ],
+)
+def test_what_an_idle_rail_moves_is_subtracted(seconds: float, sent: int, left: int) -> None:
+    device = parse(idle(seconds, sent), "run1").device("hsn0")
+    assert device is not None
+    assert (device.tx.delta_bytes, device.rx.delta_bytes) == (left, 2000)
+
+
 # The reader itself, on a made-up sysfs.
 
 

@@ -1,4 +1,4 @@
-"""The path proof on devices: RDMA told from TCP, shared and standing counters, errors; each rule with both its sides."""
+"""The path proof on devices: RDMA told from TCP, shared and standing counters, errors; both sides of each rule."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -168,8 +168,8 @@ def test_a_counter_that_stood_still_fails_only_where_another_shows_the_bytes() -
     assert said(of_pair(0)) == (
         "not-proven",
         "not-proven",
-        "path not proven: mlx5_0:1 of vn1 sent 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), and no other network's "
-        "counter shows the rest",
+        "path not proven: mlx5_0:1 of vn1 sent 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), "
+        "and no other network's counter shows the rest",
     )
     assert of_pair(0, interface=188).state == "failed"
 
@@ -258,8 +258,8 @@ def test_what_cannot_be_seen_is_said() -> None:
     proof = judged(first, second)
     assert proof.state == "proven"
     assert proof.sentence.endswith(
-        "; link_downed of mlx5_0:1 of vn1 stood at its maximum, 255, before the run and cannot be seen to grow: clear it"
-        "; port errors of mlx5_0:1 of vn2 not seen: it is a virtual function"
+        "; link_downed of mlx5_0:1 of vn1 stood at its maximum, 255, before the run and cannot be seen to grow: clear "
+        "it; port errors of mlx5_0:1 of vn2 not seen: it is a virtual function"
     )
 
 

@@ -213,7 +213,8 @@ def test_idle_devices_are_read_first_where_the_file_asks_for_it(tree: Tree) -> N
     tree.interface("eth0")
     (tree.root / "idle_ms").write_text("200\n")
     reading = tree.run("eth0")
-    first, value, then = (tree.text.index(line) for line in ("\nidle at ", "\nidle eth0 tx_bytes 100\n", "\nbefore at "))
+    lines = ("\nidle at ", "\nidle eth0 tx_bytes 100\n", "\nbefore at ")
+    first, value, then = (tree.text.index(line) for line in lines)
     assert first < value < then
     assert (reading.problem, moved(reading)) == (None, {"eth0": (0, 0)})
 

@@ -487,3 +487,45 @@ def test_every_field_of_the_site_is_used_once() -> None:
     for field in ("system", "description", "nodes", "fabrics", "stacks"):
         with pytest.raises(ValueError, match=field):
             System.model_validate({name: value for name, value in data.items() if name != field})
+
+
+PROOF = """    slot: pcie3-x16
+    proof: {accept_unproven: containers show no counters, idle_ms: 500, error_bounds: {symbol_error: 3, np_cnp_sent: 9}}
+"""
+
+
+def test_a_fabric_says_what_its_proofs_accept(tmp_path: Path) -> None:
+    fabrics = load_system(write(tmp_path, SITE.replace("    slot: pcie3-x16\n", PROOF))).fabrics
+    proof = fabrics["edr"].proof
+    assert (proof.accept_unproven, proof.idle_ms) == ("containers show no counters", 500)
+    assert proof.error_bounds == {"symbol_error": 3, "np_cnp_sent": 9}
+    unsaid = fabrics["eth"].proof
+    assert (unsaid.accept_unproven, unsaid.idle_ms, unsaid.error_bounds) == (None, None, {})
+
+
+@pytest.mark.parametrize(
+    ("proof", "sentence"),
+    [
+        (
+            "{error_bounds: {symbol_errors: 3}}",
+            'systems/site.yaml:13: fabrics.edr.proof.error_bounds.symbol_errors: found "symbol_errors", expected a '
+            'counter of errors or a signal of the rails\' driver; did you mean "symbol_error"?',
+        ),
+        (
+            "{error_bounds: {symbol_error: -1}}",
+            "systems/site.yaml:13: fabrics.edr.proof.error_bounds.symbol_error: found -1, expected greater than or "
+            "equal to 0",
+        ),
+        (
+            "{idle_ms: 100}",
+            "systems/site.yaml:13: fabrics.edr.proof.idle_ms: found 100, expected greater than or equal to 200",
+        ),
+        (
+            "{accept_unprooven: no reason}",
+            'systems/site.yaml:13: fabrics.edr.proof.accept_unprooven: found the unknown field "accept_unprooven", expected '
+            'a known field; did you mean "accept_unproven"?',
+        ),
+    ],
+)
+def test_what_a_proof_cannot_say_is_refused(tmp_path: Path, proof: str, sentence: str) -> None:
+    assert refusal(tmp_path, "    slot: pcie3-x16\n", f"    slot: pcie3-x16\n    proof: {proof}\n") == sentence

@@ -1,0 +1,71 @@
+"""A stack's own log held against the counters: who contradicts whom. Lines are of our own runs, shortened."""
+
+import pytest
+
+from railyard import stacks
+from railyard.pathproof import PathProof
+from railyard.stacklog import LONGEST, Said, compared, read
+
+DEVICES = ("hsn0", "hsn1", "eth0")
+MEANT = ("hsn0", "hsn1")
+PROVEN = PathProof("proven", "382.0 MB moved on vn1 and vn2")
+FAILED = PathProof("failed", "190.0 MB went over eth0 of vn1, which was not meant", "set-up")
+UCX = "[vn2:524  :0]  ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag({lanes})  rma_am(tcp/hsn0)"
+BOTH, ONE, OTHER = (UCX.format(lanes=lanes) for lanes in ("tcp/hsn0 tcp/hsn1", "tcp/hsn0", "tcp/eth0"))
+ETH_ALONE = OTHER.replace("rma_am(tcp/hsn0)", "rma_am(tcp/eth0)")
+
+
+def patterns(stack: str = "mpich", policy: str = "striping") -> dict[str, str]:
+    return stacks.device_patterns(stack, "tcp", policy, DEVICES)
+
+
+@pytest.mark.parametrize(
+    ("stack", "policy", "log", "devices"),
+    [
+        ("mpich", "striping", BOTH, ("hsn0", "hsn1")),
+        ("mpich", "striping", ETH_ALONE, ("eth0",)),
+        ("openmpi", "striping", "[vn1:1] btl: tcp: Using interface: hsn0 \n[vn1:1] btl: tcp: Using interface: eth0 \n",
+         ("hsn0", "eth0")),
+        ("openmpi", "striping", "[vn1:1] btl: tcp: Using interface: hsn1", ("hsn1",)),
+        ("openmpi", "striping", "[vn1:1] btl: tcp: Using interface: hsn10 \n", None),
+        ("intelmpi", "round-robin", "vn1:rank0 PSM3_IDENTIFY NIC 1 (hsn1) Port 1 10000 Mbps", ("hsn1",)),
+        ("mpich", "striping", "# Benchmarking Uniband over hsn0 and hsn1\n", None),
+        ("mpich", "striping", BOTH + "x" * LONGEST, None),
+    ],
+)  # fmt: skip
+def test_a_log_names_its_devices(stack: str, policy: str, log: str, devices: tuple[str, ...] | None) -> None:
+    said = read(log, patterns(stack, policy))
+    assert (None if said is None else said.devices) == devices
+
+
+def test_a_stack_that_names_no_devices_has_no_patterns() -> None:
+    assert stacks.device_patterns("intelmpi", "tcp", "single", DEVICES) == {}
+    assert read("MPI startup(): libfabric provider: tcp", {}) is None
+
+
+def test_two_ports_of_one_card_cannot_be_told_apart() -> None:
+    found = stacks.device_patterns("openmpi", "ib", "striping", ("mlx5_0:1", "mlx5_0:2", "mlx5_1:1"))
+    assert list(found) == ["mlx5_0:1", "mlx5_1:1"]
+
+
+def test_the_line_that_names_the_first_device_is_kept() -> None:
+    assert read(f"something else\n{ETH_ALONE}\n", patterns()) == Said(("eth0",), ETH_ALONE)
+
+
+@pytest.mark.parametrize(
+    ("proof", "log", "remark"),
+    [
+        (PROVEN, BOTH, None),
+        (PROVEN, "", None),
+        (PROVEN, ONE, f'the stack\'s own log contradicts the counters: it names hsn0 alone ("{ONE[:120]}")'),
+        (PROVEN, f"{BOTH}\n{OTHER}", "the stack's own log names eth0 too, over which the counters saw no messages"),
+        (FAILED, BOTH, f'the counters contradict the stack\'s own log, which names hsn0 and hsn1 ("{BOTH[:120]}")'),
+        (FAILED, ETH_ALONE, f'the stack\'s own log says so too: it names eth0 ("{ETH_ALONE[:120]}")'),
+        (FAILED, "", None),
+        (PathProof("failed", "errors on hsn0 of vn1", "fabric"), BOTH, None),
+        (PathProof("not-proven", "path not proven: no counters", "not-proven"), ONE, None),
+    ],
+)
+def test_log_and_counters_are_held_against_each_other(proof: PathProof, log: str, remark: str | None) -> None:
+    sentence = compared(proof, log, patterns(), MEANT).sentence
+    assert sentence == (proof.sentence if remark is None else f"{proof.sentence}; {remark}")
