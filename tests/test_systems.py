@@ -522,8 +522,8 @@ def test_a_fabric_says_what_its_proofs_accept(tmp_path: Path) -> None:
         ),
         (
             "{accept_unprooven: no reason}",
-            'systems/site.yaml:13: fabrics.edr.proof.accept_unprooven: found the unknown field "accept_unprooven", expected '
-            'a known field; did you mean "accept_unproven"?',
+            'systems/site.yaml:13: fabrics.edr.proof.accept_unprooven: found the unknown field "accept_unprooven", '
+            'expected a known field; did you mean "accept_unproven"?',
         ),
     ],
 )

@@ -1,0 +1,107 @@
+"""What the counter reader costs a node and a run: wall time above the command alone, on trees of several cards.
+
+    .venv/bin/python benchmarks/reader.py [--repeats 30] [--cards 1,4,8]
+
+Each tree is made below a temporary folder, as sysfs shows a node: so many mlx5 cards (a port of 21 counters, 25 hardware
+counters with the usual lifespan of 10 ms, an interface of 24 statistics) beside an Ethernet card. The same command, `true`,
+runs with the reader and without, in turn. Files on disk stand in for sysfs: what a card's firmware takes to answer is not
+in these figures. With a lifespan the reader waits 20 ms by the kernel's clock of 10 ms; both are shown. Goal: at most 50 ms.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from railyard.counters import parse, reader_script
+
+PORT_COUNTERS = 21
+HARDWARE_COUNTERS = 25
+STATISTICS = 24
+
+
+def main() -> None:
+    """Print the median and the worst of all repeats, a line a tree."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--repeats", type=int, default=30)
+    arguments.add_argument("--cards", default="1,4,8")
+    asked = arguments.parse_args()
+    print("cards  lifespan  above the command alone, ms (median, worst)")
+    for cards in map(int, asked.cards.split(",")):
+        for lifespan in (0, 10):
+            with tempfile.TemporaryDirectory() as folder:
+                costs = measured(Path(folder), cards, lifespan, asked.repeats)
+            print(f"{cards:5}  {lifespan:5} ms  {statistics.median(costs):6.1f} {max(costs):6.1f}")
+
+
+def measured(root: Path, cards: int, lifespan: int, repeats: int) -> list[float]:
+    """Return milliseconds of the reader above the command alone, one a repeat."""
+    made(root, cards, lifespan)
+    meant = ",".join(f"mlx5_{card}:1" for card in range(cards))
+    words = ["sh", str(root / "reader.sh"), str(root / "out"), "tag", meant, "eth0", "--", "true"]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "RAILYARD_SYSFS": str(root / "sys"),
+        "RAILYARD_PROC": str(root / "proc"),
+        "MPI_LOCALRANKID": "0",
+    }
+    costs = []
+    for _ in range(repeats):
+        alone, read = seconds(["true"], environment), seconds(words, environment)
+        costs.append(1000 * (read - alone))
+    drivers = {name: "mlx5" for name in meant.split(",")}
+    reading = parse((root / "out/node1.counters").read_text(encoding="utf-8"), "tag", drivers)
+    if reading.problem is not None or len(reading.devices) != 2 * cards + 1:
+        raise SystemExit(f"{root}: the reader saw {len(reading.devices)} devices: {reading.problem}")
+    return costs
+
+
+def seconds(words: list[str], environment: dict[str, str]) -> float:
+    """Return how long a command takes."""
+    started = time.perf_counter()
+    subprocess.run(words, env=environment, check=True)
+    return time.perf_counter() - started
+
+
+def made(root: Path, cards: int, lifespan: int) -> None:
+    """Make the tree of a node, with the reader beside its output."""
+    for card in range(cards):
+        port = root / f"sys/class/infiniband/mlx5_{card}/ports/1"
+        names = ["port_xmit_data", "port_rcv_data", *(f"counter_{n}" for n in range(PORT_COUNTERS - 2))]
+        written(port / "counters", dict.fromkeys(names, 1234567890))
+        hardware = dict.fromkeys((f"hardware_{n}" for n in range(HARDWARE_COUNTERS)), 1234567890)
+        written(port / "hw_counters", {**hardware, "lifespan": lifespan})
+        written(port, {"state": "4: ACTIVE", "link_layer": "InfiniBand"})
+        interface(root, f"ib{card}")
+        slot = root / f"sys/devices/card{card}"
+        (slot / "net").mkdir(parents=True)
+        (slot / "net" / f"ib{card}").symlink_to(root / f"sys/class/net/ib{card}")
+        (port.parents[1] / "device").symlink_to(slot)
+    interface(root, "eth0")
+    written(root / "proc/sys/kernel", {"hostname": "node1"})
+    (root / "proc/uptime").symlink_to("/proc/uptime")
+    (root / "out").mkdir()
+    (root / "reader.sh").write_text(reader_script(), encoding="utf-8")
+
+
+def interface(root: Path, name: str) -> None:
+    """Add a network interface."""
+    folder = root / "sys/class/net" / name
+    names = ["tx_bytes", "rx_bytes", *(f"statistic_{n}" for n in range(STATISTICS - 2))]
+    written(folder / "statistics", dict.fromkeys(names, 1234567890))
+    written(folder, {"carrier": 1, "mtu": 2044, "dev_port": 0})
+
+
+def written(folder: Path, values: Mapping[str, int | str]) -> None:
+    """Write a file a value."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, value in values.items():
+        (folder / name).write_text(f"{value}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
