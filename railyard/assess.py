@@ -56,7 +56,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         stack=case.stack,
         rails=case.launch.meant or ("shared memory",),
         nodes=case.launch.nodes,
-        job=_job(case, evidence, parsed, tables, readings, unread),
+        job=_job(case, evidence, parsed, tables, readings, _strangers(read, readings), unread),
         metrics=(
             *(_metric(case, each, curves, problem) for each in metrics.find(case.benchmark).metrics),
             *pairassess.fastest(case, tables),
@@ -149,6 +149,7 @@ def _job(
     parsed: Parsed,
     tables: list[Table],
     readings: Mapping[str, counters.NodeCounters],
+    strangers: tuple[str, ...],
     unread: str | None,
 ) -> Job:
     proves = counters_can_prove(case.site, case.fabric) and evidence.played is None
@@ -162,7 +163,7 @@ def _job(
     return Job(
         exit_code=evidence.exit_code,
         nodes_expected=case.launch.nodes,
-        nodes_seen=seen,
+        nodes_seen=(*seen, *(strangers if proves else ())),
         tables=len(tables),
         tables_expected=case.passes,
         incomplete=tuple(f"{case.benchmark} (line {table.line})" for table in tables if not table.complete),
@@ -177,6 +178,12 @@ def _job(
         validates=case.validates or own_check is not None,
         validation=own_check,
     )
+
+
+def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
+    """Return the hosts that read counters for this run and are none of its nodes, by the names that they gave."""
+    known = {reading.node for reading in readings.values()}
+    return tuple(dict.fromkeys(each.node for each in read if each.devices and each.node and each.node not in known))
 
 
 def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str | None:

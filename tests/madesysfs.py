@@ -13,6 +13,7 @@ from railyard.counters import NodeCounters, parse, reader_script
 
 TAG = "run1"
 NODE = "vn1"
+"""The name of a node that is given none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +21,17 @@ class Tree:
     """One node's made sysfs below ``root``; its clock is this machine's, since the reader waits by it."""
 
     root: Path
+    node: str = NODE
 
     @classmethod
-    def at(cls, root: Path) -> "Tree":
+    def at(cls, root: Path, node: str = NODE) -> "Tree":
         """Return an empty node with the reader beside its job's output."""
         for folder in ("sys/class/net", "sys/class/infiniband", "proc/sys/kernel", "out"):
             (root / folder).mkdir(parents=True)
-        (root / "proc/sys/kernel/hostname").write_text(f"{NODE}\n")
+        (root / "proc/sys/kernel/hostname").write_text(f"{node}\n")
         (root / "proc/uptime").symlink_to("/proc/uptime")
         (root / "reader.sh").write_text(reader_script())
-        return cls(root)
+        return cls(root, node)
 
     def interface(self, name: str, card: str | None = None, *, mtu: int = 1500, dev_port: int = 0) -> Path:
         """Add a network interface, on a card's slot where ``card`` says so; return its folder."""
@@ -116,7 +118,7 @@ class Tree:
     @property
     def text(self) -> str:
         """What the reader wrote."""
-        return (self.root / f"out/{NODE}.counters").read_text()
+        return (self.root / f"out/{self.node}.counters").read_text()
 
 
 def write(folder: Path, values: Mapping[str, int | str]) -> Path:

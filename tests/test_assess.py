@@ -558,3 +558,29 @@ def test_a_stacks_log_that_contradicts_the_counters_is_said(assessed: Assess) ->
     assert found.verdict.state == "pass"
     assert "the stack's own log contradicts the counters: it names hsn1 alone (" in found.path.sentence
     assert "contradicts" not in assessed(stderr=log.replace("hsn1", "hsn0")).path.sentence
+
+
+def test_a_host_that_answers_by_another_name_is_named(assessed: Assess, counters_text: Callable[..., str]) -> None:
+    vn2 = counters_text("node7", {**HEALTHY_VN1, "hsn0": (2, 190)})
+    found = assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2))
+    assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1 and node7, expected vn1 and vn2")
+    assert found.verdict.suspects == ()
+
+
+def test_a_host_with_a_domain_is_the_node(assessed: Assess, counters_text: Callable[..., str]) -> None:
+    vn2 = counters_text("vn2.cluster", {**HEALTHY_VN1, "hsn0": (2, 190)})
+    assert assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2)).verdict.state == "pass"
+
+
+def test_two_hosts_that_answer_by_one_name_are_not_proven(
+    assessed: Assess, counters_text: Callable[..., str]
+) -> None:
+    # Both write the file of vn1, the lines of one between those of the other.
+    one, other = (counters_text("vn1", {**HEALTHY_VN1, "hsn0": moved}).splitlines() for moved in ((190, 2), (2, 190)))
+    mixed = "\n".join(line for both in zip(one, other, strict=True) for line in both) + "\n"
+    found = assessed(counters=(mixed,))
+    assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1, expected vn1 and vn2")
+    assert found.path.sentence == (
+        f'path not proven: the counters of vn1 cannot be used: the file is garbled at "{other[0]}": two processes '
+        "wrote it"
+    )
