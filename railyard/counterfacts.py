@@ -80,22 +80,31 @@ def _take(facts: Facts, words: list[str]) -> bool:
     match words:
         case ["idle" | "before" | "after", *_]:
             return _take_reading(facts, words)
+        case ["meant" | "watched" | "other" | "beside" | "about", *_]:
+            return _take_device(facts, words)
         case ["node", _]:
             return True
         case ["first-by", name]:
             facts.first_by = name
-        case ["meant" | "watched" | "other" as kind, name]:
-            facts.named[kind].append(name)
-        case ["beside", device, interface] if device not in facts.beside:
-            facts.beside[device] = interface
-        case ["about", device, what, said] if (device, what) not in facts.abouts:
-            facts.abouts[device, what] = said
         case ["waited", milliseconds] if is_count(milliseconds):
             facts.waited_ms = int(milliseconds)
         case ["refused", rail, *rest]:
             facts.refused = rail, " ".join(rest)
         case ["end", code] if is_count(code):
             facts.exit_code = int(code)
+        case _:
+            return False
+    return True
+
+
+def _take_device(facts: Facts, words: list[str]) -> bool:
+    match words:
+        case ["meant" | "watched" | "other" as kind, name]:
+            facts.named[kind].append(name)
+        case ["beside", device, interface] if device not in facts.beside:
+            facts.beside[device] = interface
+        case ["about", device, what, said] if (device, what) not in facts.abouts:
+            facts.abouts[device, what] = said
         case _:
             return False
     return True

@@ -93,6 +93,10 @@ software() {
     done
     unset IFS
     tell 'fact kernel_options' "$chosen"
+    # Where the launcher put the first process of the node: all that it starts inherits this.
+    while IFS= read -r line; do
+        case $line in Cpus_allowed_list:*) tell 'fact cpus_allowed' "${line##*[!0-9,-]}" ;; esac
+    done <"$proc/self/status"
     read_line "$proc/meminfo"
     tell 'fact memory' "${line#*: }"
 }
@@ -133,7 +137,7 @@ one_device() {
     driver=$(target_of "$folder/device/driver")
     tell "device $1 driver" "$driver"
     [ -n "$driver" ] && tell_file "device $1 driver_version" "$sys/module/$driver/version"
-    for name in current_link_speed current_link_width max_link_speed max_link_width numa_node; do
+    for name in current_link_speed current_link_width max_link_speed max_link_width numa_node local_cpulist; do
         tell_file "device $1 $name" "$folder/device/$name"
     done
 }

@@ -29,6 +29,7 @@ FACTS: Mapping[str, str] = MappingProxyType(
         "sockets": "how many processors",
         "numa_nodes_per_socket": "domains of memory with processors, a socket: NPS or sub-NUMA clustering",
         "memory": "all memory that the kernel has",
+        "cpus_allowed": "logical processors that the first process of the node may run on: where the launcher bound it",
         "smt": "several threads a core: on, off, forceoff, notsupported",
         "turbo": "whether clocks may rise above the nominal one",
         "governor": "cpufreq's governor of the first processor",
@@ -66,6 +67,7 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
         "max_link_speed": "of its slot at most",
         "max_link_width": "lanes of its slot at most",
         "numa_node": "domain of memory that its slot belongs to, -1 where it is not known",
+        "local_cpulist": "logical processors of that domain",
     }
 )
 

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from railyard.counters import (
-    DRIVERS,
     REFUSED_EXIT_CODE,
     Direction,
-    Driver,
     NodeCounters,
     Refusal,
     by_node,
     parse,
     reader_script,
 )
+from railyard.countertable import DRIVERS, Driver
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
 BEFORE = "before at 10.00\nbefore hsn0 carrier 1\nbefore hsn0 tx_bytes 100\nbefore hsn0 rx_bytes 200\n"

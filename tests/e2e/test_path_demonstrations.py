@@ -1,4 +1,4 @@
-"""Faults of the path on the virtual cluster, made on purpose: background traffic, lost packets, a host of another name."""
+"""Faults of the path on the virtual cluster, made on purpose: background traffic, lost packets, another host name."""
 
 import re
 import subprocess
