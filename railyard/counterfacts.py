@@ -122,4 +122,5 @@ def _take_reading(facts: Facts, words: list[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.replace(".", "", 1).isdigit()
+    # A longer one would be infinite as a float, and no clock gives it.
+    return len(text) <= 20 and text.isascii() and text.replace(".", "", 1).isdigit()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from railyard.bounds import IDLE_INTERVAL
-from railyard.counterfacts import Facts, facts_of
+from railyard.counterfacts import Facts, facts_of, is_count
 from railyard.countertable import DRIVERS, Driver, Overlap, error_maximum, of_device
 from railyard.samebytes import counted_elsewhere, interfaces, overlap
 
@@ -250,7 +250,7 @@ def _is_foreign(module: str | None, row: Driver) -> bool:
 def _path_mtu(interface_mtu: str | None) -> int:
     """Return the largest path MTU that an interface of this MTU can have, the largest of all where it is not known."""
     sizes = (4096, 2048, 1024, 512, 256)
-    known = int(interface_mtu) if interface_mtu is not None and interface_mtu.isdigit() else sizes[0]
+    known = int(interface_mtu) if interface_mtu is not None and is_count(interface_mtu) else sizes[0]
     return next((size for size in sizes if size <= known), sizes[-1])
 
 

@@ -165,6 +165,22 @@ def test_what_an_idle_rail_moves_is_subtracted(seconds: float, sent: int, left: 
     assert (device.tx.delta_bytes, device.rx.delta_bytes) == (left, 2000)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "idle at " + "9" * 5000,
+        "idle at nan",
+        "waited " + "9" * 5000,
+        "about ib0 mtu ²",
+        "before hsn0 hw/lifespan " + "9" * 5000,
+    ],
+)
+def test_no_number_breaks_the_reading(line: str) -> None:
+    text = WHOLE.replace("watched eth0\n", f"watched eth0\nbeside hsn0 ib0\n{line}\n")
+    reading = parse(text, "run1", {"hsn0": "rxe"})
+    assert [device.device for device in reading.devices] == ["hsn0", "eth0"]
+
+
 # The reader itself, on a made-up sysfs.
 
 

@@ -35,6 +35,7 @@ eth
   mpich      2 rails  nothing runs
                       not all: eth has 1 rail a node (eth0)
 
+device buffers: not tested
 8 cells: 2 run, 6 do not"""
 
 
@@ -117,6 +118,7 @@ qdr
   mvapich2   2 rails  nic-per-rank: osu/osu_mbw_mr
                       not osu/osu_bw: one pair
 
+device buffers: not tested
 4 cells: 2 run, 2 do not"""
 
 

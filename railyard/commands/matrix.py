@@ -39,6 +39,10 @@ def command(name: str, as_json: bool) -> int:
     return 0
 
 
+#: What no cell says: all buffers are in the memory of the host.
+DEVICE_BUFFERS = "device buffers: not tested"
+
+
 def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
     """Return the matrix as lines: a block a fabric, a line a (stack, rails, policy), what runs and why the rest not.
 
@@ -69,7 +73,8 @@ def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
             without = [cell for cell in refused if (cell.fabric, cell.stack, cell.rails) == (name, stack, rails)]
             lines += [f"{'':22}no {cell.policy}: {cell.reason}" for cell in without]
     running = sum(cell.reason is None for cell in cells)
-    return "\n".join([*lines, "", f"{len(cells)} cells: {running} run, {len(cells) - running} do not"])
+    counted = f"{len(cells)} cells: {running} run, {len(cells) - running} do not"
+    return "\n".join([*lines, "", DEVICE_BUFFERS, counted])
 
 
 def _reasons(members: list[Cell], told: Collection[tuple[str, str | None]]) -> list[str]:
