@@ -188,7 +188,8 @@ def _node_findings(node: str, reading: NodeCounters, moved: NodeTraffic, plan: P
         if missing is None:
             spread = Spread(node, way, meant_bytes(reading, plan, way), plan.rails, payload, moved.split(way))
             uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
-            found.append(None if _is_disturbed(reading, spread, moved, plan) else uneven)
+            is_excused = uneven is not None and uneven.fault == "fabric" and _is_disturbed(reading, spread, moved, plan)
+            found.append(None if is_excused else uneven)
     found.append(stray_finding(node, reading, plan))
     return found
 

@@ -284,12 +284,12 @@ now_ms() {
 # might be missing here; a clock that stands still does not hold the run.
 rest() {
     now_ms || return
-    until=$((now + $1 + 10)) turns=0
-    while [ "$now" -lt "$until" ] && [ "$turns" -lt $((1000 + 400 * $1)) ]; do
+    deadline=$((now + $1 + 10)) turns=0
+    while [ "$now" -lt "$deadline" ] && [ "$turns" -lt $((1000 + 400 * $1)) ]; do
         turns=$((turns + 1))
         now_ms || return
     done
-    [ "$now" -ge "$until" ]
+    [ "$now" -ge "$deadline" ]
 }
 
 check() {
