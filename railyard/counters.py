@@ -276,7 +276,7 @@ def _idle(facts: Facts, device: str, counter: str, before: int | None) -> int:
     run_s = facts.elapsed_s("before", "after")
     if first is None or before is None or before < first or waited_s is None or run_s is None:
         return 0
-    return round((before - first) / waited_s * run_s) if waited_s >= IDLE_INTERVAL.value else 0
+    return max(0, round((before - first) / waited_s * run_s)) if waited_s >= IDLE_INTERVAL.value else 0
 
 
 def _carrier(facts: Facts, when: str, device: str) -> bool | None:

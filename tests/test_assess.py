@@ -17,6 +17,7 @@ from railyard.references import References
 from railyard.site import Site, site_at
 from railyard.suspects import Findings, Suspect
 from railyard.systems import DeclaredLink
+from tests.conftest import SIZES
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -584,3 +585,28 @@ def test_two_hosts_that_answer_by_one_name_are_not_proven(
         f'path not proven: the counters of vn1 cannot be used: the file is garbled at "{other[0]}": two processes '
         "wrote it"
     )
+
+
+# The output of one node mixed with another's
+
+
+def test_two_outputs_line_by_line_in_one_file_fail(assessed: Assess, imb_text: Callable[..., str]) -> None:
+    lines = imb_text().splitlines(keepends=True)
+    found = assessed(output="".join(line for one in lines for line in (one, one)))
+    assert said(found) == (
+        "fail",
+        1,
+        "set-up",
+        'the output itself reports 1 failure, line 7: "a heading without any row: Uniband"',
+    )
+    assert found.verdict.suspects == ()
+
+
+def test_rows_of_another_nodes_output_among_ones_own_fail(assessed: Assess, imb_text: Callable[..., str]) -> None:
+    lines = imb_text().splitlines(keepends=True)
+    rows = {str(size) for size in SIZES}
+    mixed = "".join(2 * line if set(line.split()[:1]) & rows else line for line in lines)
+    found = assessed(output=mixed)
+    assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 2, "set-up")
+    assert found.verdict.sentence.endswith("sizes do not rise at 1 B -> 1 B")
+    assert found.verdict.suspects == ()
