@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from railyard.bounds import CARRIED_SHARE, LEAST_PAYLOAD, SHARED_FACTOR, UNMEANT_BYTES
+from railyard.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.counters import NodeCounters
+from railyard.disturbance import disturbance, is_excused
 from railyard.linkerrors import error_findings, error_remarks
 from railyard.railbytes import (
     WAYS,
@@ -23,7 +24,7 @@ from railyard.railbytes import (
     rail_bytes,
     unmeant_bytes,
 )
-from railyard.railsplit import Finding, Spread, had_their_due, split_finding
+from railyard.railsplit import Finding, Spread, split_finding
 from railyard.strays import rail_of_interface, stray_finding
 from railyard.suspects import Suspect
 from railyard.wording import listing, percent, traffic
@@ -84,9 +85,9 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
     expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
     if decisive is None:
-        disturbance = _disturbance(readings, plan)
+        shared = disturbance(readings, plan)
         sentence = "; ".join((_proven(readings, plan), *_remarks(readings, plan)))
-        return PathProof("proven", sentence, None, "", (), nodes, expected, disturbance)
+        return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
     return PathProof(
         decisive.state,
         decisive.sentence,
@@ -95,7 +96,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
         _in_order(findings),
         nodes,
         expected,
-        _disturbance(readings, plan),
+        disturbance(readings, plan),
     )
 
 
@@ -111,13 +112,13 @@ def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]
     if not plan.rails or not plan.traffic:
         return [_unproven("no rail is named that the run should use", "the system's rails")]
     found: list[Finding] = []
-    for node, moved in plan.traffic.items():
+    for node in plan.traffic:
         reading = readings.get(node)
         doubt = _doubt(node, reading, plan)
         if doubt is not None or reading is None:
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
-        found += [f for f in (_lost_carrier(reading, node, plan), *_node_findings(node, reading, moved, plan)) if f]
+        found += [f for f in (_lost_carrier(reading, node, plan), *_node_findings(node, readings, plan)) if f]
         found += error_findings(node, reading, plan.rails, plan.error_bounds)
     return found + _idle_everywhere(found, plan)
 
@@ -169,7 +170,8 @@ def _lost_carrier(reading: NodeCounters, node: str, plan: Plan) -> Finding | Non
     return None
 
 
-def _node_findings(node: str, reading: NodeCounters, moved: NodeTraffic, plan: Plan) -> list[Finding | None]:
+def _node_findings(node: str, readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding | None]:
+    reading, moved = readings[node], plan.traffic[node]
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
         most = traffic(max(moved.sent_bytes, moved.received_bytes))
         reason = (
@@ -188,8 +190,9 @@ def _node_findings(node: str, reading: NodeCounters, moved: NodeTraffic, plan: P
         if missing is None:
             spread = Spread(node, way, meant_bytes(reading, plan, way), plan.rails, payload, moved.split(way))
             uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
-            is_excused = uneven is not None and uneven.fault == "fabric" and _is_disturbed(reading, spread, moved, plan)
-            found.append(None if is_excused else uneven)
+            # An idle rail is the stack's doing, whoever else uses the others.
+            may_be = uneven is not None and uneven.fault == "fabric"
+            found.append(None if may_be and is_excused(spread, readings, plan) else uneven)
     found.append(stray_finding(node, reading, plan))
     return found
 
@@ -216,41 +219,6 @@ def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Wa
         return Finding("failed", sentence, "set-up", look, (Suspect("stack", node, device, reason),))
     look = "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
     return _unproven(f"{shown}, and no other network's counter shows the rest", look)
-
-
-def _allowed(moved: NodeTraffic, way: Way) -> float:
-    """Return what the meant rails may carry one way, headers and warm-ups and start-up included."""
-    return SHARED_FACTOR.value * (moved.most_bytes or moved.payload(way)) + UNMEANT_BYTES.value
-
-
-def _is_shared(carried: int, moved: NodeTraffic, way: Way) -> bool:
-    return carried > _allowed(moved, way)
-
-
-def _is_disturbed(reading: NodeCounters, spread: Spread, moved: NodeTraffic, plan: Plan) -> bool:
-    """Return whether somebody else's traffic may have made the split uneven: no rail lacks what was its due."""
-    if plan.collective or in_packets(reading, plan) is not None:
-        return False
-    way: Way = "sent" if spread.way == "sent" else "received"
-    return _is_shared(spread.whole, moved, way) and had_their_due(spread, plan.policy)
-
-
-def _disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
-    for node, moved in plan.traffic.items():
-        reading = readings.get(node)
-        if reading is None or reading.problem is not None or plan.collective:
-            continue
-        if in_packets(reading, plan) is not None:  # as bytes they are upper bounds
-            continue
-        for way in WAYS:
-            allowed = _allowed(moved, way)
-            carried = sum(meant_bytes(reading, plan, way).values())
-            if _is_shared(carried, moved, way):
-                return (
-                    f"shared: {listing(list(plan.rails))} of {node} {way} {traffic(carried)} while the run moved "
-                    f"{traffic(moved.payload(way))} (bound {traffic(allowed)}, {SHARED_FACTOR.name})"
-                )
-    return None
 
 
 def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:

@@ -573,9 +573,7 @@ def test_a_host_with_a_domain_is_the_node(assessed: Assess, counters_text: Calla
     assert assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2)).verdict.state == "pass"
 
 
-def test_two_hosts_that_answer_by_one_name_are_not_proven(
-    assessed: Assess, counters_text: Callable[..., str]
-) -> None:
+def test_two_hosts_that_answer_by_one_name_are_not_proven(assessed: Assess, counters_text: Callable[..., str]) -> None:
     # Both write the file of vn1, the lines of one between those of the other.
     one, other = (counters_text("vn1", {**HEALTHY_VN1, "hsn0": moved}).splitlines() for moved in ((190, 2), (2, 190)))
     mixed = "\n".join(line for both in zip(one, other, strict=True) for line in both) + "\n"

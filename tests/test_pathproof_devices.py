@@ -189,6 +189,50 @@ def on_two(first: float, second: float) -> PathProof:
     return judged(sent, (rail("mlx5_0:1", 2, first), rail("mlx5_1:1", 2, second)), DUAL)
 
 
+def test_what_no_node_of_the_run_received_is_somebody_elses() -> None:
+    second = (rail("mlx5_0:1", 0, 90), rail("mlx5_1:1", 0, 95))
+    assert judged((rail("mlx5_0:1", 105.9, 0), rail("mlx5_1:1", 95, 0)), second, DUAL).disturbance is None
+    proof = judged((rail("mlx5_0:1", 180, 0), rail("mlx5_1:1", 95, 0)), second, DUAL)
+    assert proof.state == "proven"
+    assert proof.disturbance == (
+        "shared: over mlx5_0:1 vn1 and vn2 sent 90.0 MB more than they received "
+        "(bound 16.0 MB, the larger of unmeant-share and unmeant-bytes)"
+    )
+
+
+def test_what_no_node_of_the_run_sent_is_somebody_elses() -> None:
+    first = (rail("mlx5_0:1", 90, 0), rail("mlx5_1:1", 95, 0))
+    second = (rail("mlx5_0:1", 0, 180), rail("mlx5_1:1", 0, 95))
+    proof = judged(first, second, DUAL)
+    assert proof.state == "proven"
+    assert proof.disturbance == (
+        "shared: over mlx5_0:1 vn1 and vn2 received 90.0 MB more than they sent "
+        "(bound 16.0 MB, the larger of unmeant-share and unmeant-bytes)"
+    )
+
+
+def test_a_split_is_judged_without_somebody_elses_traffic() -> None:
+    # 235 MB are no more than the run may have moved with headers and warm-ups.
+    first = (rail("mlx5_0:1", 90 + 50, 0), rail("mlx5_1:1", 95, 0))
+    assert judged(first, (rail("mlx5_0:1", 0, 140), rail("mlx5_1:1", 0, 95)), DUAL).state == "failed"
+    assert judged(first, (rail("mlx5_0:1", 0, 90), rail("mlx5_1:1", 0, 95)), DUAL).state == "proven"
+
+
+def test_a_split_that_is_uneven_without_somebody_elses_traffic_too_stays_uneven() -> None:
+    first = (rail("mlx5_0:1", 140 + 90, 0), rail("mlx5_1:1", 45, 0))
+    second = (rail("mlx5_0:1", 0, 140), rail("mlx5_1:1", 0, 45))
+    proof = judged(first, second, DUAL)
+    assert (proof.state, proof.fault) == ("failed", "fabric")
+    assert {suspect.rail for suspect in proof.suspects} == {"mlx5_1:1"}
+
+
+def test_a_collective_may_send_once_what_many_receive() -> None:
+    first = (rail("mlx5_0:1", 200, 0),)
+    second = (rail("mlx5_0:1", 0, 900),)
+    proof = judged(first, second, replace(PLAN, collective=True))
+    assert (proof.state, proof.disturbance) == ("proven", None)
+
+
 def test_background_traffic_on_a_rail_is_a_disturbance_and_no_uneven_split() -> None:
     proof = on_two(394, 94)
     assert (proof.state, proof.suspects) == ("proven", ())
