@@ -2,10 +2,11 @@
 
     .venv/bin/python benchmarks/reader.py [--repeats 30] [--cards 1,4,8]
 
-Each tree is made below a temporary folder, as sysfs shows a node: so many mlx5 cards (a port of 21 counters, 25 hardware
-counters with a lifespan, an interface of 24 statistics) beside an Ethernet card. The same command, `true`, runs with the
-reader and without, in turn. Files on disk stand in for sysfs: what a card's firmware takes to answer is not in these
-figures. With a lifespan of 10 ms the reader waits 20 ms, since the kernel's clock has steps of 10 ms; both are shown.
+Each tree is made below a temporary folder, as sysfs shows a node: so many mlx5 cards (a port of 21 counters, 25
+hardware counters with a lifespan, an interface of 24 statistics) beside an Ethernet card. The same command, `true`,
+runs with the reader and without, in turn. Files on disk stand in for sysfs: what a card's firmware takes to answer is
+not in these figures. With a lifespan of 10 ms the reader waits 20 ms, since the kernel's clock has steps of 10 ms; both
+are shown.
 Goal: at most 50 ms.
 """
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads every counter of the named devices before and after one command, in the same launch as that command:
+# Reads the counters of a node's networks before and after one command, in the same launch as that command:
 #   sh reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...
 # MEANT and WATCHED are device names with commas between them: the rails that must carry the traffic, and the other
 # networks of the node. A name is a network device (hsn0), an RDMA device with or without its port (mlx5_0:1), or a
@@ -200,9 +200,10 @@ other() {
     add "$1"
 }
 
-# One line a counter: "before hsn0 tx_bytes 123"; "unreadable" stands where the kernel gives no value.
+# One line a counter: "before hsn0 tx_bytes 123"; "unreadable" stands where the kernel gives no value. Of a rail that the
+# run must use all are read, of any other device those that count its traffic.
 snapshot() {
-    uptime=unreadable
+    uptime=unreadable held=''
     IFS=" " read -r uptime _ <"$proc/uptime" || uptime=unreadable
     write "$1 at $uptime"
     for device in $devices; do
@@ -216,37 +217,52 @@ snapshot() {
             IFS= read -r state <"${link#* }" || state=unreadable
             write "$1 $device ${link%% *} ${state:-unreadable}"
         fi
-        [ -n "$statistics" ] && every "$1 $device" '' "$statistics"
-        [ -n "$rdma" ] && every "$1 $device" '' "$rdma/ports/$port/counters"
-        [ -n "$rdma" ] && every "$1 $device" hw/ "$rdma/ports/$port/hw_counters"
-        [ -n "$telemetry" ] && some "$1 $device" "$telemetry"
+        [ -n "$statistics" ] && counters "$1 $device" '' "$statistics" "$of_interface"
+        [ -n "$rdma" ] && counters "$1 $device" '' "$rdma/ports/$port/counters" "$of_port"
+        [ -n "$telemetry" ] && some "$1 $device" '' "$telemetry" "$of_slingshot"
+        [ -n "$rdma" ] && [ -d "$rdma/ports/$port/hw_counters" ] && held=${held:+$held,}$device
     done
     retransmitted "$1"
+    # The kernel gives the values of hw_counters that it read last, up to their lifespan long.
+    [ "$1" = after ] && [ -n "$deadline" ] && until_then && write "waited $lifespan"
+    for device in $held; do
+        locate "$device"
+        counters "$1 $device" hw/ "$rdma/ports/$port/hw_counters" "$of_hardware"
+    done
 } 2>/dev/null
 
-# Each file of a folder.
+# What counts traffic, as railyard/countertable.py has it; Slingshot has more than a thousand files, "value@time" in each.
+of_interface=tx_bytes,rx_bytes
+of_port=port_xmit_data,port_rcv_data
+of_hardware=lifespan,tx_bytes,rx_bytes,ip4OutOctets,ip6OutOctets,ip4InOctets,ip6InOctets,sent_pkts,rcvd_pkts
+of_slingshot=hni_sts_tx_ok_octets,hni_sts_rx_ok_octets,hni_pcs_uncorrected_cw,hni_llr_tx_replay_event
+of_slingshot=$of_slingshot,hni_llr_rx_replay_event,pct_sct_timeouts,pct_spt_timeouts,pct_no_tct_nacks,pct_no_trs_nacks
+of_slingshot=$of_slingshot,pct_no_mst_nacks
+
+# The files of a folder: each of them for a rail that the run must use, else those of the list.
+counters() {
+    case ,$meant, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
+}
+
 every() {
     set +f
     for path in "$3"/*; do
         set -f
-        [ -f "$path" ] || continue
-        value=unreadable
-        IFS= read -r value <"$path" || value=unreadable
-        write "$1 $2${path##*/} ${value:-unreadable}"
+        counter "$1 $2${path##*/}" "$path"
     done
     set -f
 }
 
-# Of Slingshot's telemetry, more than a thousand files, those that railyard/countertable.py names; "value@time" in each.
 some() {
-    IFS=' '
-    for name in hni_sts_tx_ok_octets hni_sts_rx_ok_octets hni_pcs_uncorrected_cw hni_llr_tx_replay_event \
-        hni_llr_rx_replay_event pct_sct_timeouts pct_spt_timeouts pct_no_tct_nacks pct_no_trs_nacks pct_no_mst_nacks; do
-        value=unreadable
-        IFS= read -r value <"$2/$name" || value=unreadable
-        write "$1 $name ${value%%@*}"
-    done
-    IFS=,
+    for name in $4; do counter "$1 $2$name" "$3/$name"; done
+}
+
+counter() {
+    [ -f "$2" ] || return
+    value=unreadable
+    IFS= read -r value <"$2" || value=unreadable
+    value=${value%%@*}
+    write "$1 ${value:-unreadable}"
 }
 
 # What TCP of this node sent, and sent again, in segments: the last lines of a reading.
@@ -280,14 +296,18 @@ now_ms() {
     now=$((${uptime%.*} * 1000 + ${hundredths#0} * 10))
 }
 
-# Waits so many milliseconds at least, and fails where it could not. A shell has no sleep, and another process
-# might be missing here; a clock that stands still does not hold the run.
-rest() {
-    now_ms || return
-    deadline=$((now + $1 + 10)) turns=0
-    while [ "$now" -lt "$deadline" ] && [ "$turns" -lt $((1000 + 400 * $1)) ]; do
-        turns=$((turns + 1))
-        now_ms || return
+# Sets a time that is so many milliseconds from now at least; none where there is no clock.
+from_now() {
+    deadline=''
+    now_ms && deadline=$((now + $1 + 10)) turns=$((1000 + 400 * $1))
+}
+
+# Waits for that time, and fails where it could not. A shell has no sleep, and another process might be missing here; a
+# clock that stands still does not hold the run.
+until_then() {
+    while now_ms && [ "$now" -lt "$deadline" ]; do
+        turns=$((turns - 1))
+        [ "$turns" -gt 0 ] || return
     done
     [ "$now" -ge "$deadline" ]
 }
@@ -318,7 +338,7 @@ write "node $node"
 write "first-by $how"
 IFS=,
 devices=${meant:+$meant,}$watched
-devices=${devices%,} lifespan=0
+devices=${devices%,} lifespan=0 deadline=''
 for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
 for device in $meant; do check "$device"; done
@@ -335,7 +355,7 @@ case $idle_ms in
     '' | *[!0-9]*) ;;
     *)
         snapshot idle
-        rest "$idle_ms"
+        from_now "$idle_ms" && until_then
         ;;
 esac
 snapshot before
@@ -373,11 +393,9 @@ while :; do
 done
 trap '' TERM INT QUIT HUP USR1 USR2
 IFS=,
-# The kernel gives the values of hw_counters that it read last, up to their lifespan long.
-if [ "$lifespan" -gt 0 ]; then
-    [ "$lifespan" -le 1000 ] || lifespan=1000
-    rest "$lifespan" && write "waited $lifespan"
-fi
+[ "$lifespan" -le 1000 ] || lifespan=1000
+deadline=''
+[ "$lifespan" -gt 0 ] && from_now "$lifespan"
 snapshot after
 write "end $code"
 exit $code

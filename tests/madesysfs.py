@@ -97,11 +97,12 @@ class Tree:
         *,
         watched: str = "",
         drivers: Mapping[str, str] | None = None,
+        shell: str = "sh",
     ) -> NodeCounters:
         """Run the reader around a command that makes these changes; return what it read, by these rows."""
         command = ["true"] if not changes else ["sh", "-c", "\n".join(f"echo '{v}' >'{p}'" for p, v in changes.items())]
         ran = subprocess.run(
-            ["sh", str(self.root / "reader.sh"), str(self.root / "out"), TAG, meant, watched, "--", *command],
+            [*shell.split(), str(self.root / "reader.sh"), str(self.root / "out"), TAG, meant, watched, "--", *command],
             env={
                 "PATH": "/usr/bin:/bin",
                 "RAILYARD_SYSFS": str(self.root / "sys"),

@@ -1,11 +1,57 @@
 """The counter reader on made trees of every driver: what it finds, what it counts, and how long it waits."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from railyard.counters import DeviceCounters, NodeCounters
+from railyard.counters import DeviceCounters, NodeCounters, reader_script
+from railyard.countertable import DRIVERS
 from tests.madesysfs import Tree, write
+
+#: What every shell writes of a node of two cards; one is named by its interface, and a network that is named is missing.
+NAMES = """\
+railyard-counters 1 run1
+node vn1
+first-by MPI_LOCALRANKID
+meant mlx5_0:1
+watched hsn0
+watched lost0
+other ib0
+other cxi0
+beside mlx5_0:1 ib0
+beside hsn0 hsn0
+beside ib0 ib0
+beside cxi0 hsn0
+about mlx5_0:1 driver mlx5_core
+about mlx5_0:1 layer InfiniBand
+about hsn0 mtu 1500
+about ib0 driver mlx5_core
+about ib0 layer InfiniBand
+about ib0 mtu 1500""".splitlines()
+AFTER = """\
+mlx5_0:1 state 4: ACTIVE
+mlx5_0:1 link_downed 0
+mlx5_0:1 port_rcv_data 2000
+mlx5_0:1 port_xmit_data 1000
+mlx5_0:1 symbol_error 3
+hsn0 carrier 1
+hsn0 tx_bytes 100
+hsn0 rx_bytes 200
+hsn0 hni_sts_tx_ok_octets 100
+lost0 present no
+ib0 carrier 1
+ib0 tx_bytes 100
+ib0 rx_bytes 200
+ib0 port_xmit_data 1000
+ib0 port_rcv_data 2000
+cxi0 carrier 1
+cxi0 hni_sts_tx_ok_octets 100
+waited 10
+mlx5_0:1 hw/lifespan 10
+mlx5_0:1 hw/np_cnp_sent 5
+ib0 hw/lifespan 10""".splitlines()
 
 IB = {"port_xmit_data": 1000, "port_rcv_data": 2000, "link_downed": 0, "symbol_error": 3}
 
@@ -188,16 +234,14 @@ def test_a_card_of_another_driver_than_the_file_says_is_not_counted(tree: Tree) 
 def test_the_second_reading_waits_for_the_lifespan_of_the_counters(tree: Tree) -> None:
     tree.port("rdma0", hw={"tx_bytes": 10, "rx_bytes": 20, "lifespan": 30}, layer="Ethernet")
     reading = tree.run("rdma0:1", drivers={"rdma0:1": "efa"})
-    assert "\nwaited 30\nafter at " in tree.text
+    assert "\nwaited 30\nafter rdma0:1 hw/lifespan 30\n" in tree.text
     assert (reading.problem, device(reading, "rdma0:1").trouble) == (None, None)
 
 
 def test_counters_that_are_refreshed_too_seldom_are_not_believed(tree: Tree) -> None:
     tree.port("rdma0", hw={"tx_bytes": 10, "rx_bytes": 20, "lifespan": 20000}, layer="Ethernet")
     found = device(tree.run("rdma0:1", drivers={"rdma0:1": "efa"}), "rdma0:1")
-    assert found.trouble == (
-        "has counters that the kernel refreshes every 20000 ms, for which the reader did not wait"
-    )
+    assert found.trouble == ("has counters that the kernel refreshes every 20000 ms, for which the reader did not wait")
 
 
 def test_a_clock_that_stands_still_does_not_hold_the_run(tree: Tree) -> None:
@@ -219,6 +263,25 @@ def test_idle_devices_are_read_first_where_the_file_asks_for_it(tree: Tree) -> N
     assert (reading.problem, moved(reading)) == (None, {"eth0": (0, 0)})
 
 
+@pytest.mark.parametrize("shell", ["dash", "bash", "bash --posix", "busybox sh"])
+def test_every_shell_reads_the_same(tree: Tree, shell: str) -> None:
+    if shutil.which(shell.split()[0]) is None:
+        pytest.skip(f"no {shell.split()[0]} on this machine")
+    tree.port("mlx5_0", counters=IB, hw={"np_cnp_sent": 5, "lifespan": 10}, driver="mlx5_core")
+    tree.interface("ib0", "mlx5_0")
+    tree.slingshot("cxi0", "hsn0", {"hni_sts_tx_ok_octets": 100})
+    write(tree.root, {"idle_ms": 200})
+    tree.run("mlx5_0:1", watched="hsn0,lost0", shell=shell)
+    lines = [line for line in tree.text.splitlines() if line.split()[1] != "at"]
+    after = [line.removeprefix("after ") for line in lines if line.startswith(("after ", "waited "))]
+    assert after == AFTER
+    idle, before = (
+        [line.removeprefix(f"{when} ") for line in lines if line.startswith(f"{when} ")] for when in ("idle", "before")
+    )
+    assert idle == before == [line for line in AFTER if line != "waited 10"]
+    assert lines[: -len(idle) - len(before) - len(after) - 1] == NAMES
+
+
 def test_segments_that_tcp_sent_again_are_read(tree: Tree) -> None:
     tree.interface("eth0")
     head = "Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs "
@@ -228,3 +291,35 @@ def test_segments_that_tcp_sent_again_are_read(tree: Tree) -> None:
     changes = {snmp / "snmp": f"{head}\nTcp: 1 200 1200 -1 5 6 7 8 9 10 1100 23 0 0 0"}
     reading = tree.run("eth0", changes)
     assert (reading.problem, reading.sent, reading.resent) == (None, 1000, 20)
+
+
+def test_the_reader_names_every_counter_of_traffic_of_the_table() -> None:
+    named: dict[str, set[str]] = {}
+    for folder, names in re.findall(r"^(of_\w+)=(?:\$\1,)?(\S+)$", reader_script(), re.MULTILINE):
+        named.setdefault(folder, set()).update(names.split(","))
+    rows = DRIVERS.values()
+    traffic = {counter for row in rows for counters in (row.tx, row.rx) for counter in counters.split("+")}
+    slingshot = DRIVERS["cxi"]
+    assert named == {
+        "of_interface": {"tx_bytes", "rx_bytes"},
+        "of_port": {"port_xmit_data", "port_rcv_data"},
+        "of_hardware": {"lifespan", *(name.removeprefix("hw/") for name in traffic if name.startswith("hw/"))},
+        # Of a rail too its telemetry is read by name.
+        "of_slingshot": {slingshot.tx, slingshot.rx, *slingshot.errors, *slingshot.signals},
+    }
+    everything = {f"hw/{name}" for name in named["of_hardware"]}.union(*named.values())
+    assert traffic <= everything
+
+
+def test_of_a_device_that_is_not_meant_the_traffic_alone_is_read(tree: Tree) -> None:
+    hw = {"lifespan": 0, "tx_bytes": 10, "rx_bytes": 20, "max_retry_exceeded": 0}
+    for name in ("bnxt_re0", "bnxt_re1"):
+        tree.port(name, hw=hw, layer="Ethernet", driver="bnxt_en")
+    tree.run("bnxt_re0:1", drivers={"bnxt_re0:1": "bnxt_re"})
+    lines = (tree.root / f"out/{tree.node}.counters").read_text().splitlines()
+    read = {
+        name: {line.split()[2] for line in lines if line.startswith(f"after {name} ")}
+        for name in ("bnxt_re0:1", "bnxt_re1:1")
+    }
+    assert read["bnxt_re0:1"] - read["bnxt_re1:1"] == {"hw/max_retry_exceeded"}
+    assert read["bnxt_re1:1"] == {"state", "hw/lifespan", "hw/tx_bytes", "hw/rx_bytes"}
