@@ -10,7 +10,7 @@ from railyard.counters import DeviceCounters, NodeCounters, reader_script
 from railyard.countertable import DRIVERS
 from tests.madesysfs import Tree, write
 
-#: What every shell writes of a node of two cards; one is named by its interface, and a network that is named is missing.
+#: What every shell writes of a node of two cards: one is named by its interface, another name is of no network.
 NAMES = """\
 railyard-counters 1 run1
 node vn1
