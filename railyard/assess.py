@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from railyard import counters, linked, links, metrics, pairassess, pathproof, saidmpi, stacks, verdict
+from railyard import appassess, counters, linked, links, metrics, pairassess, pathproof, saidmpi, stacks, verdict
 from railyard.cleantext import one_line
 from railyard.curve import Curve, median
 from railyard.launch import counter_drivers, counters_can_prove
@@ -15,6 +15,7 @@ from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, 
 from railyard.runcase import Case, Evidence
 from railyard.saidmpi import Meant
 from railyard.spack.target import UNFIT_EXIT
+from railyard.spack.tools import TOOLS
 from railyard.suspects import Findings
 from railyard.verdict import Verdict
 from railyard.wording import listing
@@ -66,13 +67,17 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         link_limit_known=case.site.system.fabrics[case.fabric].limit(case.rails, 1) is not None,
         report_only=case.site.system.report_only,
         accepts_unproven=_accepts_unproven(case),
-        no_payload=None if metrics.find(case.benchmark).payload else f"{case.benchmark} moves no payload",
+        no_payload=appassess.no_payload(case.benchmark),
         replayed=None if evidence.played is None else evidence.played.words,
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
-    figures = metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0)
+    figures = (
+        *metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0),
+        *appassess.figures(case, curves),
+    )
     reached = _verdict(case, inputs, tables)
-    remarks = (*pairassess.remarks(case, tables, again), *_beside_hops(case))
+    own = appassess.remarks(case, tables)
+    remarks = (*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
     reached = replace(reached, sentence="; ".join((reached.sentence, *remarks)))
     pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
     version = next((table.version for table in parsed.tables if table.version), None)
@@ -128,7 +133,8 @@ def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | No
 def _is_meant(table: Table, key: str) -> bool:
     """Return whether a table is of the benchmark that was asked for: a tool's output may hold others."""
     tool, _, benchmark = key.partition("/")
-    return table.tool == tool and (table.benchmark is None or table.benchmark in (benchmark.partition("/")[0], tool))
+    named = table.benchmark is None or table.benchmark in (benchmark.partition("/")[0], tool)
+    return table.tool == tool and named and not metrics.is_part(table)
 
 
 def _curves(tables: list[Table], case: Case) -> tuple[tuple[Curve, ...], str | None]:
@@ -167,7 +173,13 @@ def _job(
         tables=len(tables),
         tables_expected=case.passes,
         incomplete=tuple(f"{case.benchmark} (line {table.line})" for table in tables if not table.complete),
-        failures=_failures(parsed, evidence),
+        failures=(
+            *_failures(parsed, evidence),
+            # A replayed output is of another launch.
+            *(appassess.other_ranks(case, tables) if evidence.played is None else ()),
+            *appassess.silent_nodes(case, tables),
+            *appassess.other_release(case, tables),
+        ),
         refused=refused,
         timed_out=evidence.timed_out,
         time_limit_s=case.time_limit_s,
@@ -177,6 +189,7 @@ def _job(
         unplayed=None if evidence.played is None else evidence.played.problem,
         validates=case.validates or own_check is not None,
         validation=own_check,
+        computes=appassess.is_application(case.benchmark),
     )
 
 
@@ -192,6 +205,9 @@ def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str |
         return None
     found = linked.parse(said)
     wanted = stacks.STACKS[case.stack]
+    tool = TOOLS.get(metrics.find(case.benchmark).tool)
+    if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
+        return None
     if found:
         return linked.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
     # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.
@@ -249,14 +265,16 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
         declared=Declared(
             each.name,
             each.unit,
-            "bandwidth" if is_bandwidth else "latency" if each.name == metrics.LATENCY else "rate",
+            appassess.quantity(each),
             limited=limited,
             between_nodes=case.site.system.provider != "host" and not benchmark.within_node,
             reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
+            coarse=each.coarse,
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
         problem=problem,
         limit=limit,
+        most=appassess.most(case, each),
         bands=bands,
         floors=(floor,) if isinstance(floor, links.LinkFloor) and case.site.system.report_only else (),
         floor_remark=floor if isinstance(floor, str) else None,

@@ -5,9 +5,11 @@ from typing import Literal
 
 Shape = Literal["pingpong", "stream", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
-Rows = Literal["sizes", "best", "last", "mean", "mean-after-first", "pairs"]
+Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pairs"]
 
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
+#: Tools that are applications: their figure is set by processors and memory too, and by the number of nodes.
+APPLICATIONS = frozenset(("hpl", "npb", "wrf", "milc", "stream", "installed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class Metric:
 
     ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold: a ping-pong, one
     message at a time, never takes a stream's; a ``figure`` has no message sizes and takes none. ``optional``: some
-    releases do not print it.
+    releases do not print it. ``coarse``: printed with so few decimals that a short run reads 0.
     """
 
     name: str
@@ -26,6 +28,7 @@ class Metric:
     better: Better
     directions: int = 1
     optional: bool = False
+    coarse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,14 @@ class Traffic:
 class Benchmark:
     """One benchmark: its metrics, its traffic (None where bytes have no closed form), and whether it sums pairs.
 
-    ``rows``: what the rows of a table are: message sizes, or repetitions of one figure, of which the best, the last,
+    ``rows``: what the rows of a table are: message sizes, or one figure several times, of which best, worst, last,
     the mean or the mean without the first row stands for the run, or pairs of nodes (``railyard.pairtable``).
     ``pingpong``: half a round trip between two ranks is its latency.
     ``reported``: why its values are shown and judged only where a reference names them; None where they must be judged.
     ``payload``: False where a run moves none, so that no counter can show its path.
     ``within_node``: the ranks of a pair share a node, and no fabric is meant to carry anything.
     ``of_link``: False where no link sets the bandwidth alone, so that the floors of its class do not hold.
+    ``too_little``: it moves less than a counter can tell from what the start of a job moves.
     """
 
     key: str
@@ -65,8 +69,14 @@ class Benchmark:
     payload: bool = True
     within_node: bool = False
     of_link: bool = True
+    too_little: bool = False
 
     @property
     def tool(self) -> str:
         """Return the key's first part."""
         return self.key.partition("/")[0]
+
+    @property
+    def is_application(self) -> bool:
+        """Whether its tool is an application, no measurement of the network itself."""
+        return self.tool in APPLICATIONS

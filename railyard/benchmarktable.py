@@ -6,10 +6,10 @@ A benchmark's key is ``<tool>/<benchmark>`` or, where the tool has one program f
 applications have s, Gflop/s and Mop/s.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
+from railyard import applicationtable
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Better, Metric, Rows, Shape, Traffic
 from railyard.errors import RailyardError, did_you_mean
 from railyard.parsers.osutitles import COLLECTIVES as OSU_COLLECTIVES
@@ -188,20 +188,6 @@ _IPERF3 = tuple(
     replace(_figure(key, BANDWIDTH, ("bandwidth",), "MB/s", "last"), traffic=Traffic(1, 0))
     for key in ("iperf3/iperf3", *(f"iperf3/iperf3/{count}-streams" for count in STREAMS))
 )
-# Applications: the best of HPL's rows is its result (hpl.dat lists trials); the first step of WRF reads its input.
-_NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
-_NPB_CLASSES = "SWABCDEF"
-_APPLICATIONS = (
-    _figure("hpl/hpl", "performance", ("performance",), "Gflop/s", "best"),
-    _figure("hpl/hpl_ai", "performance", ("performance_irs",), "Gflop/s", "best"),
-    *(
-        _figure(f"npb/{name}/{problem}", "op_rate", ("performance",), "Mop/s", "best")
-        for name in _NPB
-        for problem in _NPB_CLASSES
-    ),
-    _figure("wrf/wrf", "runtime", ("time",), "s", "mean-after-first"),
-    _figure("milc/milc", "runtime", ("time",), "s", "mean"),
-)
 # railyard-pairs: a row a pair of nodes; what stands for all of them, and the bytes, are railyard.pairtable's.
 _PAIRS_TIME = _latency("latency", "latency")
 _PAIRS_BANDWIDTH = Metric(BANDWIDTH, ("forward", "backward"), "MB/s", "stream", "higher")
@@ -227,10 +213,34 @@ _ALL = (
     *_QPERF,
     *_IPERF3,
     *_PAIRS,
-    *_APPLICATIONS,
+    *applicationtable.ENTRIES,
 )
 
-BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({benchmark.key: benchmark for benchmark in _ALL})
+
+class _Benchmarks(Mapping[str, Benchmark]):
+    """All entries by their key; an application on so many nodes is known too, and is in no listing of keys."""
+
+    def __init__(self, entries: Iterable[Benchmark]) -> None:
+        self._named = {benchmark.key: benchmark for benchmark in entries}
+        self._made: dict[str, Benchmark] = {}
+
+    def __getitem__(self, key: str) -> Benchmark:
+        found = self._named.get(key) or self._made.get(key)
+        if found is None:
+            found = applicationtable.made(key, self._named)
+            if found is None:
+                raise KeyError(key)
+            self._made[key] = found
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+
+BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks(_ALL)
 
 
 def find(key: str) -> Benchmark:

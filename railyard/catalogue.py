@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,22 +42,36 @@ def needs(checks: Path) -> tuple[Need, ...]:
         # ReFrame's decorator keeps a module's tests there; it has no public list of classes.
         registry = getattr(module, "_rfm_test_registry", None)
         for cls in registry._tests if registry is not None else ():
-            for check, benchmark in _benchmarks(cls).items() if issubclass(cls, InterconnectCheck) else ():
-                found[check] = Need(
-                    # ReFrame's variables, which a Need outlives as plain text and numbers
-                    check, str(cls.tool), f"{cls.tool}/{benchmark}", int(cls.num_nodes),
-                    ranks=int(cls.num_nodes * cls.ranks_per_node), passes=int(cls.passes),
-                    smallest=int(cls.smallest), largest=int(cls.largest), extended=EXTENDED in cls.tags,
-                    pair_a_rail=bool(cls.pair_a_rail), pair=bool(cls.pair), within_node=bool(cls.within_node),
-                )  # fmt: skip
+            if issubclass(cls, InterconnectCheck):
+                found |= {need.check: need for need in _needs_of(cls)}
     return tuple(found.values())
 
 
-def _benchmarks(cls: type["InterconnectCheck"]) -> dict[str, str]:
-    """Return the benchmarks of a check by the test's name: several where it has a parameter of its own."""
-    found: dict[str, str] = {}
+def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
+    """Yield what a check asks for: once for each value of its own parameters, under the test's name."""
+    for own in _own_parameters(cls):
+        nodes = cls.nodes_of(own)
+        yield Need(
+            # ReFrame's variables, which a Need outlives as plain text and numbers
+            " ".join((cls.__name__, *(f"%{name}={value}" for name, value in own.items()))),
+            *(cls.tool_of(own), f"{cls.tool}/{cls.benchmark_of(own)}", nodes),
+            ranks=int(nodes * cls.ranks_per_node),
+            passes=int(cls.passes),
+            smallest=int(cls.smallest),
+            largest=int(cls.largest),
+            extended=EXTENDED in cls.tags,
+            pair_a_rail=bool(cls.pair_a_rail),
+            pair=bool(cls.pair),
+            # an application on one node keeps off every network
+            within_node=bool(cls.within_node) or (nodes == 1 and "apps" in cls.tags),
+            feature=cls.feature_of(own),
+        )
+
+
+def _own_parameters(cls: type["InterconnectCheck"]) -> list[dict[str, str]]:
+    """Return the values of a check's own parameters, each combination once."""
+    found: dict[tuple[tuple[str, str], ...], None] = {}
     for variant in range(cls.num_variants):
         given = cls.get_variant_info(variant)["params"]
-        own = {name: str(value) for name, value in given.items() if name not in COMMON_PARAMETERS}
-        found[" ".join((cls.__name__, *(f"%{name}={value}" for name, value in own.items())))] = cls.benchmark_of(own)
-    return found
+        found[tuple((name, str(value)) for name, value in given.items() if name not in COMMON_PARAMETERS)] = None
+    return [dict(each) for each in found]

@@ -1,6 +1,6 @@
 """Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from railyard import stacks
@@ -23,7 +23,7 @@ class Need:
 
     ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
-    ``within_node``: the ranks of a pair share a node.
+    ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     """
 
     check: str
@@ -38,6 +38,7 @@ class Need:
     pair_a_rail: bool = False
     pair: bool = False
     within_node: bool = False
+    feature: str = ""
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
@@ -163,12 +164,14 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     """
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
     counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
+    # A problem that the site does not ask for is no combination that is missing.
+    asked = tuple(need for need in needs if not need.feature or need.feature in problem_features(system))
     return tuple(
         cell
         for fabric in system.fabrics
         for stack in system.stacks
         for rails in counts
-        for cell in _cells(system, fabric, stack, rails, needs, has_number)
+        for cell in _cells(system, fabric, stack, rails, asked, has_number)
     )
 
 
@@ -185,6 +188,16 @@ def _cells(
             test = (fabric, stack, rails, need.check, need.benchmark, reason or off, bool(off), need.extended)
             cells.append(Cell(*test, policy=real, named=policy != DEFAULT))
     return cells
+
+
+def problem_features(system: System, tools: Collection[str] | None = None) -> tuple[str, ...]:
+    """Return a feature for each problem of an application that the system asks for: ``npb-W``, ``app-gamess``.
+
+    Of these tools alone, where they are given; an installed application is a tool of its own name.
+    """
+    npb = [f"npb-{problem}" for problem in system.npb_classes] if tools is None or "npb" in tools else []
+    wrf = [f"wrf-{case}" for case in system.wrf_cases] if tools is None or "wrf" in tools else []
+    return (*npb, *wrf, *(f"app-{name}" for name in system.applications if tools is None or name in tools))
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
@@ -206,4 +219,5 @@ def environment_features(system: System, fabric_name: str, stack: str) -> list[s
     there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
     policed = policy_features(system, fabric_name, stack, there)
     tools = stacks.tool_features(stack, system.stacks[stack].tools)
-    return [*tools, *(f"rails{n}" for n in counts), *policed]
+    problems = problem_features(system, tools)
+    return [*tools, *problems, *(f"rails{n}" for n in counts), *policed]

@@ -130,6 +130,24 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         """Return the benchmark of a variant with these values of the check's own parameters, which may choose it."""
         return str(cls.benchmark)
 
+    @classmethod
+    def tool_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the tool that a stack must have for such a variant."""
+        return str(cls.tool)
+
+    @classmethod
+    def nodes_of(cls, parameters: Mapping[str, str]) -> int:
+        """Return the nodes of a variant with these values of the check's own parameters, which may choose them."""
+        return int(cls.num_nodes)
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the feature by which a system asks for the problem of such a variant (``npb-W``); empty for none."""
+        return ""
+
+    def fit_ranks(self) -> None:
+        """Choose nodes and ranks a node once it is known how many nodes there are; most checks have fixed numbers."""
+
     @property
     def program(self) -> str:
         """The executable of a tool that has one a benchmark, of its name; empty for a tool that is one executable."""
@@ -175,6 +193,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             self.skip(f"disabled by the site: {reason}")
         if self.all_nodes:
             self.num_nodes = max(self.num_nodes, self.site.system.nodes.number)
+        self.fit_ranks()
         if self.pair_a_rail and self._policy(fabric, stack) == NIC_PER_RANK:
             self.ranks_per_node = max(self.ranks_per_node, self.rails)
         self.num_tasks = self.num_nodes * self.ranks_per_node

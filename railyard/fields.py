@@ -12,7 +12,7 @@ _MODULE_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:+/-]*"
 _PATH_PATTERN = r"[A-Za-z0-9_./~{][A-Za-z0-9_./~+@%=:,{}-]*"
 _OPTION_PATTERN = r"-{1,2}[A-Za-z0-9][A-Za-z0-9_.:,=@%+/\[\]-]*"
 _VARIABLE_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
-_BENCHMARK_PATTERN = rf"{NAME_PATTERN}(?:/{NAME_PATTERN}){{1,2}}"
+_BENCHMARK_PATTERN = rf"{NAME_PATTERN}(?:/{NAME_PATTERN}){{1,3}}"
 _SIZE_PATTERN = re.compile(r"([0-9]+)([KMG]?)")
 _SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _DURATION_PATTERN = r"(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?"

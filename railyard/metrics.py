@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from railyard import pairtable
+from railyard.applicationtable import printed_name
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Shape, Traffic
 from railyard.benchmarktable import BENCHMARKS, BIDIRECTIONAL, LOOPBACK, STREAMS, find, metric
 from railyard.curve import Curve, largest, n_half, peak
@@ -28,6 +29,7 @@ __all__ = [
     "Traffic",
     "curves",
     "find",
+    "is_part",
     "key_figures",
     "key_of",
     "metric",
@@ -49,13 +51,18 @@ class Figure:
     size: int | None
 
 
+def is_part(table: Table) -> bool:
+    """Return whether a table is of a part of a run: what WRF took to write its files or for a nest, MILC's solver."""
+    return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
+
+
 def key_of(table: Table) -> str | None:
     """Return the key of the benchmark that a table says it is of; None where it names none, or none that is known.
 
     A bidirectional test of perftest is a benchmark of its own; NetPIPE's rows without its sentence are a ping-pong;
     a class of NPB is another problem. What WRF took to write its files, or for a nest, and MILC for a part, is none.
     """
-    if table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1:
+    if is_part(table):
         return None
     if table.tool == "netpipe":
         said = str(table.context.get("mode") or "pingpong")
@@ -149,7 +156,8 @@ def _other_benchmark(table: Table, key: str) -> str | None:
         mode = table.context.get("mode")
         return None if mode in (None, "pingpong", name) else f"netpipe/{mode}"
     said = table.benchmark.removeprefix("Multi-") + _mode(table) if table.benchmark else name
-    return None if said.lower() == name.removesuffix(f"/{LOOPBACK}").lower() else f"{tool}/{said}"
+    expected = printed_name(name).removesuffix(f"/{LOOPBACK}")
+    return None if said.lower() == expected.lower() else f"{tool}/{said}"
 
 
 def _mode(table: Table) -> str:
@@ -195,6 +203,8 @@ def _reduced(table: Table, key: str, each: Metric, column: str) -> float:
         return values[-1]
     if rows == "best":
         return max(values) if each.better == "higher" else min(values)
+    if rows == "worst":
+        return min(values) if each.better == "higher" else max(values)
     return statistics.fmean(values)
 
 

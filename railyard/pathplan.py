@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from railyard import counters, metrics, pairassess, pathproof, stacklog, stacks
+from railyard import appassess, counters, metrics, pairassess, pathproof, stacklog, stacks
 from railyard.launch import counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.payload import is_mirrored, least_moved, parts_of_a_vector
@@ -33,7 +33,10 @@ def judged_path(
         pairs=case.pairs,
         error_bounds=case.site.system.fabrics[case.fabric].proof.error_bounds,
     )
-    path = pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
+    if appassess.is_application(case.benchmark):
+        path = appassess.path(case, tables, readings, plan)
+    else:
+        path = pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
     return _with_log(case, path, log)
 
 

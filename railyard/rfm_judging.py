@@ -55,6 +55,8 @@ class Judged(Probing):
         """Whether the benchmark is told to check the data that it moves."""
         return False
 
+    #: What the check chose and why, behind the verdict's sentence.
+    remarks: tuple[str, ...] = ()
     #: Whether the tool prints its rows on standard error.
     rows_on_stderr = False
     _launch: Launch
@@ -183,6 +185,7 @@ class Judged(Probing):
             validates=self.validates,
             hops=self._hops(launch),
             time_limit_s=seconds(self.site.system.time_limit),
+            remarks=self.remarks,
         )
 
     def _hops(self, launch: Launch) -> int | None:

@@ -15,6 +15,7 @@ class Case:
     ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
     benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
     was told to check the data that it moves. ``hops``: switches between its two nodes, where they are known.
+    ``remarks`` are added to the sentence: what a check chose, and why.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Case:
     pairs: int = 1
     validates: bool = False
     hops: int | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from railyard import links, stacks
+from railyard.applicationtable import WRF_CASES
 from railyard.benchmarktable import BENCHMARKS
 from railyard.countertable import DRIVERS
 from railyard.errors import did_you_mean
@@ -27,6 +28,7 @@ def check_system(system: System, document: Document) -> None:
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
         _check_thresholds(name, entry, system, document)
+    _check_applications(system, document)
     for index, disabled in enumerate(system.disabled):
         _check_disabled(("disabled", index), disabled, system, document)
 
@@ -156,6 +158,19 @@ def _check_thresholds(stack: str, entry: StackEntry, system: System, document: D
         reasons = [stacks.why_not(stack, kind, 2, name) for kind in kinds]
         if all(reasons):
             raise document.error(path, name, "a threshold that the stack can be told", reasons[0])
+
+
+def _check_applications(system: System, document: Document) -> None:
+    """Refuse an application that no stack says where to find, and a case that WRF has not got."""
+    there = {tool for entry in system.stacks.values() for tool in entry.tools}
+    for name in system.applications:
+        if name not in there:
+            expected = "the name of a benchmark that some stack states"
+            action = f"add benchmarks: {{{name}: PATH}} to a stack"
+            raise document.error(("applications", name), show(name), expected, action)
+    for case in system.wrf_cases:
+        if case not in WRF_CASES:
+            raise document.error(("wrf_cases", case), show(case), "a case of WRF", did_you_mean(case, WRF_CASES))
 
 
 def _check_disabled(path: Path_, entry: Disabled, system: System, document: Document) -> None:

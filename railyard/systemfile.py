@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from railyard import links
+from railyard.applicationfile import Application
 from railyard.fabricstate import FabricState
 from railyard.fields import (
     Count,
@@ -19,6 +20,7 @@ from railyard.fields import (
     Size,
     Variable,
 )
+from railyard.nodefile import NodeHardware
 from railyard.pricefile import Price
 from railyard.prooffile import ProofRules
 from railyard.referencefields import Benchmarks, Policy
@@ -38,6 +40,7 @@ Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
 Provider = Literal["testbed", "nodes", "host", "replay"]
 HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
+NpbClass = Literal["S", "W", "A", "B", "C", "D", "E"]
 
 
 def _link_form(value: Any) -> str | None:
@@ -130,6 +133,9 @@ class Nodes(Model):
     count: Count | None = None
     exclusive: bool = Field(
         True, description="Whether a run has its nodes for itself; if not, a path proof is a lower bound"
+    )
+    hardware: NodeHardware | None = Field(
+        None, description="What every node computes with: applications need its cores and memory, a peak its clocks"
     )
 
     @property
@@ -226,6 +232,11 @@ class System(Model):
     disabled: tuple[Disabled, ...] = ()
     spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
     prices: tuple[Price, ...] = Field((), description="What a node pays for a fabric, by the number of nodes")
+    npb_classes: tuple[NpbClass, ...] = Field(("C",), description="Problem classes that the checks of NPB run here")
+    applications: dict[Name, Application] = Field(
+        {}, description="Installed applications to measure, each named as in a stack's benchmarks"
+    )
+    wrf_cases: dict[Name, Template] = Field({}, description="Case of WRF, such as conus12km-v4: folder of its inputs")
     time_limit: Duration = "10m"
 
     def using_spack(self, asked: bool) -> "System":

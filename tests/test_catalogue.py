@@ -105,3 +105,13 @@ def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: 
     with pytest.raises(RailyardError) as caught:
         needs(tmp_path)
     assert str(caught.value) == f"{bad}: found {found}, expected a check that imports"
+
+
+def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
+    found = {need.benchmark: need for need in needs(ROOT / "checks") if need.tool in ("hpl", "npb")}
+    assert found["hpl/hpl"] == Need("Hpl", "hpl", "hpl/hpl", 2, extended=True, pair_a_rail=True)
+    whole, alone, four = (found[f"npb/FT/W{nodes}"] for nodes in ("", "/1-nodes", "/4-nodes"))
+    assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-W", False)
+    assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-W", True)
+    assert (four.nodes, four.ranks, four.within_node) == (4, 4, False)
+    assert len(found) == 2 + 8 * 7 + 2 * 7 * 7

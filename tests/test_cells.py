@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard import stacks
+from railyard.applicationfile import Application
 from railyard.catalogue import needs
 from railyard.cells import (
     RAIL_COUNTS,
@@ -17,6 +18,7 @@ from railyard.cells import (
     environment_features,
     matrix,
     partition_features,
+    problem_features,
     why_not,
 )
 from railyard.railpolicies import DEFAULT, environment_terms
@@ -126,7 +128,8 @@ def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Sit
 
 
 def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
-    asked = needs(virtual.home / "checks")
+    known = problem_features(virtual.system)
+    asked = tuple(need for need in needs(virtual.home / "checks") if not need.feature or need.feature in known)
     cells = matrix(virtual.system, asked)
     # fabrics x stacks x rail counts x checks, and none twice: each stack has one rail policy
     assert len(cells) == 2 * len(virtual.system.stacks) * 2 * len(asked)
@@ -241,3 +244,23 @@ def test_features_and_reasons_agree_whatever_the_system(
     assert selected(system, "fabric", stack, asked, need) == (reason is None)
     # The matrix ends at the most rails that a fabric has; beyond it nothing runs.
     assert reason is not None if cell is None else cell.reason == reason
+
+
+def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool(virtual: Site) -> None:
+    entry = virtual.system.stacks["openmpi"]
+    with_npb = entry.model_copy(update={"benchmarks": {**entry.benchmarks, "npb": "/opt/npb/bin", "gamess": "/opt/g"}})
+    gamess = Application(figure="(?P<seconds>[0-9]+)", success="done")
+    system = changed(
+        virtual,
+        stacks={**virtual.system.stacks, "openmpi": with_npb},
+        applications={"gamess": gamess},
+        wrf_cases={"conus12km-v4": "/data"},
+    )
+    assert problem_features(system) == ("npb-S", "npb-W", "wrf-conus12km-v4", "app-gamess")
+    assert environment_features(system, "hsn", "openmpi")[:6] == [
+        "gamess", "netpipe", "npb", "pairs", "npb-S", "npb-W",
+    ]  # fmt: skip
+    assert "app-gamess" in environment_features(system, "hsn", "openmpi")
+    assert "wrf-conus12km-v4" not in environment_features(system, "hsn", "openmpi")
+    asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
+    assert {cell.check for cell in matrix(system, asked)} == {"A"}

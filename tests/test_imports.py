@@ -17,6 +17,7 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 
 #: Modules that start processes or import ReFrame, each with its reason. A folder stands for all that is in it.
 IMPURE = {
+    "railyard.appcheck": "the base of the checks of applications",
     "railyard.check": "the base of all checks: ReFrame's classes",
     "railyard.osucheck": "the base of OSU's checks",
     "railyard.fabric.diagnostics": "starts the diagnostics of a fabric",
@@ -57,6 +58,7 @@ IMPURE = {
 
 #: The only ones that may import ReFrame at all.
 REFRAME = {
+    "railyard.appcheck",
     "railyard.check",
     "railyard.osucheck",
     "railyard.rfm_backends",

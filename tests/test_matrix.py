@@ -139,3 +139,10 @@ def test_the_matrix_of_the_virtual_cluster_says_why_a_stack_has_one_policy(capsy
         ("openmpi", "round-robin"), ("openmpi", "nic-per-rank"), ("mpich", "round-robin"), ("mpich", "nic-per-rank"),
         ("intelmpi", "striping"), ("intelmpi", "nic-per-rank"),
     }  # fmt: skip
+
+
+def test_only_the_problems_that_a_system_asks_for_are_in_its_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matrix", "--json"]) == 0
+    benchmarks = {cell["benchmark"] for cell in json.loads(capsys.readouterr().out)}
+    assert {"npb/CG/S", "npb/CG/W", "npb/FT/W/4-nodes"} <= benchmarks
+    assert not {name for name in benchmarks if name.startswith(("npb/CG/C", "npb/FT/C"))}

@@ -156,3 +156,18 @@ def test_rows_on_the_error_output_are_recorded_too(tmp_path: Path, monkeypatch: 
     assert kept == "outputs/Netpipe.out"
     (table,) = netpipe.parse((tmp_path / "run" / kept).read_text(encoding="utf-8")).tables
     assert table.rows
+
+
+def test_what_no_recording_can_tell_is_left_out(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node's own output would lose the names that it is about; an installed application's is not ours to keep."""
+    for check, benchmark in (("HplEveryNode", "hpl/every-node"), ("Installed", "installed/fluent")):
+        other = replace(RECORD, case=f"{check} %rails=1 @dell-c6320:edr+hpcx", benchmark=benchmark)
+        append_record(site / ".railyard/runs" / RUN / "records.jsonl", other)
+    assert main(["record"]) == 0
+    left = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out: ")]
+    assert left[1:] == [
+        "left out: HplEveryNode %rails=1 @dell-c6320:edr+hpcx: its output tells nodes by their names, which recordings "
+        "hide",
+        "left out: Installed %rails=1 @dell-c6320:edr+hpcx: it is read by patterns of the site's own, and its output "
+        "may be the vendor's",
+    ]

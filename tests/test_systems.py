@@ -529,3 +529,47 @@ def test_a_fabric_says_what_its_proofs_accept(tmp_path: Path) -> None:
 )
 def test_what_a_proof_cannot_say_is_refused(tmp_path: Path, proof: str, sentence: str) -> None:
     assert refusal(tmp_path, "    slot: pcie3-x16\n", f"    slot: pcie3-x16\n    proof: {proof}\n") == sentence
+
+
+APPLICATIONS = SITE.replace("nodes: {count: 16}", "nodes: {count: 16, hardware: {cores: 64, memory: 480G}}") + (
+    "npb_classes: [C, D]\n"
+    "wrf_cases: {conus12km-v4: /data/wrf}\n"
+    "applications:\n"
+    "  osu: {figure: '(?P<seconds>[0-9]+) s', success: done}\n"
+)
+
+
+def test_what_applications_need_is_read(tmp_path: Path) -> None:
+    system = load_system(write(tmp_path, APPLICATIONS))
+    hardware = system.nodes.hardware
+    assert hardware is not None
+    assert (hardware.cores, hardware.memory, hardware.base_ghz) == (64, 480 << 30, None)
+    assert hardware.peak_gflop_s(2.0) is None
+    assert (system.npb_classes, dict(system.wrf_cases)) == (("C", "D"), {"conus12km-v4": "/data/wrf"})
+    assert system.applications["osu"].ranks_per_node == 1
+    assert load_system(write(tmp_path, SITE)).nodes.hardware is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "  osu: {figure",
+            "  gamess: {figure",
+            'applications.gamess: found "gamess", expected the name of a benchmark that some stack states; '
+            "add benchmarks: {gamess: PATH} to a stack",
+        ),
+        (
+            "conus12km-v4",
+            "conus12km",
+            'wrf_cases.conus12km: found "conus12km", expected a case of WRF; did you mean "conus12km-v4"?',
+        ),
+        ("(?P<seconds>[0-9]+) s", "([0-9]+) s", "expected a pattern with a group (?P<seconds>…)"),
+        ("cores: 64", "cores: 0", "nodes.hardware.cores: found 0, expected greater than or equal to 1"),
+        ("npb_classes: [C, D]", "npb_classes: [C, Z]", 'npb_classes[1]: found "Z"'),
+    ],
+)
+def test_a_mistake_in_what_applications_need_is_a_sentence(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_system(write(tmp_path, APPLICATIONS.replace(old, new)))
+    assert sentence in str(caught.value)

@@ -7,7 +7,7 @@ own comparison with stored norms, None where it says NOT PERFORMED; it says noth
 
 A block is whole with its line "Verification ="; what other ranks print between its lines is passed over. A block that
 stops before that line gives no table; where another run follows it, its row has no ``passed`` and the table is
-incomplete. A run that announces itself and ends without a block is a failure.
+incomplete. A run that announces itself and ends without a block is a failure, and so are processes that were left idle.
 Source: common/print_results.f and c_print_results.c of NPB 3.3.1, 3.3.1-MZ and 3.4.
 """
 
@@ -31,6 +31,7 @@ _KEYS = MappingProxyType(
         "iterations": "iterations",
         "time in seconds": "time",
         "total processes": "processes",
+        "active processes": "active",
         "total threads": "threads",
         "threads": "threads",
         "mop/s total": "performance",
@@ -176,4 +177,12 @@ class _Reader:
             self.tables.append(block.table())
         elif block:
             self.failures.append(Remark(block.line, f"the result block of {block.name} has no line Verification"))
+        if block:
+            self._idle(block)
         self.run = self.block = None
+
+    def _idle(self, block: _Block) -> None:
+        """Report processes that were started and given no part of the problem: NPB 3.4 leaves some idle if told so."""
+        active, started = block.said.get("active"), block.said.get("processes")
+        if active is not None and started is not None and active != started:
+            self.failures.append(Remark(block.line, f"{block.name} ran on {active} active processes of {started}"))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.apps.alone import EVERY_NODE
 from railyard.casename import check_of
 from railyard.errors import RailyardError
 from railyard.parsers.parsed import Parsed, ParseError
@@ -54,6 +55,10 @@ def _why_not(record: Record, run: Path) -> str | None:
         return f"found a replayed test ({record.replayed}), expected a measured one"
     if record.state == "not-tested":
         return "it did not run"
+    if record.benchmark.endswith(f"/{EVERY_NODE}"):
+        return "its output tells nodes by their names, which recordings hide"
+    if record.benchmark.startswith("installed/"):
+        return "it is read by patterns of the site's own, and its output may be the vendor's"
     if not record.curves or record.output is None or not (run / record.output).is_file():
         return "it left no output with a curve"
     return None

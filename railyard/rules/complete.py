@@ -116,6 +116,8 @@ def _wrong_data(inputs: Inputs) -> RuleResult | None:
     if inputs.job.validation is not False:
         return None
     found = "the benchmark's own validation found wrong data: what arrived was not what was sent"
+    if inputs.job.computes:
+        found = "the application's own check calls its result wrong"
     look = "memory and device errors of the nodes, then the stack's version"
     return failed(1, f"{found}{_first_failure(inputs.job)}", "node", look)
 

@@ -57,6 +57,19 @@ class LimitLike(Protocol):
     def from_bytes(self) -> int: ...
 
 
+class MostLike(Protocol):
+    """The most that processors can compute, in ``unit`` (``apps.peak.Most``)."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def terms(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+
+
 class FloorLike(Protocol):
     """The least that a link of its class moves, in MB/s, from a size on (``links.LinkFloor``)."""
 
@@ -94,7 +107,8 @@ class Job:
     check of the data that it moved: None where it printed none, which fails where ``validates`` is set.
     ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
     parser's where the output is none of the tool's. ``wrong_library`` says what the benchmark is linked to in place of
-    its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged.
+    its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application,
+    whose own check is of what it computed.
     """
 
     exit_code: int | None
@@ -113,6 +127,7 @@ class Job:
     unread: str | None = None
     wrong_library: str | None = None
     unplayed: str | None = None
+    computes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +136,7 @@ class Declared:
 
     ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False where the ranks share a
     node, so that no latency is too small. ``reported_only``: the reason why the value is shown and never judged by a
-    reference, None where it is judged.
+    reference, None where it is judged. ``coarse``: printed with so few decimals that a short run reads 0.
     """
 
     name: str
@@ -130,6 +145,7 @@ class Declared:
     limited: bool = False
     between_nodes: bool = True
     reported_only: str | None = None
+    coarse: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -154,6 +170,7 @@ class MetricInput:
 
     ``measured`` is None where nothing was read, then ``problem`` may hold the reader's sentence.
     ``floors`` are those of the link's class; ``floor_remark`` says why there is none ("not judged: …").
+    ``most`` bounds what is computed, as ``limit`` does what is moved.
     """
 
     declared: Declared
@@ -163,6 +180,7 @@ class MetricInput:
     bands: tuple[BandLike, ...] = ()
     floors: tuple[FloorLike, ...] = ()
     floor_remark: str | None = None
+    most: MostLike | None = None
 
 
 @dataclass(frozen=True, slots=True)

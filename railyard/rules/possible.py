@@ -1,20 +1,20 @@
 """Rule 3: no value is better than physics allows."""
 
 from railyard.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
-from railyard.rules.inputs import Inputs, LimitLike, MetricInput, RuleResult, failed, not_judged, passed
+from railyard.rules.inputs import Inputs, LimitLike, MetricInput, MostLike, RuleResult, failed, not_judged, passed
 from railyard.rules.metrics import points
 from railyard.wording import listing, message_size, number, percent
 
 
 def judge(inputs: Inputs) -> RuleResult:
-    """Return rule 3: bandwidths against the link's limit, latencies between nodes against the least one.
+    """Return rule 3: bandwidths against the link's limit, latencies against the least one, work against the peak.
 
     Not judged where no metric has anything to be held against, with the reason.
     """
     held: list[str] = []
     unknown: list[str] = []
     for metric in inputs.metrics:
-        verdict = _limit(metric) if metric.declared.limited else _latency(metric)
+        verdict = _bound_of(metric)
         if isinstance(verdict, RuleResult):
             return verdict
         if verdict.startswith("?"):
@@ -27,6 +27,30 @@ def judge(inputs: Inputs) -> RuleResult:
         return not_judged(3, "; ".join(unknown))
     names = listing([metric.declared.name for metric in inputs.metrics]) or "nothing"
     return not_judged(3, f"no physical limit is known for {names}")
+
+
+def _bound_of(metric: MetricInput) -> RuleResult | str:
+    """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or nothing."""
+    if metric.declared.limited:
+        return _limit(metric)
+    return _latency(metric) if metric.most is None else _work(metric, metric.most)
+
+
+def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
+    name, unit, judged = metric.declared.name, metric.declared.unit, points(metric)
+    if not judged:
+        return f"?{name} was not read"
+    if unit != most.unit:
+        return f"?{name} is in {unit} and what the processors can do in {most.unit}"
+    value = max(value for _, value in judged)
+    share, described = percent(value / most.value), f"{number(most.value)} {unit} ({most.terms}; {most.source})"
+    if value <= most.value * IMPOSSIBLE_FACTOR.value:
+        return f"{name} {number(value)} {unit} is {share} of the most that its processors can do, {described}"
+    sentence = (
+        f"impossible: {name} {number(value)} {unit} is {share} of the most that its processors can do, {described}; "
+        f"at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+    )
+    return failed(3, sentence, "set-up", "cores, clock and flop per cycle in the system's file, and how many nodes ran")
 
 
 def percent_of_limit(metric: MetricInput) -> float | None:

@@ -1,0 +1,60 @@
+"""HPL over all nodes: what processors, memory and network reach together in a dense linear system.
+
+A good AllPairs with a low HPL is a slow node (its clock, its memory), not a slow link; good nodes alone with a low HPL
+are the network, or a problem too small for it. HPL hides much of its communication behind work: a difference of a few
+per cent between two networks is within the noise of most clusters, so compare repeats (`railyard compare`).
+"""
+
+import reframe as rfm
+from reframe.core.builtins import variable
+
+from railyard.appcheck import ApplicationCheck, EveryNodeCheck
+from railyard.apps import alone, hpldat, hplplan
+from railyard.parsers import hpl
+
+
+@rfm.simple_test
+class Hpl(ApplicationCheck):
+    """One run: N by memory and time, whichever gives the smaller; `-S order=40000` and `-S grid=2x3` say it instead."""
+
+    tool = "hpl"
+    benchmark = "hpl"
+    tags = {"apps", "hpl", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    parse = staticmethod(hpl.parse)
+    #: How long the solution may take, in seconds; 0 is an eighth of the system's time limit.
+    budget_s = variable(float, value=0.0)
+    #: Of all nodes' memory, what the matrix may take.
+    share = variable(float, value=hpldat.MEMORY_SHARE)
+    block = variable(int, value=hpldat.BLOCK)
+    order = variable(int, value=0)
+    grid = variable(str, value="")
+
+    def shape(self) -> None:
+        super().shape()
+        self._problem = hplplan.plan(
+            self.site.system, self.num_nodes, self.ranks_per_node,
+            budget_s=self.budget_s, block=self.block, share=self.share, order=self.order, grid=self.grid,
+        )  # fmt: skip
+        self.remarks = (self._problem.sentence,)
+
+    def input_files(self) -> dict[str, str]:
+        return {"HPL.dat": hpldat.text(self._problem)}
+
+
+@rfm.simple_test
+class HplEveryNode(EveryNodeCheck):
+    """HPL on each node by itself, one process with a thread a core."""
+
+    tool = "hpl"
+    tags = {"apps", "hpl", "nodes", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    parse = staticmethod(alone.hpl_of_nodes)
+    budget_s = variable(float, value=0.0)
+    share = variable(float, value=hpldat.MEMORY_SHARE)
+
+    def shape(self) -> None:
+        super().shape()
+        self._problem = hplplan.plan(self.site.system, 1, 1, budget_s=self.budget_s, share=self.share)
+        self.remarks = (self._problem.sentence,)
+
+    def input_files(self) -> dict[str, str]:
+        return {**super().input_files(), "HPL.dat": hpldat.text(self._problem)}

@@ -1,0 +1,67 @@
+"""The NAS Parallel Benchmarks for MPI: eight kernels of codes that compute, each with its own way to communicate.
+
+EP sends nothing to speak of: low there is the node, whatever the network. FT and IS exchange everything with everybody:
+low there, with a good EP, is the network or its middle. CG sends small and irregular messages (latency), MG at all
+sizes, BT, SP and LU to neighbours alone. The classes that a site asks for stand in its file (`npb_classes`).
+"""
+
+from collections.abc import Mapping
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from railyard.appcheck import ApplicationCheck, node_counts, stated
+from railyard.apps import npbshape
+from railyard.parsers import npb
+
+
+class NpbCheck(ApplicationCheck):
+    """One kernel of one class, on as many ranks as it takes of those that there are."""
+
+    tool = "npb"
+    parse = staticmethod(npb.parse)
+    own_parameters: tuple[str, ...] = ("kernel", "problem")
+    problem = parameter(stated("npb", tuple(npbshape.CLASSES)), type=str, loggable=True)
+    cleared = (npbshape.STRICT_VARIABLE,)
+
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"{parameters['kernel'].upper()}/{parameters['problem']}"
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"npb-{parameters['problem']}"
+
+    @property
+    def program(self) -> str:
+        """The executable: one a kernel and class, for any number of processes."""
+        return f"{self.kernel}.{self.problem}.x"
+
+    def shape(self) -> None:
+        there, hardware = self.num_nodes, self.site.system.nodes.hardware
+        if self.all_nodes:
+            self.num_nodes, self.ranks_per_node = npbshape.layout(self.kernel, self.problem, there, self.cores)
+        else:
+            self.ranks_per_node = npbshape.ranks_per_node(self.kernel, self.problem, there, self.cores)
+        if hardware is not None:
+            npbshape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
+        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)
+
+
+@rfm.simple_test
+class Npb(NpbCheck):
+    """One of the eight kernels: `-P kernel=ft -P problem=C` selects one."""
+
+    tags = {"apps", "npb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    kernel = parameter(tuple(npbshape.KERNELS), type=str, loggable=True)
+
+
+@rfm.simple_test
+class NpbScaling(NpbCheck):
+    """The same problem on 1, 2, 4 … nodes, for a kernel without messages and one with the most: `railyard scaling`."""
+
+    tags = {"apps", "npb", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    all_nodes = False
+    own_parameters = ("kernel", "problem", "nodes")
+    kernel = parameter(("ep", "ft"), type=str, loggable=True)
+    nodes = parameter(node_counts(), type=int, loggable=True)

@@ -1,0 +1,19 @@
+"""STREAM on every node by itself: the memory that ranks, cards and applications share.
+
+A node that is slow here is slow in every application and on every fabric (a missing memory module, a wrong BIOS
+setting): mend it before a link is blamed. Spack builds it where a system's file asks for it (`with: [stream]`).
+"""
+
+import reframe as rfm
+
+from railyard.appcheck import EveryNodeCheck
+from railyard.apps import alone
+
+
+@rfm.simple_test
+class StreamEveryNode(EveryNodeCheck):
+    """Triad, a = b + s c, with a thread a core; its own check of the arrays must hold."""
+
+    tool = "stream"
+    tags = {"apps", "stream", "nodes", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    parse = staticmethod(alone.stream_of_nodes)

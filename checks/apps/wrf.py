@@ -1,0 +1,60 @@
+"""WRF, the weather model: a step's mean time of a published case, after the first one, which reads the input.
+
+It exchanges halos of a few kilobytes with neighbours many times a step: with few points a rank it is latency that
+counts, with many the memory. The cases of version 3 and 4 have the same names and other data, and are other benchmarks.
+"""
+
+from collections.abc import Mapping
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from railyard.appcheck import ApplicationCheck, node_counts, stated
+from railyard.applicationtable import WRF_CASES
+from railyard.apps import wrfcase
+from railyard.launch import Launch
+from railyard.parsers import wrf
+
+
+class WrfCheck(ApplicationCheck):
+    """One case, whose inputs the site has (`wrf_cases`)."""
+
+    tool = "wrf"
+    parse = staticmethod(wrf.parse)
+    own_parameters: tuple[str, ...] = ("case",)
+    case = parameter(stated("wrf", WRF_CASES), type=str, loggable=True)
+
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"wrf/{parameters['case']}"
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"wrf-{parameters['case']}"
+
+    def shape(self) -> None:
+        super().shape()
+        system = self.site.system
+        self._inputs = wrfcase.folder(system.wrf_cases, self.case, self.site.home, system.system)
+
+    def _install_launch(self, launch: Launch) -> None:
+        super()._install_launch(launch)
+        if not self.is_replayed:
+            self.prerun_cmds = [*wrfcase.before(self._inputs, self._program()), *self.prerun_cmds]
+
+
+@rfm.simple_test
+class Wrf(WrfCheck):
+    """A case over all nodes: `-P case=conus12km-v4` selects one."""
+
+    tags = {"apps", "wrf", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+
+
+@rfm.simple_test
+class WrfScaling(WrfCheck):
+    """A case on 1, 2, 4 … nodes: `railyard scaling` says what it gains from each."""
+
+    tags = {"apps", "wrf", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    all_nodes = False
+    own_parameters = ("case", "nodes")
+    nodes = parameter(node_counts(), type=int, loggable=True)

@@ -1,0 +1,222 @@
+"""The ReFrame base of the checks of applications: a problem in place of message sizes, on the ranks that it takes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reframe.core.builtins import parameter, run_after, run_before
+from reframe.core.exceptions import ReframeError, ReframeFatalError
+from reframe.core.runtime import runtime
+
+from railyard import stacks
+from railyard.applicationtable import key_on
+from railyard.apps import alone
+from railyard.apps.scaling import node_counts_up_to
+from railyard.breadth import EXTENDED
+from railyard.check import InterconnectCheck
+from railyard.launch import NAMESPACES, Launch
+from railyard.railpolicies import DEFAULT
+from railyard.rfm_guards import as_reframe_error
+
+if TYPE_CHECKING:
+    from railyard.assess import Assessment
+
+#: What tells a program its threads: a BLAS that started one a core in every rank would measure the scheduler.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+#: Where each node has a copy of its own, what they print; a folder a job.
+PARTS = "parts"
+#: On how many nodes a sweep is where no system is known, which is so for the matrix alone.
+_COUNTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def stated(prefix: str, every: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which of these problems the current system asks for, by features such as ``npb-W`` of its environments.
+
+    All of them where ReFrame has no system (the matrix reads the checks so, and leaves out what a system asks not for);
+    the first alone where it asks for none, since a parameter must have a value.
+    """
+    try:
+        partitions = runtime().system.partitions
+    except ReframeFatalError:
+        return every
+    features = {feature for part in partitions for environ in part.environs for feature in environ.features}
+    return tuple(name for name in every if f"{prefix}-{name}" in features) or every[:1]
+
+
+def stated_names(prefix: str) -> tuple[str, ...]:
+    """Return the names that the current system states, by features such as ``app-gamess``; ``none`` where it has none.
+
+    A parameter must have a value, and no stack has a tool of that name.
+    """
+    try:
+        partitions = runtime().system.partitions
+    except ReframeFatalError:
+        return ("none",)
+    features = {feature for part in partitions for environ in part.environs for feature in environ.features}
+    return tuple(sorted(f.removeprefix(f"{prefix}-") for f in features if f.startswith(f"{prefix}-"))) or ("none",)
+
+
+def node_counts() -> tuple[int, ...]:
+    """Return on how many nodes a sweep is measured: powers of two up to what the current system has."""
+    try:
+        partitions = runtime().system.partitions
+    except ReframeFatalError:
+        return _COUNTS
+    features = {feature for partition in partitions for feature in partition.features}
+    most = max((count for count in range(1, _COUNTS[-1] + 1) if f"nodes{count}" in features), default=1)
+    return node_counts_up_to(most)
+
+
+class ApplicationCheck(InterconnectCheck):
+    """One application over one fabric, stack and number of rails.
+
+    A check names ``tool``, ``benchmark`` (or ``own_parameters`` and ``problem_of``) and ``parse``, and gives ``words``,
+    ``input_files`` and, where not every number of ranks will do, ``shape``. It spans all nodes, or as many as its
+    parameter ``nodes`` says, which is then part of the benchmark's name.
+    """
+
+    tags = {"apps", EXTENDED}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    all_nodes = True
+    #: All cores of a node compute, so that where each rank has a card of its own all cards are used.
+    pair_a_rail = True
+    #: The check's own parameters, which choose its problem; ``nodes`` among them makes it a sweep.
+    own_parameters: tuple[str, ...] = ()
+    #: Variables that must not reach the benchmark from whoever starts the run.
+    cleared: tuple[str, ...] = ()
+
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the problem of a variant, whatever its number of nodes."""
+        return str(cls.benchmark)
+
+    @classmethod
+    def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
+        problem = cls.problem_of(parameters)
+        return key_on(problem, int(parameters["nodes"])) if "nodes" in parameters else problem
+
+    @classmethod
+    def nodes_of(cls, parameters: Mapping[str, str]) -> int:
+        return int(parameters.get("nodes", cls.num_nodes))
+
+    @property
+    def words(self) -> list[str]:
+        """The application's own words on its command line."""
+        return []
+
+    def input_files(self) -> Mapping[str, str]:
+        """Return the files that the application reads in its folder: name and text."""
+        return {}
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return self.words
+
+    @property
+    def cores(self) -> int:
+        """How many ranks a node can have: its cores, one where the system's file states none."""
+        hardware = self.site.system.nodes.hardware
+        return 1 if hardware is None else hardware.cores
+
+    @property
+    def threads(self) -> int:
+        """How many threads each rank has: one, since each core has a rank of its own."""
+        return 1
+
+    @run_after("init")
+    def take_problem(self) -> None:
+        """Take benchmark and nodes from the parameters, and load only where the system asks for this problem."""
+        own = {name: str(getattr(self, name)) for name in self.own_parameters}
+        self.tool, self.benchmark = self.tool_of(own), self.benchmark_of(own)
+        self.num_nodes = self.nodes_of(own)
+        self.select_cells()
+        feature = self.feature_of(own)
+        if feature:
+            self.valid_prog_environs = [f"{term} +{feature}" for term in self.valid_prog_environs]
+        if self.num_nodes == 1:  # no network carries it: once, on the first fabric
+            once = self.rails == 1 and self.policy == DEFAULT
+            self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
+
+    def fit_ranks(self) -> None:
+        if self.num_nodes == 1:
+            self.within_node = True
+        if not self.is_replayed:
+            with as_reframe_error():
+                self.shape()
+
+    def shape(self) -> None:
+        """Choose ``ranks_per_node`` (and fewer nodes, where all of them will not do) once the nodes are known."""
+        self.ranks_per_node = self.cores
+
+    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None) -> Launch:
+        launch = super()._plan_for(devices, nodes, policy)
+        # The virtual cluster's launchers hand on what they are told to, and nothing else.
+        told = self.site.system.launcher == NAMESPACES
+        own = dict.fromkeys(THREAD_VARIABLES, str(self.threads))
+        more = stacks.forward(self.current_environ.name, own) if told else []
+        return replace(launch, env={**launch.env, **own}, options=(*launch.options, *more))
+
+    def _install_launch(self, launch: Launch) -> None:
+        super()._install_launch(launch)
+        if not self.is_replayed:
+            self.prerun_cmds = [*(f"unset {name}" for name in self.cleared), *self.prerun_cmds]
+
+    @run_before("run")
+    def write_inputs(self) -> None:
+        """Write what the application reads beside the job's script."""
+        if self.is_replayed:
+            return
+        for name, text in self.input_files().items():
+            if "/" in name:
+                raise ReframeError(f"{type(self).__name__}: found the input file {name!r}, expected a name without a /")
+            Path(self.stagedir, name).write_text(text, encoding="ascii")
+
+    def _with_suspects(self, found: "Assessment") -> "Assessment":
+        """Return it as it is: an application tells no rail from another; the micro-benchmarks do."""
+        return found
+
+
+class EveryNodeCheck(ApplicationCheck):
+    """A copy of the application on every node, each by itself and all at once: what a node gives without any network.
+
+    It belongs to no fabric and runs once a stack, on the first one. The slowest node is judged, and every node far
+    below the others is named: a slow node is not a slow link.
+    """
+
+    benchmark = alone.EVERY_NODE
+    within_node = True
+    pair_a_rail = False
+    rails = parameter([1], type=int, loggable=True)
+    policy = parameter([DEFAULT], type=str, loggable=True)
+
+    @property
+    def threads(self) -> int:
+        """How many threads each copy has: one a core of the node."""
+        return self.cores
+
+    @run_after("init")
+    def once(self) -> None:
+        """Run on the first fabric alone."""
+        self.valid_systems = [f"{term} +first" for term in self.valid_systems]
+
+    def shape(self) -> None:
+        self.ranks_per_node = 1
+
+    def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
+        return ["sh", alone.SCRIPT, PARTS, self._tag, *super()._benchmark_words(arguments, launch, program)]
+
+    def _install_launch(self, launch: Launch) -> None:
+        super()._install_launch(launch)
+        if not self.is_replayed:
+            self.prerun_cmds = [f"mkdir -p {PARTS}", *self.prerun_cmds]
+            self.postrun_cmds = [f"cat {PARTS}/*.out"]
+
+    def input_files(self) -> Mapping[str, str]:
+        return {alone.SCRIPT: alone.each_script()}
+
+    def _with_suspects(self, found: "Assessment") -> "Assessment":
+        """Return a miss of its reference as the nodes' own: the sentence names those that are slow, and no rail is."""
+        verdict = found.verdict
+        if verdict.state != "fail" or verdict.rule != 5 or verdict.fault != "fabric":
+            return found
+        look = "memory, clock, cooling and what else runs on the slow nodes: no network is involved"
+        return replace(found, verdict=replace(verdict, fault="node", look_at=look))

@@ -1,0 +1,110 @@
+"""Outputs of single nodes: parts told apart, slow nodes named, and the script that writes them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from railyard.apps.alone import each_script, hpl_of_nodes, nodes_of, slow, stream_of_nodes
+from railyard.parsers.parsed import ParseError
+
+
+def part(node: str, body: str, end: str = "# railyard: end 0\n") -> str:
+    return f"# railyard: node {node} tag-1\n{body}{end}"
+
+
+def stream(triad: float, valid: bool = True) -> str:
+    """Return what STREAM 5.10 prints: made."""
+    said = "Validates: avg error less than 1.000000e-13 on all three arrays" if valid else "Does not validate"
+    return (
+        "STREAM version $Revision: 5.10 $\n"
+        "Function    Best Rate MB/s  Avg time     Min time     Max time\n"
+        f"Copy:           {triad:.1f}     0.016000     0.015000     0.017000\n"
+        f"Triad:          {triad:.1f}     0.024000     0.023000     0.025000\n"
+        f"Solution {said}\n"
+    )
+
+
+def hpl(gflop_s: float, verdict: str = "PASSED") -> str:
+    return (
+        "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
+        "T/V                N    NB     P     Q               Time                 Gflops\n"
+        f"WR11C2R4        2688   192     1     1               1.30             {gflop_s:.4e}\n"
+        f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   2.5e-03 ...... {verdict}\n"
+        "End of Tests.\n"
+    )
+
+
+def test_a_row_a_node() -> None:
+    (table,) = stream_of_nodes("".join(part(f"vn{n}", stream(9000.0 + n)) for n in (1, 2, 3))).tables
+    assert (table.tool, table.benchmark, table.columns, table.units) == (
+        "stream",
+        "every-node",
+        ("bandwidth", "passed"),
+        ("MB/s", None),
+    )
+    assert table.rows == ((9001.0, True), (9002.0, True), (9003.0, True))
+    assert (nodes_of(table), table.complete) == (("vn1", "vn2", "vn3"), True)
+
+
+def test_hpl_of_each_node() -> None:
+    parsed = hpl_of_nodes(part("vn1", hpl(20.0)) + part("vn2", hpl(21.0, "FAILED")))
+    assert parsed.tables[0].rows == ((20.0, True), (21.0, False))
+    assert parsed.failures == ()
+
+
+def test_a_node_that_failed_is_named_with_its_last_words() -> None:
+    text = part("vn1", stream(9000.0)) + part("vn2", "Killed\n", "# railyard: end 137\n") + part("vn3", "nothing\n")
+    parsed = stream_of_nodes(text + part("vn4", stream(9000.0), ""))
+    assert [(failure.line, failure.text) for failure in parsed.failures] == [
+        (8, 'stream on vn2 exited 137: "Killed"'),
+        (11, 'stream on vn3 gave no result: "nothing"'),
+        (14, 'stream on vn4 did not end: "Solution Validates: avg error less than 1.000000e-13 on all three arrays"'),
+    ]
+    assert parsed.tables[0].rows == ((9000.0, True), (None, None), (None, None), (9000.0, True))
+    assert not parsed.tables[0].complete
+
+
+def test_a_solution_that_does_not_validate_is_wrong() -> None:
+    assert stream_of_nodes(part("vn1", stream(9000.0, valid=False))).tables[0].rows == ((9000.0, False),)
+
+
+def test_a_text_without_a_part_is_none() -> None:
+    with pytest.raises(ParseError, match=r'expected the outputs of single nodes: "# railyard: node NAME TAG"$'):
+        stream_of_nodes(stream(9000.0))
+
+
+@pytest.mark.parametrize(
+    ("rates", "named"),
+    [
+        ((100.0, 101.0, 99.0, 80.0), [("vn4", 80.0, 99.5)]),
+        ((100.0, 101.0, 99.0, 95.0), []),
+        ((70.0, 100.0, 101.0, 102.0, 60.0), [("vn5", 60.0, 100.0), ("vn1", 70.0, 100.0)]),
+        ((100.0, 10.0), []),
+    ],
+)
+def test_nodes_far_below_the_others_are_named(rates: tuple[float, ...], named: list[tuple[str, float, float]]) -> None:
+    text = "".join(part(f"vn{n}", stream(rate)) for n, rate in enumerate(rates, 1))
+    assert list(slow(stream_of_nodes(text).tables[0])) == named
+
+
+def test_the_script_runs_a_program_as_if_no_launcher_had_started_it(tmp_path: Path) -> None:
+    script, parts, kernel = tmp_path / "each.sh", tmp_path / "parts", tmp_path / "proc" / "sys" / "kernel"
+    script.write_text(each_script(), encoding="utf-8")
+    parts.mkdir()
+    kernel.mkdir(parents=True)
+    (kernel / "hostname").write_text("vn7\n", encoding="utf-8")
+    told = {"OMPI_COMM_WORLD_RANK": "3", "PMI_FD": "9", "SLURM_PROCID": "3", "UCX_TLS": "tcp", "OMPI_MCA_btl": "tcp"}
+    program = (
+        'echo "rank ${OMPI_COMM_WORLD_RANK-none} ${PMI_FD-none} ${SLURM_PROCID-none} $UCX_TLS $OMPI_MCA_btl"; exit 3'
+    )
+    ran = subprocess.run(
+        ["sh", str(script), str(parts), "t-1", "sh", "-c", program],
+        env={**os.environ, **told, "RAILYARD_PROC": str(tmp_path / "proc")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert (parts / "vn7.out").read_text(encoding="utf-8") == (
+        "# railyard: node vn7 t-1\nrank none none none tcp tcp\n# railyard: end 3\n"
+    )

@@ -1,0 +1,80 @@
+"""The least bytes of a node: by hand for small grids, and none where an algorithm says nothing."""
+
+from types import MappingProxyType
+
+import pytest
+
+from railyard.apps.leasttraffic import CERTAIN, Least, least
+from railyard.parsers.parsed import Table
+
+
+def npb(name: str, problem: str, iterations: int | None) -> Table:
+    columns = ("iterations", "time", "performance", "passed")
+    units = (None, "s", "Mop/s", None)
+    return Table(
+        *("npb", "3.4.3", name, columns, units, ((iterations, 1.0, 9.0, True),), 1, True),
+        context=MappingProxyType({"class": problem}),
+    )
+
+
+def hpl(*problems: tuple[int, int, int, int]) -> Table:
+    columns = ("N", "NB", "P", "Q", "time", "performance", "passed")
+    units = (None, None, None, None, "s", "Gflop/s", None)
+    return Table("hpl", "2.3", "hpl", columns, units, tuple((*each, 9.0, 9.0, True) for each in problems), 1, True)
+
+
+def test_ft_sends_all_but_its_own_part_once_an_iteration_and_once_before() -> None:
+    moved = 7 * 64**3 * 16 // 4 * 3 // 4
+    assert least("npb/FT/S", [npb("FT", "S", 6)], 4, 1, 0) == (Least(moved, moved, moved),) * 4
+    # a message is 64^3 * 16 / 4^2 B: 256 KiB
+    assert least("npb/FT/S", [npb("FT", "S", 6)], 4, 1, 128 << 10)[0].split_bytes == moved
+    assert least("npb/FT/S", [npb("FT", "S", 6)], 4, 1, 256 << 10)[0].split_bytes == 0
+
+
+def test_is_sends_its_keys() -> None:
+    (first, _) = least("npb/IS/W/2-nodes", [npb("IS", "W", 10)], 2, 2, 1 << 30)
+    assert first == Least(*(int(CERTAIN * 10 * (1 << 20) * 4 / 2 / 2),) * 2, 0)
+
+
+def test_hpl_on_a_square_of_nodes_sends_half_of_what_is_its_own() -> None:
+    """2 x 2 processes on four nodes: half of a row's panels and half of a column's blocks come from elsewhere."""
+    panels = 8 * 1000**2 / 2 / 2 / 2
+    found = least("hpl/hpl", [hpl((1000, 100, 2, 2))], 4, 1, 0)
+    assert found == (Least(int(CERTAIN * 2 * panels), int(CERTAIN * 2 * panels), int(CERTAIN * panels)),) * 4
+
+
+def test_hpl_on_two_nodes_that_have_a_row_each_sends_columns_alone() -> None:
+    blocks = 8 * 1000**2 / 2 / 2 / 2 * 2
+    assert (
+        least("hpl/hpl", [hpl((1000, 100, 2, 2))], 2, 2, 0)
+        == (Least(int(CERTAIN * blocks), int(CERTAIN * blocks), 0),) * 2
+    )
+
+
+def test_of_hpl_only_panels_above_the_threshold_are_to_be_split() -> None:
+    """The first panel of a row of processes is 8 * 1000 / 2 * 100 B, and panels shrink evenly to none."""
+    panels = CERTAIN * 8 * 1000**2 / 2 / 2 / 2
+    split = [least("hpl/hpl", [hpl((1000, 100, 2, 2))], 4, 1, at)[0].split_bytes for at in (200_000, 400_000, 800_000)]
+    assert split == [int(0.75 * panels), 0, 0]
+
+
+def test_several_tests_of_hpl_add_up() -> None:
+    one, two = hpl((1000, 100, 2, 2)), hpl((1000, 100, 2, 2), (1000, 100, 2, 2))
+    alone, both = (least("hpl/hpl", [each], 4, 1, 0)[0] for each in (one, two))
+    assert (both.sent_bytes, both.received_bytes) == (2 * alone.sent_bytes, 2 * alone.received_bytes)
+
+
+@pytest.mark.parametrize(
+    ("key", "table", "nodes", "ranks_per_node"),
+    [
+        ("npb/CG/S", npb("CG", "S", 15), 4, 1),
+        ("npb/FT/S/1-nodes", npb("FT", "S", 6), 1, 4),
+        ("npb/FT/S", npb("FT", "S", None), 4, 1),
+        ("npb/FT/F", npb("FT", "F", 6), 4, 1),
+        ("hpl/hpl", hpl((1000, 100, 2, 2)), 4, 2),  # the grid is not of these ranks
+        ("wrf/wrf", hpl((1000, 100, 2, 2)), 4, 1),
+    ],
+)
+def test_what_is_not_known_is_no_bound(key: str, table: Table, nodes: int, ranks_per_node: int) -> None:
+    assert least(key, [table], nodes, ranks_per_node, 0) == ()
+    assert least(key, [], nodes, ranks_per_node, 0) == ()

@@ -1,0 +1,82 @@
+"""WRF's cases: inputs that are there, lines of the job, and releases that are another case's."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.applicationtable import WRF_CASES
+from railyard.apps.wrfcase import NEEDED, before, folder, other_release
+from railyard.benchmarktable import BENCHMARKS
+from railyard.errors import RailyardError
+from railyard.parsers import wrf
+from railyard.parsers.parsed import Table
+
+CASE = "conus12km-v4"
+
+
+def table(version: str | None) -> Table:
+    release = "" if version is None else f"WRF V{version} MODEL\n"
+    text = (
+        f"{release}Timing for main: time 2026-11-21_00:01:00 on domain   1:    2.75250 elapsed seconds\n"
+        "Timing for main: time 2026-11-21_00:02:00 on domain   1:    0.75250 elapsed seconds\n"
+        "d01 2026-11-21_00:02:00 wrf: SUCCESS COMPLETE WRF\n"
+    )
+    (found,) = wrf.parse(text).tables
+    return found
+
+
+def test_every_case_is_a_benchmark_of_its_own() -> None:
+    assert [case for case in WRF_CASES if f"wrf/wrf/{case}" not in BENCHMARKS] == []
+
+
+def test_the_inputs_of_a_case_are_found(tmp_path: Path) -> None:
+    where = tmp_path / "inputs"
+    where.mkdir()
+    for name in NEEDED:
+        (where / name).write_text("x", encoding="ascii")
+    assert folder({CASE: "{home}/inputs"}, CASE, tmp_path, "mine") == where
+    assert folder({CASE: "inputs"}, CASE, tmp_path, "mine") == where
+    (where / "wrfbdy_d01").unlink()
+    with pytest.raises(RailyardError) as caught:
+        folder({CASE: "inputs"}, CASE, tmp_path, "mine")
+    assert str(caught.value) == (
+        f"systems/mine.yaml: wrf_cases.conus12km-v4: found no wrfbdy_d01 in {where}, expected namelist.input, "
+        "wrfinput_d01, wrfbdy_d01; fetch the case's inputs into it"
+    )
+    with pytest.raises(RailyardError) as caught:
+        folder({}, CASE, tmp_path, "mine")
+    assert str(caught.value) == (
+        "systems/mine.yaml: wrf_cases.conus12km-v4: found none, expected the folder of the case's inputs"
+    )
+
+
+def test_the_job_checks_what_it_copies_and_prints_the_logs_whatever_happens() -> None:
+    lines = before(Path("/data/a case"), "/opt/wrf/main/wrf.exe")
+    assert lines[0].startswith("trap ") and lines[0].endswith(" EXIT")
+    assert "rsl.error.0000" in lines[0]
+    assert lines[1:3] == ["cp -R -L /opt/wrf/run/. .", "cp -R -L '/data/a case'/. ."]
+    assert lines[-1] == "[ ! -f SHA256SUMS ] || sha256sum --check --quiet --strict SHA256SUMS >&2"
+
+
+@pytest.mark.parametrize(
+    ("case", "version", "why"),
+    [
+        ("conus12km-v3", "3.9.1.1", None),
+        ("conus12km-v3", "3.4", None),
+        ("conus12km-v4", "4.7.1", None),
+        ("conus12km-v4", None, None),
+        (
+            "conus12km-v3",
+            "4.5.1",
+            "conus12km-v3 ran with WRF 4.5.1, expected up to 3.9: other releases have another case's inputs",
+        ),
+        (
+            "conus2.5km-v4",
+            "3.9.1",
+            "conus2.5km-v4 ran with WRF 3.9.1, expected 4.0 or newer: other releases have another case's inputs",
+        ),
+    ],
+)
+def test_a_release_of_another_case_is_named(case: str, version: str | None, why: str | None) -> None:
+    assert other_release(f"wrf/wrf/{case}", [table(version)]) == why
+    assert other_release("wrf/wrf", [table(version)]) is None

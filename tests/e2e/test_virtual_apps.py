@@ -1,0 +1,55 @@
+"""HPL and NPB built by the real Spack on the virtual cluster: sound, proven, and report-only, on one and two rails."""
+
+import pytest
+
+from tests.e2e.conftest import CLONE, VirtualSite
+from tests.e2e.test_virtual_spack import why_not_built
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+
+
+@pytest.fixture
+def built() -> None:
+    reason = why_not_built()
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def test_all_kernels_run_on_one_rail_and_on_two(cluster: None, machine: None, built: None) -> None:
+    ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", "openmpi", "-n", "Npb%")
+    assert ran.code == 0, ran.said
+    assert {(record.benchmark, record.rails) for record in ran.records} == {
+        (f"npb/{kernel.upper()}/{problem}", rails) for kernel in KERNELS for problem in "SW" for rails in (1, 2)
+    }
+    for record in ran.records:
+        assert record.state == "report-only", record.verdict.sentence
+        assert {figure.name for figure in record.figures} == {"op_rate", "runtime"}
+        assert record.verdict.rules[0].sentence.endswith("validated by the benchmark itself")
+        too_little = record.benchmark.startswith("npb/EP/") or record.benchmark in ("npb/IS/S", "npb/LU/S", "npb/MG/S")
+        assert too_little or (record.path_proof is not None and record.path_proof.state == "proven"), record.benchmark
+
+
+@pytest.mark.parametrize("stack", ["openmpi", "mpich"])
+def test_hpl_runs_on_all_nodes_and_on_each_alone(stack: str, cluster: None, machine: None, built: None) -> None:
+    ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-t", "hpl")
+    assert ran.code == 0, ran.said
+    assert {(record.benchmark, record.rails, record.state) for record in ran.records} == {
+        ("hpl/hpl", 1, "report-only"),
+        ("hpl/hpl", 2, "report-only"),
+        ("hpl/every-node", 1, "report-only"),
+    }
+    assert any("on a grid of 2x2, NB 192" in record.verdict.sentence for record in ran.records)
+
+
+def test_a_sweep_over_nodes_is_put_together(cluster: None, machine: None, built: None) -> None:
+    from railyard.apps.sweeps import sweeps
+
+    ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", "openmpi", "-n", "NpbScaling%.*problem=W")
+    assert ran.code == 0, ran.said
+    found = sweeps(ran.records)
+    assert {(group.benchmark, group.rails) for group in found} == {
+        (f"npb/{name}/W", rails) for name in ("EP", "FT") for rails in (1, 2)
+    }
+    assert all([point.nodes for point in made.points] == [1, 2, 4] for made in found.values())

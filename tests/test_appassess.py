@@ -1,0 +1,199 @@
+"""Runs of applications: report-only without a reference, ranks and peak held, and a path that has no message sizes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from railyard.assess import Assessment, assess
+from railyard.launch import plan_launch
+from railyard.nodefile import NodeHardware
+from railyard.parsers import hpl, npb
+from railyard.runcase import Case, Evidence
+from railyard.site import Site
+from tests.conftest import TAG, Moved, counters_file
+
+IDLE = (0.1, 0.1)
+#: MB that each node sends and receives over hsn0.
+BUSY = (30.0, 30.0)
+Run = Callable[..., Assessment]
+
+
+def npb_text(name: str = "CG", problem: str = "W", processes: int = 4, verified: str = "SUCCESSFUL") -> str:
+    """Return the result block of NPB 3.4: made."""
+    return (
+        f"\n NAS Parallel Benchmarks 3.4 -- {name} Benchmark\n\n\n {name} Benchmark Completed.\n"
+        f" Class           =                        {problem}\n Iterations      =                        6\n"
+        f" Time in seconds =                     0.00\n Total processes =                        {processes}\n"
+        f" Active processes=                        {processes}\n Mop/s total     =                   800.00\n"
+        f" Verification    =               {verified}\n Version         =                    3.4.3\n"
+    )
+
+
+def hpl_text(gflop_s: float = 20.0, residual: str = "2.51340000e-03 ...... PASSED") -> str:
+    """Return what HPL 2.3 prints of one test on a grid of 2 x 2: made."""
+    passed, failed = (1, 0) if residual.endswith("PASSED") else (0, 1)
+    return (
+        "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
+        "T/V                N    NB     P     Q               Time                 Gflops\n"
+        f"WR11C2R4        4608   192     2     2               3.26             {gflop_s:.4e}\n"
+        f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   {residual}\n"
+        "Finished      1 tests with the following results:\n"
+        f"              {passed} tests completed and passed residual checks,\n"
+        f"              {failed} tests completed and failed residual checks,\n"
+        "End of Tests.\n"
+    )
+
+
+@pytest.fixture
+def ran(virtual: Site) -> Run:
+    """Return a function that assesses a run on four nodes: its output, MB by network of every node, changes."""
+
+    def run(
+        benchmark: str, output: str, moved: Mapping[str, tuple[float, float]] | None = None, *, site: Site = virtual,
+        nodes: int = 4, remarks: tuple[str, ...] = (),
+    ) -> Assessment:  # fmt: skip
+        names, alone = site.system.nodes.names[:nodes], nodes == 1
+        launch = plan_launch(
+            site, "hsn", "mpich", ("hsn0",), names, ranks=nodes, ranks_per_node=1, as_root=False, within_node=alone
+        )
+        case = Case(
+            *("", "", "", site, "hsn", "mpich", 1, benchmark, launch), time_limit_s=120, remarks=remarks
+        )  # fmt: skip
+        each: Moved = {"hsn0": BUSY, "hsn1": IDLE, "eth0": IDLE, **(moved or {})}
+        files = tuple(counters_file(node, each, () if alone else ("hsn0",)) for node in names)
+        parse = npb.parse if benchmark.startswith("npb/") else hpl.parse
+        return assess(case, Evidence(output, exit_code=0, counters=files, tag=TAG), parse, date(2026, 11, 21))
+
+    return run
+
+
+def with_clock(site: Site, **fields: Any) -> Site:
+    """Return the site whose nodes have four cores with a clock."""
+    given: dict[str, Any] = {"base_ghz": 2.0, "flop_per_cycle": 16, **fields}
+    hardware = NodeHardware(cores=4, memory=1 << 30, **given)
+    nodes = site.system.nodes.model_copy(update={"hardware": hardware})
+    return replace(site, system=site.system.model_copy(update={"nodes": nodes}))
+
+
+def said(found: Assessment) -> tuple[str, int | None, str]:
+    return found.verdict.state, found.verdict.rule, found.verdict.sentence
+
+
+NOT_ASSERTED = (
+    "not judged: reported and never asserted (op_rate: processors, memory and compiler set it, and no reference names "
+    "it; runtime: processors, memory and compiler set it, and no reference names it)"
+)
+
+
+def test_a_sound_run_without_a_reference_is_report_only(ran: Run) -> None:
+    found = ran("npb/CG/W", npb_text(), remarks=("4 of 4 nodes, 1 of 1 cores a node",))
+    state, rule, sentence = said(found)
+    assert (state, rule) == ("report-only", None)
+    assert sentence.startswith(f"{NOT_ASSERTED}; rule 3 (possible) not judged: no physical limit is known for ")
+    assert sentence.endswith("; 4 of 4 nodes, 1 of 1 cores a node")
+    assert [(figure.name, figure.value) for figure in found.figures] == [("op_rate", 800.0), ("runtime", 0.0)]
+    assert found.verdict.rules[0].sentence == (
+        "exit code 0 on vn1, vn2, vn3 and vn4, 1 complete table, validated by the benchmark itself"
+    )
+
+
+def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ran: Run) -> None:
+    path = ran("npb/CG/W", npb_text()).path
+    assert (path.state, path.expected_bytes) == ("proven", None)
+    assert path.sentence == (
+        "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
+        "how much npb/CG/W must move is not known"
+    )
+
+
+def test_bytes_over_another_network_fail_it(ran: Run) -> None:
+    found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
+    assert said(found)[:2] == ("fail", 4)
+    assert found.path.sentence.startswith("eth0 of vn1, which was not meant, sent 30.0 MB while the run moved 0.1 MB")
+
+
+def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
+    """FT of class W sends 7 x 128 x 128 x 32 x 16 / 4 x 3/4 B a node: 11.0 MB."""
+    found = ran("npb/FT/W", npb_text("FT"), {"hsn0": (5.0, 5.0)})
+    assert said(found)[:2] == ("fail", 4)
+    assert found.path.sentence == (
+        "path not proven: hsn0 of vn1 sent 5.0 MB of 11.0 MB (bound 98.0 %, carried-share), and no other network's "
+        "counter shows the rest"
+    )
+    whole = ran("npb/FT/W", npb_text("FT"), {"hsn0": (12.0, 12.0)}).path
+    assert (whole.state, whole.expected_bytes) == ("proven", 8 * 7 * 128 * 128 * 32 * 16 // 4 * 3 // 4)
+
+
+@pytest.mark.parametrize("benchmark", ["npb/EP/W", "npb/IS/S", "npb/LU/S", "npb/MG/S"])
+def test_what_moves_next_to_nothing_has_no_path_to_prove(ran: Run, benchmark: str) -> None:
+    _, name, problem = benchmark.split("/")
+    found = ran(benchmark, npb_text(name, problem), {"hsn0": IDLE})
+    assert said(found)[0] == "report-only"
+    assert found.verdict.rules[3].sentence == (
+        f"not judged: {benchmark} moves too little to tell from what the start of a job moves"
+    )
+
+
+def test_a_run_on_one_node_keeps_off_every_network(ran: Run) -> None:
+    quiet = ran("npb/FT/W/1-nodes", npb_text("FT", processes=1), {"hsn0": IDLE}, nodes=1)
+    assert (quiet.path.state, quiet.path.sentence) == (
+        "proven",
+        "no network of vn1 carried more than the start of a job does",
+    )
+    assert said(quiet)[0] == "report-only"
+    loud = ran("npb/FT/W/1-nodes", npb_text("FT", processes=1), nodes=1)
+    assert said(loud)[:2] == ("fail", 4)
+
+
+def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
+    alone = ran("npb/CG/W", npb_text(processes=1) * 4)
+    assert said(alone)[:2] == ("fail", 1)
+    assert 'line 5: "npb/CG/W ran on 1 processes, the launch gave it 4"' in said(alone)[2]
+    other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
+    assert 'line 1: "hpl/hpl ran on 2 processes, the launch gave it 4"' in said(other)[2]
+
+
+def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
+    found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
+    assert said(found)[:2] == ("fail", 1)
+    assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
+
+
+@pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])
+def test_a_residual_that_fails_fails_a_fine_rate(ran: Run, residual: str) -> None:
+    found = ran("hpl/hpl", hpl_text(residual=residual))
+    assert said(found)[:2] == ("fail", 1)
+
+
+def test_hpl_is_held_against_its_least_traffic(ran: Run) -> None:
+    """N 4608 on 2 x 2: 0.9 x 8 N^2 / 4 is 38.2 MB each way."""
+    found = ran("hpl/hpl", hpl_text(), {"hsn0": (60.0, 60.0)})
+    assert said(found)[0] == "report-only"
+    assert found.path.expected_bytes == 8 * int(0.9 * 8 * 4608**2 / 2 / 2)
+    assert ran("hpl/hpl", hpl_text(), {"hsn0": (20.0, 20.0)}).path.state == "not-proven"
+
+
+def test_a_rate_above_the_highest_clock_is_impossible(ran: Run, virtual: Site) -> None:
+    """Four nodes of 4 cores x 16 flop x 3 GHz do 768 Gflop/s."""
+    site, moved = with_clock(virtual, turbo_ghz=3.0), {"hsn0": (60.0, 60.0)}
+    fast = ran("hpl/hpl", hpl_text(800.0), moved, site=site)
+    assert said(fast) == (
+        "fail",
+        3,
+        "impossible: performance 800.0 Gflop/s is 104.2 % of the most that its processors can do, 768.0 Gflop/s "
+        "(4 nodes of 4 cores x 16 flop x 3 GHz (turbo); nodes.hardware of systems/virtual.yaml); at most 102.0 % is "
+        "believed",
+    )
+    sound = ran("hpl/hpl", hpl_text(384.0), moved, site=site)
+    assert sound.verdict.rules[2].sentence.startswith("performance 384.0 Gflop/s is 50.0 % of the most that its")
+    # of the peak at the base clock: 4 x 4 x 16 x 2 is 512
+    assert [(each.name, each.value) for each in sound.figures] == [("performance", 384.0), ("percent_of_peak", 75.0)]
+
+
+def test_without_a_clock_no_peak_is_shown(ran: Run) -> None:
+    found = ran("hpl/hpl", hpl_text(1e6), {"hsn0": (60.0, 60.0)})
+    assert [figure.name for figure in found.figures] == ["performance"]
+    assert found.verdict.rules[2].state == "not-judged"

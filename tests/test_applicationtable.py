@@ -1,0 +1,82 @@
+"""The keys of applications: their problem, their nodes, and what an output can say of either."""
+
+import pytest
+
+from railyard.applicationtable import key_on, printed_key, printed_name
+from railyard.benchmarktable import BENCHMARKS, find
+from railyard.errors import RailyardError
+from railyard.metrics import curves, key_figures, key_of
+from railyard.parsers import npb
+
+CG_A = """\
+ CG Benchmark Completed.
+ Class           =                        A
+ Iterations      =                       15
+ Time in seconds =                     1.50
+ Total processes =                        4
+ Mop/s total     =                  1001.00
+ Verification    =               SUCCESSFUL
+"""
+
+
+def test_a_problem_on_some_nodes_is_a_benchmark_of_its_own() -> None:
+    alone, two = find("npb/CG/A/1-nodes"), find(key_on("npb/CG/A", 2))
+    assert (alone.key, alone.within_node) == ("npb/CG/A/1-nodes", True)
+    assert (two.key, two.within_node) == ("npb/CG/A/2-nodes", False)
+    assert two.metrics == find("npb/CG/A").metrics
+    assert "npb/CG/A/2-nodes" in BENCHMARKS
+    assert "npb/CG/A/2-nodes" not in list(BENCHMARKS)
+
+
+@pytest.mark.parametrize("key", ["imb/Uniband/2-nodes", "npb/CG/A/0-nodes", "npb/CG/A/two-nodes", "npb/CG/A/2-nodes/x"])
+def test_other_keys_have_no_nodes(key: str) -> None:
+    assert key not in BENCHMARKS
+    with pytest.raises(RailyardError, match=r"^unknown benchmark "):
+        find(key)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("CG/A", "CG/A"),
+        ("CG/A/16-nodes", "CG/A"),
+        ("wrf/conus12km-v3", "wrf"),
+        ("wrf/conus12km-v3/4-nodes", "wrf"),
+        ("ib_write_bw/bidirectional", "ib_write_bw/bidirectional"),
+    ],
+)
+def test_an_output_says_neither_nodes_nor_case(name: str, printed: str) -> None:
+    assert printed_name(name) == printed
+
+
+def test_a_run_of_npb_has_its_rate_and_its_time() -> None:
+    (table,) = npb.parse(CG_A).tables
+    assert key_of(table) == "npb/CG/A"
+    figures = key_figures(curves(table, "npb/CG/A/2-nodes"), "npb/CG/A/2-nodes")
+    assert [(figure.name, figure.value, figure.unit) for figure in figures] == [
+        ("op_rate", 1001.0, "Mop/s"),
+        ("runtime", 1.5, "s"),
+    ]
+    with pytest.raises(ValueError, match=r"^npb/CG/B: the table is of npb/CG/A$"):
+        curves(table, "npb/CG/B")
+
+
+def test_every_kernel_that_is_measured_is_a_benchmark() -> None:
+    from railyard.apps.npbshape import CLASSES, KERNELS
+
+    assert [f"npb/{name.upper()}/{problem}" for name in KERNELS for problem in CLASSES
+            if f"npb/{name.upper()}/{problem}" not in BENCHMARKS] == []  # fmt: skip
+
+
+def test_idle_processes_are_a_failure() -> None:
+    idle = CG_A.replace("processes =                        4\n", "processes = 5\n Active processes= 4\n")
+    (failure,) = npb.parse(idle).failures
+    assert (failure.line, failure.text) == (1, "CG ran on 4 active processes of 5")
+    busy = CG_A.replace("processes =                        4\n", "processes = 4\n Active processes= 4\n")
+    assert npb.parse(busy).failures == ()
+
+
+def test_a_key_is_told_from_what_its_output_says() -> None:
+    assert printed_key("wrf/wrf/conus12km-v3/2-nodes") == "wrf/wrf"
+    assert printed_key("npb/FT/W/4-nodes") == "npb/FT/W"
+    assert printed_key("osu/osu_bw") == "osu/osu_bw"
