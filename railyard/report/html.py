@@ -19,6 +19,7 @@ from railyard.report.lines import scalings, signatures
 from railyard.report.matrix import Cell, cell_words, matrices
 from railyard.report.summary import Row, by_reason, counts, most_uneven, names_policies, overall, row, suspect_words
 from railyard.report.svg import Earlier, Grids, bars, svg
+from railyard.report.sweepcharts import sweep_charts
 from railyard.report.text import STATE_WORDS, bytes_moved, clean, number, one_line, percent, rule_words, size
 
 _RATIO = "1"  # the unit of a figure that is a share
@@ -112,7 +113,7 @@ def html_report(
         heatmaps=_heatmaps(tests),
         charts=[
             ("signature", "Network signature (NetPIPE)", signatures(shown)),
-            ("scaling", "Scaling over nodes", scalings(shown)),
+            ("scaling", "Scaling over nodes", (*sweep_charts(records), *scalings(shown))),
         ],
         grids=grids.markup,
         full=full,

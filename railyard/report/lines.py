@@ -11,7 +11,7 @@ from railyard.report.summary import key_figure
 from railyard.report.svg import drawing
 from railyard.report.text import number, one_line
 
-_MOST_LINES = 8
+MOST_LINES = 8
 _SIGNATURE = "netpipe/pingpong"
 
 
@@ -41,7 +41,7 @@ class Chart:
 
 def lines_svg(lines: Sequence[Line], name: str, below: str, title: str, base: int = 2) -> Markup:
     """Return the drawing of up to eight lines, on a logarithmic abscissa named ``below`` with powers of ``base``."""
-    shown = lines[:_MOST_LINES]
+    shown = lines[:MOST_LINES]
     at = sorted({each for line in shown for each in line.at})
     axes = axes_of(at, [value for line in shown for value in line.values])
     parts = list(grid(axes, name, below, base))
@@ -62,7 +62,7 @@ def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
     Evaluator" (1996).
     """
     lines = [_signature(one) for one in records if one.benchmark == _SIGNATURE and one.state != "not-tested"]
-    there = [line for line in lines if line is not None][:_MOST_LINES]
+    there = [line for line in lines if line is not None][:MOST_LINES]
     if not there:
         return ()
     told = "; ".join(f"{one.name} from {number(one.at[0])} us to {number(max(one.values))} MB/s" for one in there)
@@ -91,7 +91,7 @@ def scalings(records: Sequence[Record]) -> tuple[Chart, ...]:
 
 def _scaling(benchmark: str, name: str, found: dict[str, dict[int, float]]) -> Chart:
     lines, rows = [], []
-    for place, points in list(found.items())[:_MOST_LINES]:
+    for place, points in list(found.items())[:MOST_LINES]:
         nodes = tuple(sorted(points))
         lines.append(Line(place, tuple(map(float, nodes)), tuple(points[count] for count in nodes)))
         first = points[nodes[0]]

@@ -1,0 +1,89 @@
+"""Sweeps put together from stored records, as text and as the command prints them."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from railyard.apps.sweeps import sweeps, text
+from railyard.cli import main
+from railyard.record import FILE_NAME, CurveRecord, Record, VerdictRecord, append_record
+
+
+def record(nodes: int, rate: float | None, *, rails: int = 1, kernel: str = "FT", run: str = "r1") -> Record:
+    """One point; a rate of None is a run that failed."""
+    curve = () if rate is None else (CurveRecord("op_rate", "Mop/s", (0,), (rate,)),)
+    return Record(
+        run=run,
+        time="2026-11-21T06:00:12Z",
+        case=f"NpbScaling %kernel={kernel} %nodes={nodes} %rails={rails} @virtual:hsn+openmpi",
+        check="NpbScaling",
+        system="virtual",
+        fabric="hsn",
+        stack="openmpi",
+        rails=rails,
+        benchmark=f"npb/{kernel}/W/{nodes}-nodes",
+        state="fail" if rate is None else "report-only",
+        verdict=VerdictRecord("so"),
+        policy="striping" if rails > 1 else "single",
+        curves=curve,
+    )
+
+
+ONE = (record(1, 400.0), record(2, 600.0), record(4, 800.0))
+TWO_RAILS = (record(2, 700.0, rails=2), record(4, 1200.0, rails=2))
+
+
+def test_one_node_is_the_first_point_of_every_sweep_of_its_stack() -> None:
+    found = sweeps([*ONE, *TWO_RAILS])
+    assert {group.title: [(p.nodes, p.speedup) for p in made.points] for group, made in found.items()} == {
+        "npb/FT/W on virtual:hsn, openmpi, 1 rail": [(1, 1.0), (2, 1.5), (4, 2.0)],
+        "npb/FT/W on virtual:hsn, openmpi, 2 rails striping": [(1, 1.0), (2, 1.75), (4, 3.0)],
+    }
+
+
+def test_repeats_are_one_point_of_their_median() -> None:
+    more = [record(4, 900.0, run="r2"), record(4, 850.0, run="r3")]
+    (made,) = sweeps([*ONE, *more]).values()
+    assert [(p.nodes, p.rate) for p in made.points] == [(1, 400.0), (2, 600.0), (4, 850.0)]
+
+
+def test_a_point_that_failed_is_named_and_is_no_value() -> None:
+    (made,) = sweeps([record(1, 400.0), record(2, 600.0), record(4, None)]).values()
+    assert made.missing == (4,)
+    assert made.sentence == "75.0 % of linear on 2 nodes; serial fraction 0.333; not run: 4 nodes"
+
+
+def test_other_records_and_a_lone_point_are_no_sweep() -> None:
+    whole = dataclasses.replace(record(4, 800.0), benchmark="npb/FT/W")
+    assert sweeps([whole, record(2, 600.0)]) == {}
+    assert sweeps([]) == {}
+
+
+def test_the_sweeps_as_text() -> None:
+    assert text(sweeps(ONE)) == (
+        "npb/FT/W on virtual:hsn, openmpi, 1 rail\n"
+        "  nodes         Mop/s  speed-up  of linear  serial fraction\n"
+        "      1         400.0      1.00    100.0 %\n"
+        "      2         600.0      1.50     75.0 %  0.333\n"
+        "      4         800.0      2.00     50.0 %  0.333\n"
+        "  50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that no node shares\n"
+    )
+
+
+def test_the_command_prints_the_sweeps_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for each in ONE:
+        append_record(tmp_path / FILE_NAME, each)
+    assert main(["scaling", str(tmp_path)]) == 0
+    assert capsys.readouterr() == (text(sweeps(ONE)), "")
+    assert main(["scaling", "--json", str(tmp_path)]) == 0
+    assert '"breaks_at": null' in capsys.readouterr().out
+
+
+def test_a_run_without_a_sweep_is_one_sentence_and_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    append_record(tmp_path / FILE_NAME, ONE[0])
+    assert main(["scaling", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f'railyard: "{tmp_path}": found no problem on several numbers of nodes, expected a sweep; '
+        "measure one: railyard run -t scaling\n"
+    )
