@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from railyard import metrics
+from railyard.applicationtable import printed_key
+from railyard.apps import wrfcase
 from railyard.bands import Band
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.causeshapes import Seen
@@ -21,7 +23,10 @@ _QUANTITIES: dict[str, Quantity] = {BANDWIDTH: "bandwidth", MESSAGE_RATE: "rate"
 
 
 def key_of_table(table: Table, benchmark: str | None) -> str | None:
+    """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
     known = metrics.key_of(table)
+    if known is not None and benchmark is not None and known == printed_key(benchmark):
+        return benchmark
     if known is None and table.benchmark is None and benchmark is not None:
         return benchmark if benchmark.partition("/")[0] == table.tool else None
     return known
@@ -74,6 +79,7 @@ def inputs_of_metrics(
                     *(metric.name, metric.unit, _quantity(metric, benchmark)),
                     limited=metric.name == BANDWIDTH,
                     reported_only=None if bands or judged_first else benchmark.reported or "nothing holds for it",
+                    coarse=metric.coarse,
                 ),
                 measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
                 problem=problem,
@@ -88,6 +94,7 @@ def inputs_of_metrics(
 
 def inputs_of(parsed: Parsed, key: str, tables: list[Table], target: Target, judged: tuple[MetricInput, ...]) -> Inputs:
     own_check = validation_of(tables)
+    other = wrfcase.other_release(key, tables)
     job = Job(
         exit_code=0,  # not known: _rules says that it was not judged
         nodes_expected=_NODES,
@@ -95,9 +102,13 @@ def inputs_of(parsed: Parsed, key: str, tables: list[Table], target: Target, jud
         tables=len(tables),
         tables_expected=len(tables),
         incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
-        failures=tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures),
+        failures=(
+            *(OutputLine(failure.line, failure.text) for failure in parsed.failures),
+            *(() if other is None else (OutputLine(tables[0].line, other),)),
+        ),
         validates=own_check is not None,
         validation=own_check,
+        computes=metrics.find(key).is_application,
     )
     return Inputs(
         system=target.system or "the link",

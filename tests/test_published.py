@@ -65,6 +65,7 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
     ("survey-2004", "infiniband-mvich-bandwidth", 4 << 20, 5900 * NETPIPE_MBPS),
     ("survey-2004", "tengige-bandwidth", 4 << 20, 3700 * NETPIPE_MBPS),
     ("pcie-2004", "pcie-verbs-two-ports", None, 1486),
+    ("alaska-2020", "ib-intelmpi-hpl", None, 16090.9),
     ("eiger-2022", "latency", 8, 2.33),
     ("alps-2024", "bandwidth", 4 << 20, 24000),
 ]

@@ -3,12 +3,14 @@
 from dataclasses import dataclass, replace
 
 from railyard import metrics
+from railyard.applicationtable import nodes_of_key
 from railyard.bands import BANDWIDTH_FROM_BYTES
 from railyard.casename import named_policy, with_policy
 from railyard.cells import Need, matrix
 from railyard.errors import RailyardError
 from railyard.metrics import BANDWIDTH, LATENCY
 from railyard.railpolicies import DEFAULT, policy_of
+from railyard.replay import apptexts
 from railyard.replay.curvemodel import MessageTime
 from railyard.replay.form import WORDS, Cell, Origin, Recording
 from railyard.replay.index import FOLDER, folder_of, recording_of
@@ -80,6 +82,8 @@ def _drawn(site: Site, cell: Cell, curves: tuple[ModelCurve, ...]) -> list[Model
 def _output(
     site: Site, recorded: Cell, cell: Cell, need: Need, drawn: list[ModelCurve], factor: float
 ) -> tuple[Recording, str]:
+    if metrics.find(cell.benchmark).is_application:
+        return _figure_output(site, recorded, cell)
     if need.tool not in TOOLS:
         raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(TOOLS)}")
     sizes = _sizes(need)
@@ -101,6 +105,20 @@ def _output(
     times = tuple(model.at(size) / factor if is_rate else model.at(size) * factor for size in all_sizes)
     text = text_of(Made(cell.benchmark, all_sizes, times, sentence, ranks=need.ranks, passes=need.passes))
     return recording_of(recorded, text, origin, MADE_BY, source), text
+
+
+def _figure_output(site: Site, recorded: Cell, cell: Cell) -> tuple[Recording, str]:
+    """Return the output of an application: its one published figure, and what else it prints made to fit."""
+    name = metrics.find(cell.benchmark).metrics[0].name
+    found = [(entry, values) for entry, values in _targets(site, cell, cell.benchmark, name, (0,)) if values]
+    if not found:
+        raise RailyardError(f"references/{site.system.system}.yaml has no number for {cell.benchmark} here")
+    entry, values = found[0]
+    source = f"references/{site.system.system}.yaml: {entry}"
+    sentence = f"{WORDS['computed'].removeprefix('replayed: ')}: {source}; the figure alone is published"
+    nodes = nodes_of_key(cell.benchmark)[1] or site.system.nodes.number
+    text = apptexts.text_of(cell.benchmark, next(iter(values.values())), nodes, sentence)
+    return recording_of(recorded, text, "computed", MADE_BY, source), text
 
 
 def _time(key: str, metric: str, size: int, value: float) -> float:

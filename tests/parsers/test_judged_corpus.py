@@ -9,6 +9,7 @@ from railyard.commands.judge import read
 from railyard.errors import RailyardError
 from railyard.judging import Judgement, judge
 from railyard.judgingtarget import of_link, of_system
+from railyard.parsers import wrf
 from railyard.site import site_at
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,3 +166,45 @@ def test_no_output_gives_a_traceback(corpus: Path) -> None:
         judgements += len(found)
         assert found and all(one.sentence for one in found), file.name
     assert judgements > 400
+
+
+@pytest.mark.parametrize(
+    ("file", "fabric", "nodes", "state"),
+    [
+        ("csd3_ib_conus12km_56r_rsl_error.txt", "ib", "/1-nodes", "pass"),
+        ("csd3_ib_conus12km_112r_rsl_error.txt", "ib", "/2-nodes", "pass"),
+        ("csd3_ib_conus12km_1792r_rsl_error.txt", "ib", "/32-nodes", "pass"),
+        ("csd3_ib_conus12km_3136r_rsl_error.txt", "ib", "", "pass"),
+        ("csd3_roce_conus12km_1792r_rsl_error.txt", "roce", "/32-nodes", "pass"),
+        # RoCE's steps on 32 nodes take 1.3 times InfiniBand's, and one node's are no two nodes'
+        ("csd3_roce_conus12km_1792r_rsl_error.txt", "ib", "/32-nodes", "fail"),
+        ("csd3_ib_conus12km_56r_rsl_error.txt", "ib", "/2-nodes", "fail"),
+    ],
+)
+def test_rsl_files_of_wrf_are_held_against_their_own_number_of_nodes(
+    corpus: Path, file: str, fabric: str, nodes: str, state: str
+) -> None:
+    target = of_system(site_at(ROOT, "csd3-2020"), fabric, stack="intelmpi")
+    (found,) = judge(read(str(corpus / "wrf" / file)), target, benchmark=f"wrf/wrf/conus12km-v3{nodes}")
+    assert found.state == state, found.sentence
+    if state == "pass":  # the published number is this file's own
+        assert found.curves[0].percent_of_reference == pytest.approx(100, abs=0.1)
+
+
+def test_a_reference_of_wrf_3_never_judges_version_4(corpus: Path) -> None:
+    text = (corpus / "wrf" / "csd3_ib_conus12km_56r_rsl_error.txt").read_text(encoding="utf-8", errors="replace")
+    target = of_system(site_at(ROOT, "csd3-2020"), "ib", stack="intelmpi")
+    (found,) = judge(
+        wrf.parse(text.replace("WRF V3.8.1 MODEL", "WRF V4.4 MODEL")), target, benchmark="wrf/wrf/conus12km-v3/1-nodes"
+    )
+    assert found.state == "fail"
+    assert "conus12km-v3 ran with WRF 4.4, expected up to 3.9: other releases have another case's inputs" in (
+        found.sentence
+    )
+
+
+def test_a_run_of_hpl_is_held_against_its_cluster(corpus: Path) -> None:
+    file = corpus / "hpl" / "alaska_intel_all_nodes.txt"
+    target = of_system(site_at(ROOT, "alaska-2020"), "ib", stack="intelmpi")
+    (found,) = judge(read(str(file)), target)
+    assert (found.benchmark, found.state) == ("hpl/hpl", "pass")
