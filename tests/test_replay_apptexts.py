@@ -33,7 +33,7 @@ def test_wrf_has_the_mean_of_a_step_behind_a_longer_first_one() -> None:
         150,
     )
     (runtime,) = curves(table, "wrf/wrf/conus12km-v3/2-nodes")
-    assert runtime.values == (pytest.approx(0.14165),)
+    assert list(runtime.values) == pytest.approx([0.14165])
 
 
 @pytest.mark.parametrize("key", ["npb/FT/C", "hpl/hpl_ai", "installed/gamess"])

@@ -92,9 +92,9 @@ def _put_together(
             into.rates.setdefault(nodes, []).extend(rates)
     for group, values in merged.items():
         first = alone.get((group.system, group.stack, group.benchmark, group.replayed), _Values())
-        rates = {nodes: statistics.median(each) for nodes, each in (first.rates | values.rates).items()}
-        if len(rates) > 1:
-            made[group] = sweep(rates, meant=(*rates, *first.failed, *values.failed))
+        medians = {nodes: statistics.median(each) for nodes, each in (first.rates | values.rates).items()}
+        if len(medians) > 1:
+            made[group] = sweep(medians, meant=(*medians, *first.failed, *values.failed))
     return made
 
 
