@@ -57,7 +57,7 @@ class Target:
         if not self.system:
             slot = f" in {self.fabric.slot}" if self.fabric.slot else ""
             return f"{self.fabric_name}{slot}, {rails}"
-        hops = "" if self.hops is None else f", {self.hops} hops"
+        hops = "" if self.hops is None else f", hops {self.hops}"
         return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
 
     def bands(self, key: str, metric: Metric, limit: links.Limit | None) -> tuple[Band, ...]:

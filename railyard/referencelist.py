@@ -41,7 +41,7 @@ def _entry_json(entry: Entry, system: str) -> dict[str, Any]:
         "stack": _one_or_list(entry.stack),
         "rails": _one_or_list(entry.rails) if entry.rails else ANY,
         "policy": _one_or_list(entry.policy),
-        "hops": list(entry.hops) or ANY,
+        "hops": _one_or_list(entry.hops) if entry.hops else ANY,
         "benchmark": _one_or_list(entry.benchmark),
         "metric": entry.metric,
         "unit": entry.unit,
@@ -89,7 +89,7 @@ def lines(references: References) -> list[str]:
         stack, rails = ", ".join(entry.stack), ", ".join(map(str, entry.rails)) or ANY
         where = f"{entry.fabric}, {stack if stack != ANY else 'any stack'}, {_rails_words(rails)}"
         policy = "" if entry.policy == (ANY,) else f", {', '.join(entry.policy)}"
-        policy += f", {', '.join(map(str, entry.hops))} hops" if entry.hops else ""
+        policy += f", hops {', '.join(map(str, entry.hops))}" if entry.hops else ""
         told.append(f"  {entry.id}  {where}{policy}: {', '.join(entry.benchmark)} {amount_words(entry)}")
         told.append(f"    {entry.kind}: {entry.source.cite()}")
     for relation in references.relations:

@@ -113,7 +113,7 @@ def test_a_stored_output_is_judged_by_the_hops_that_are_told(
     bound: Site, imb_text: Callable[..., str], hops: int, passed: bool
 ) -> None:
     target = of_system(bound, "hsn", "mpich", hops=hops)
-    assert target.described == f"virtual, fabric hsn, mpich, 1 rail, single, {hops} hops"
+    assert target.described == f"virtual, fabric hsn, mpich, 1 rail, single, hops {hops}"
     assert [judgement.passed for judgement in judge(imb.parse(imb_text()), target)] == [passed]
 
 

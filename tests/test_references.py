@@ -8,6 +8,7 @@ import pytest
 
 from railyard.bands import Band, Bound, regime
 from railyard.errors import InputError, RailyardError
+from railyard.referencelist import lines
 from railyard.references import References, check_covered, load_references, references_of
 from railyard.stacks import STACKS
 from railyard.systems import System, load_system
@@ -174,6 +175,12 @@ def test_an_entry_by_hops_holds_for_nodes_that_are_so_far_apart(tmp_path: Path) 
     assert found.by_hops("edr", "hpcx", 1, "single", "osu/osu_latency") == (1, 3, 5)
     assert found.by_hops("edr", "hpcx", 1, "single", "osu/osu_bw") == ()
     assert found.has_number("edr", "hpcx", 1, "single", "osu/osu_latency")
+    listed = [line for line in lines(found) if line.startswith(("  latency ", "  across ", "  contract "))]
+    assert [line.partition(": ")[0] for line in listed] == [
+        "  latency  edr, hpcx, 1 rail, hops 1",
+        "  contract  edr, any stack, 1, 2 rails",
+        "  across  edr, hpcx, 1 rail, hops 3, 5",
+    ]
 
 
 def test_entries_for_the_same_hops_are_twins(tmp_path: Path) -> None:

@@ -88,6 +88,14 @@ def test_a_full_counter_cannot_be_seen_to_grow(counted: Callable[..., Report]) -
     ]
 
 
+def test_a_full_signal_is_none(counted: Callable[..., Report]) -> None:
+    full = "[PortRcvSwitchRelayErrors == 65535]"
+    assert counted(full, full).findings == ()
+    assert [finding.what for finding in counted(full, errors={"PortRcvSwitchRelayErrors": 10}).findings] == [
+        "saturated"
+    ]
+
+
 def test_growth_is_from_the_threshold_where_nothing_was_printed_and_from_0_after_a_clearing() -> None:
     later = PortState(counters={"PortRcvErrors": 12, "VL15Dropped": 3}, thresholds={"PortRcvErrors": 10})
     assert growth(None, later) == {"PortRcvErrors": 2, "VL15Dropped": 3}

@@ -75,6 +75,14 @@ def change(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def test_a_rail_that_two_fabrics_have_is_no_neighbours(tmp_path: Path) -> None:
+    both = SYSTEM.replace("{device: mlx4_0, port: 2, counters: mlx4}", "{device: mlx5_0, port: 1, counters: mlx5}")
+    eth = SYSTEM.replace("kind: ib\n    link: ib-fdr", "kind: roce\n    link: roce-100")
+    for text, rails in ((SYSTEM, {("mlx4_0", 2)}), (both, set()), (eth, set())):
+        (tmp_path / "made.yaml").write_text(text, encoding="utf-8")
+        assert expected_of(load_system(tmp_path / "made.yaml"), "edr").neighbours == rails
+
+
 def test_each_fabric_is_judged_by_its_own_subnet(judged: Callable[[str], Report]) -> None:
     for name in ("edr", "fdr"):
         report = judged(name)
