@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from railyard.fabric.errorcounts import counter_findings, signals
-from railyard.fabric.linkstate import link_findings, unjudged
+from railyard.fabric.linkstate import is_software, link_findings, unjudged
 from railyard.fabric.manager import manager_findings
 from railyard.fabric.members import adapters, member_findings
 from railyard.fabric.model import Expected, Finding, Readings, Report
@@ -13,7 +13,7 @@ from railyard.fabric.slots import slot_findings
 from railyard.fabric.subnets import of_subnets
 from railyard.fabric.topology import hop_counts, hop_findings
 from railyard.fabric.uniform import driver_findings, uniform_findings
-from railyard.fabric.words import count, label, some
+from railyard.fabric.words import count, label, some, unique
 
 #: In the order in which a person mends: who is there, how they are linked, then how they are set.
 JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
@@ -91,6 +91,9 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
     for name, ports in signals(readings).items():
         where = count(ports, "port")
         said.append(f"{name} is not 0 on {where}: a signal, no fault unless fabric_state.errors bounds it")
+    soft = unique(str(port.device) for port in readings.own if is_software(expected, port))
+    if soft:
+        said.append(f"software devices, whose printed rate means nothing and is not judged: {some(soft, 4)}")
     bare = unjudged(expected, readings)
     if bare:
         said.append(f"no width, speed or rate that is known, so the link is not judged: {some(bare, 4)}")

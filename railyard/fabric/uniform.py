@@ -3,19 +3,11 @@
 from collections import Counter
 from collections.abc import Callable
 
+from railyard.countertable import DRIVERS
 from railyard.fabric.model import Card, Expected, Finding, Readings, Weight
 from railyard.fabric.words import some
 
-#: Counters' driver of a rail in the system's file: kernel drivers that it stands for (``device/driver`` of sysfs).
-DRIVERS = {
-    "mlx4": ("mlx4_core",),
-    "mlx5": ("mlx5_core",),
-    "hfi1": ("hfi1",),
-    "bnxt_re": ("bnxt_en",),
-    "irdma": ("ice", "i40e", "idpf"),
-    "efa": ("efa",),
-}
-_KNOWN = frozenset(name for names in DRIVERS.values() for name in names)
+_KNOWN = frozenset(module for driver in DRIVERS.values() for module in driver.modules)
 
 
 def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
@@ -35,12 +27,13 @@ def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
     found = []
     for card in readings.cards:
         rail = expected.sits(card.device)
-        if rail is None or card.driver is None or rail.counters in ("none", "netdev", "rxe", "cxi"):
+        if rail is None or card.driver is None or rail.counters in ("none", "netdev"):
             continue
-        if card.driver in DRIVERS.get(rail.counters, ()):
+        modules = DRIVERS[rail.counters].modules
+        if card.driver in modules:
             continue
         unknown = card.driver not in _KNOWN
-        meant = f"{' or '.join(DRIVERS.get(rail.counters, ()))} (counters: {rail.counters})"
+        meant = f"{' or '.join(modules)} (counters: {rail.counters})"
         fix = f"mend counters of this rail in {expected.file}"
         if unknown:
             fix = "no table has this driver: link and slot are judged, counters by their standard names alone"

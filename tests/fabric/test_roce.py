@@ -138,6 +138,20 @@ def test_an_mtu_of_1024_is_named_with_its_interface(roce: Expected) -> None:
     ]
 
 
+def test_the_rate_of_a_software_device_is_not_judged(roce: Expected) -> None:
+    soft = replace(roce, rails=tuple(replace(rail, counters="rxe") for rail in roce.rails))
+    port = PortState(node="vg1", device="mlx5_0", port=1, kind="CA", state="Active", rate=2.5, width="1X", speed="SDR")
+    own = (port, port._replace(device="mlx5_1"))
+    report = judge(soft, Readings(own=own))
+    assert (report.findings, report.notes) == (
+        (),
+        ("software devices, whose printed rate means nothing and is not judged: mlx5_0, mlx5_1",),
+    )
+    assert [finding.what for finding in judge(roce, Readings(own=own)).findings] == ["contradiction"]
+    down = (port._replace(state="Down"), own[1])
+    assert [finding.place for finding in judge(soft, Readings(own=down)).findings] == ["vg1 mlx5_0 port 1"]
+
+
 def test_a_link_of_a_quarter_of_the_rate_is_named(roce: Expected) -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=25.0, width="1X", speed="EDR")
     other = port._replace(device="mlx5_1", rate=100.0, width="2X", speed="HDR")
