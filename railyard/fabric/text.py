@@ -17,9 +17,10 @@ def report_lines(expected: Expected, report: Report) -> list[str]:
     for finding in report.findings:
         lines += _paragraph(finding)
     if report.unseen:
+        more = "root on one node sees all of the subnet" if expected.subnet_manager else "FabricState asks every node"
         lines.append(
             f"not seen: {report.unseen} of {expected.count * len(expected.rails)} ports of rails; judged is what nodes "
-            f"read of themselves (root on one node sees all of an InfiniBand fabric)"
+            f"read of themselves ({more})"
         )
     lines += [f"note: {one_line(note)}" for note in report.notes]
     if report.hops:

@@ -64,6 +64,23 @@ def test_a_problem_names_place_found_expected_and_fix(run: Run, links: Links) ->
     assert out.endswith("edr: 8 ports of 4 nodes seen, 1 problem, 0 remarks\n")
 
 
+@pytest.mark.parametrize(
+    ("fabric", "layer", "more"),
+    [
+        ("edr", "InfiniBand", "root on one node sees all of the subnet"),
+        ("roce", "Ethernet", "FabricState asks every node"),
+    ],
+)
+def test_ports_that_nobody_saw_are_counted(run: Run, tmp_path: Path, fabric: str, layer: str, more: str) -> None:
+    folder = tmp_path / "own/vn1"
+    folder.mkdir(parents=True)
+    text = (RECORDINGS / "ibstat-unplugged-ibsim.out").read_text(encoding="utf-8")
+    text = text.replace("ibsim0", "mlx5_0").replace("Link layer: IB", f"Link layer: {layer}")
+    (folder / "ibstat.out").write_text(text + text.replace("mlx5_0", "mlx5_1"), encoding="utf-8")
+    _, out, _ = run(None, "--from", str(tmp_path / "own"), "--fabric", fabric)
+    assert f"not seen: 6 of 8 ports of rails; judged is what nodes read of themselves ({more})" in out.splitlines()
+
+
 def test_json_has_the_same(run: Run, links: Links) -> None:
     del links["vn4 mlx5_1"]
     code, out, _ = run(links, "--json")

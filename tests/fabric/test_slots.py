@@ -229,6 +229,25 @@ def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Pat
     assert report.notes == (f"not readable, so not judged: vn1 mlx5_0: {', '.join(found.unread)}",)
 
 
+def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path, expected: Expected) -> None:
+    sys = tree(tmp_path, device__current_link_speed="Unknown speed", port__state="9: \x1b[31mODD")
+    device = sys / "class/infiniband/mlx5_0"
+    for name in ("fw_ver", "ports/1/rate"):
+        (device / name).unlink()
+        (device / name).mkdir()  # read() of it is an error for root, too
+    (device / "board_id").write_bytes(b"\xff\x00MT\n")
+    (port,) = ports_of(sys, "vn1")
+    assert (port.rate, port.width, port.speed, "\x1b" in str(port.state)) == (None, None, None, False)
+    (found,) = cards_of(sys, "vn1")
+    assert (found.firmware, found.unread, str(found.psid).isprintable()) == (None, ("fw_ver",), True)
+    report = judge(expected, Readings(own=(port,), cards=(found,)))
+    assert [(finding.what, finding.place, finding.found) for finding in report.findings] == [
+        ("absent", "vn1 mlx5_1 port 1", "no such device or port on the node"),
+        ("state", "vn1 mlx5_0 port 1", "ODD (LinkUp)"),
+        ("slot-unread", "vn1 mlx5_0", 'a slot of speed "Unknown speed" and width 16'),
+    ]
+
+
 def test_congestion_notification_is_on_where_both_ends_of_it_are(tmp_path: Path) -> None:
     ends = {f"roce_{end}__enable__{n}": "1" for end, n in (("np", 3), ("rp", 3), ("np", 5))}
     files = {f"class__net__ens1f0__ecn__{name}": text for name, text in ends.items()}
