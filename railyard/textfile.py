@@ -15,7 +15,7 @@ from railyard.errors import InputError
 
 STANDARD_INPUT = "-"
 #: More is refused, unpacked or not. The longest log known here, of a debug build of WRF, has a hundredth of it. Reading
-#: takes some fifteen times its bytes, so 0.9 GB at the limit; telling the tool takes about 3 s of CPU a megabyte.
+#: takes some ten to fifteen times its bytes, so 0.9 GB at the limit, and a third of a second of CPU a megabyte.
 MOST_BYTES = 64 * 2**20
 
 _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(

@@ -283,6 +283,13 @@ def test_a_line_of_a_megabyte_of_blanks_is_read_past(line: str) -> None:
     ("text", "failures"),
     [
         (f"{BANNER}# List of Benchmarks to run:\n# PingPong\n", [Remark(1, f"no table follows: {BANNER.strip()}")]),
+        (
+            f"{BANNER}\nInvalid benchmark name PingPongs\n",
+            [
+                Remark(1, f"no table follows: {BANNER.strip()}"),
+                Remark(3, "Invalid benchmark name PingPongs"),
+            ],
+        ),
         (f"{BANNER}{title('PingPong')}{PINGPONG}", [Remark(3, "a heading without any row: PingPong")]),
         (
             "IMB-MT: error while loading shared libraries: libiomp5.so: cannot open shared object file\n",

@@ -34,6 +34,13 @@ def test_the_mode_is_the_one_that_the_option_announces(mode: str, recording: Cal
     assert len(table.rows) == 32 and table.complete
 
 
+def test_what_each_rank_says_of_its_sends_is_netpipes_own() -> None:
+    said = "Using synchronous sends\n" * 2
+    row = "  0:       1 bytes    100 times -->      8.00 Mbps in       1.00 usec\n"
+    parsed = parse(f"{said}Now starting the main loop\n{row}")
+    assert (parsed.tables[0].complete, parsed.failures, parsed.remarks) == (True, (), ())
+
+
 def test_a_deadlocked_run_is_incomplete(recording: Callable[[str], str]) -> None:
     parsed = parse(recording("netpipe3.7.2-bidirectional-deadlock-openmpi4.1.4-veth.out"))
     (table,) = parsed.tables

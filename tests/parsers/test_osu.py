@@ -81,6 +81,11 @@ def test_the_one_value_of_point_to_point_is_latency_and_of_a_collective_avg() ->
     assert parse(older + row).tables[0].columns == ("size", "avg")
 
 
+def test_a_heading_without_a_blank_behind_its_sign_is_one() -> None:
+    (table,) = parse("#OSU MPI Bandwidth Test v5.7\n#Size      Bandwidth (MB/s)\n1       2.00\n").tables
+    assert (table.columns, table.rows, table.line) == (("size", "bandwidth"), ((1, 2.0),), 1)
+
+
 def test_a_collective_with_full_output() -> None:
     text = (
         "# OSU MPI Allreduce Latency Test v7.4\n"

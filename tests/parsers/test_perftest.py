@@ -63,6 +63,13 @@ def test_a_bandwidth_table_is_read_whole() -> None:
     assert (parsed.failures, parsed.remarks) == ((), ())
 
 
+def test_the_times_that_a_wrapper_prints_around_a_run_are_no_remarks() -> None:
+    text = f"Connected: Sat Nov 21 10:00:00 2026\n\n{WRITE}Completed: Sat Nov 21 10:00:05 2026\nTotal run time: 5.0 s\n"
+    parsed = parse(text)
+    assert (parsed.tables[0].rows, parsed.tables[0].complete) == (parse(WRITE).tables[0].rows, True)
+    assert (parsed.failures, parsed.remarks) == ((), ())
+
+
 @pytest.mark.parametrize(
     ("unit", "factor"), [("MB/sec", BINARY_MB), ("MiB/sec", BINARY_MB), ("Gb/sec", 125.0), ("mb/SEC", BINARY_MB)]
 )

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -97,9 +98,9 @@ def each(wanted: type[Setting]) -> Iterator[Setting]:
     yield from walk(STACKS)
 
 
-def sources(folder: Path) -> Iterator[tuple[Path, ast.AST]]:
-    for path in sorted(folder.rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def sources(folder: Path) -> tuple[tuple[Path, ast.AST], ...]:
+    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(folder.rglob("*.py")))
 
 
 @pytest.mark.parametrize("kind", [Setting, Proof, Spread, Way, Launch, Stack])
