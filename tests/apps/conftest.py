@@ -1,0 +1,5 @@
+"""What the tests of applications share with those of the parsers: genuine outputs, where they are there."""
+
+from tests.parsers.conftest import corpus
+
+__all__ = ["corpus"]
