@@ -398,4 +398,12 @@ deadline=''
 [ "$lifespan" -gt 0 ] && from_now "$lifespan"
 snapshot after
 write "end $code"
+# A launcher goes by how its own child ended: MPICH's and Intel MPI's end all ranks where one was killed, and wait until the
+# time limit where it exited 137. So this process ends as a command did that crashed: ILL, TRAP, ABRT, BUS, FPE, KILL, SEGV.
+case $code in
+132 | 133 | 134 | 135 | 136 | 137 | 139)
+    ulimit -c 0
+    kill -"$((code - 128))" $$
+    ;;
+esac
 exit $code

@@ -1,10 +1,11 @@
 """Charts of sweeps over numbers of nodes: what is drawn, and the numbers beside it."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 from railyard.report.html import html_report
 from railyard.report.sweepcharts import sweep_charts
-from tests.apps.test_sweeps import ONE, TWO_RAILS
+from tests.apps.test_sweeps import ONE, TWO_RAILS, record
 
 
 def test_a_problem_is_one_chart_of_all_its_lines_beside_linear() -> None:
@@ -32,3 +33,10 @@ def test_the_page_has_it() -> None:
     page = html_report(ONE)
     assert '<h2 id="scaling">Scaling over nodes</h2>' in page and "<h3>npb/FT/W</h3>" in page
     assert '<h2 id="scaling">' not in html_report(ONE[:1])
+
+
+def test_linear_is_drawn_from_the_smallest_number_of_nodes() -> None:
+    """A sweep that is linear lies on the line."""
+    (chart,) = sweep_charts([record(1, 400.0), record(2, 800.0), record(4, 1600.0)])
+    measured, linear = re.findall(r'class="many m[01]" d="([^"]+)"', chart.drawing)
+    assert measured == linear
