@@ -47,7 +47,7 @@ for name in ib_uverbs ib_umad rdma_ucm; do [ -d "$sys/module/$name" ] && say mod
 for path in "$dev"/infiniband/uverbs*; do
     [ -e "$path" ] || continue
     [ -r "$path" ] && [ -w "$path" ] && state=open || state=closed
-    say verbs "${path##*/}" "$state"
+    say uverbs "${path##*/}" "$state"
 done
 # Networks that an interface is on, in the kernel's hexadecimal words: those of the main table without a gateway.
 [ -r "$proc/net/route" ] && while read -r interface destination gateway _ _ _ _ mask _; do

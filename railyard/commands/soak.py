@@ -35,16 +35,16 @@ def command(
     """
     from railyard.doctor.judge import ordered
     from railyard.soak.judge import findings, soaked
-    from railyard.soak.log import readings
+    from railyard.soak.log import read
 
     if (hours, minutes, file).count(None) != 2:
         raise click.UsageError("one of --hours, --minutes and --from is needed")
     path = file or _soak(name, (hours or 0.0) * 3600 + (minutes or 0.0) * 60, every_s)
-    kept = readings(path)
+    kept, streams = read(path)
     rails = soaked(kept)
     if not rails:
         raise SetupError(f"soak: {path} has {_some(len(kept), 'reading')}, expected two of a rail at least")
-    found = ordered(findings(rails))
+    found = ordered(findings(rails, streams))
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
         click.echo(json.dumps({**told, "findings": [asdict(one) for one in found]}, indent=1, ensure_ascii=False))
@@ -59,7 +59,7 @@ def _soak(name: str, seconds: float, every_s: float) -> Path:
     from railyard.provided import provided
     from railyard.run import new_run_id
     from railyard.soak.judge import Reading
-    from railyard.soak.load import soak
+    from railyard.soak.load import soak, streams
     from railyard.soak.log import Log
     from railyard.systems import find_system
     from railyard.testbed import Testbed, spec_of
@@ -72,15 +72,17 @@ def _soak(name: str, seconds: float, every_s: float) -> Path:
             f"{name} again and again, and compare its records (railyard compare)"
         )
     with provided(home, system, lambda sentence: click.echo(sentence, err=True)):
-        log = Log(state_folder(home) / "soaks" / f"{new_run_id(datetime.now(timezone.utc))}.jsonl", name)
-        click.echo(f"readings are kept in {log.path}", err=True)
+        bed = Testbed(home, spec_of(system))
+        path = state_folder(home) / "soaks" / f"{new_run_id(datetime.now(timezone.utc))}.jsonl"
+        log = Log(path, name, streams(bed.spec))
+        click.echo(f"readings are kept in {path}", err=True)
 
         def keep(reading: Reading) -> None:
             log.keep(reading)
             click.echo(f"{reading.at_s:.0f} of {seconds:.0f} s", err=True)
 
-        soak(Testbed(home, spec_of(system)), seconds, every_s, keep)
-    return log.path
+        soak(bed, seconds, every_s, keep)
+    return path
 
 
 def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:

@@ -15,15 +15,20 @@ MODULES_VERSION = ("module", "--version")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that tells which MPI a search path has: what it is asked, and how it answers."""
+    """A program that tells which MPI a search path has: what it is asked, how it answers, and what its path has in it.
+
+    The first of a program that answers so is taken.
+    """
 
     stack: str
     name: str
     words: tuple[str, ...]
     answer: re.Pattern[str]
+    within: str = ""
 
 
 PROGRAMS: tuple[Program, ...] = (
+    Program("hpcx", "ompi_info", ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE), within="hpcx"),
     Program("openmpi", "ompi_info", ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE)),
     Program("mpich", "mpichversion", (), re.compile(r"^MPICH Version:\s+(\S+)", re.MULTILINE)),
     Program("mvapich", "mpichversion", (), re.compile(r"^MVAPICH Version:\s+(\S+)", re.MULTILINE)),
@@ -107,14 +112,16 @@ def software_of(source: Source) -> Software:
 
 def _on_path(source: Source) -> dict[str, FoundStack]:
     found: dict[str, FoundStack] = {}
+    known: set[str] = set()
     for program in PROGRAMS:
         path = source.which(program.name)
-        answer = program.answer.search(source.run(program.name, *program.words) or "") if path else None
-        if path is None or answer is None:
+        if path is None or path in known or program.within not in path.lower():
             continue
-        prefix = path.rpartition("/bin/")[0] or "/usr"
-        stack = "hpcx" if program.stack == "openmpi" and "hpcx" in prefix.lower() else program.stack
-        found.setdefault(stack, FoundStack(stack, f"{program.name} says version {answer[1]}", prefix))
+        answer = program.answer.search(source.run(program.name, *program.words) or "")
+        if answer is not None:
+            known.add(path)
+            prefix = path.rpartition("/bin/")[0] or "/usr"
+            found[program.stack] = FoundStack(program.stack, f"{program.name} says version {answer[1]}", prefix)
     return found
 
 

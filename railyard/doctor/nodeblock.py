@@ -84,7 +84,7 @@ def _take_list(state: NodeState, kind: str, parts: list[str]) -> None:
             state.cstates.append((int(latency), name))
         case ["process", number, name]:
             state.processes.append((number, name))
-        case ["verbs", name, access]:
+        case ["uverbs", name, access]:
             state.verbs[name] = access == "open"
         case ["gid", rail, index] if index.isdigit():
             state.gids.setdefault(rail, []).append(int(index))

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from railyard.doctor import payload
-from railyard.soak.judge import Reading
-from railyard.testbed import Testbed
+from railyard.soak.judge import Reading, Stream
+from railyard.testbed import Testbed, TestbedSpec
 
 _FIRST_PORT = 19900
 _EXEC_LIMIT_S = 30
@@ -28,7 +28,7 @@ done
 
 
 @dataclass
-class _Stream:
+class _End:
     """One end of a stream: a node, and the process there, which dies with this one whatever ends it."""
 
     enter: str
@@ -56,7 +56,7 @@ class _Stream:
 
 def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading], None]) -> None:
     """Load all rails for so long; ``keep`` is given each reading as it is made, from the beginning to the end."""
-    with _loaded(bed) as streams:
+    with _loaded(bed) as ends:
         time.sleep(min(1.0, every_s))  # streams begin
         begun = time.monotonic()
         while True:
@@ -65,31 +65,36 @@ def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading],
             if left <= 0:
                 return
             time.sleep(min(every_s, left))
-            for stream in streams:
-                stream.hold()
+            for end in ends:
+                end.hold()
 
 
 @contextlib.contextmanager
-def _loaded(bed: Testbed) -> Iterator[list[_Stream]]:
-    """Hold a stream from each node to the next on each network: every rail then sends and receives at once."""
-    streams = list(_streams(bed))
+def _loaded(bed: Testbed) -> Iterator[list[_End]]:
+    """Hold both ends of every stream."""
+    ends = list(_ends(bed))
     try:
-        for stream in streams:
-            stream.hold()
-        yield streams
+        for end in ends:
+            end.hold()
+        yield ends
     finally:
-        for stream in streams:
-            stream.end()
+        for end in ends:
+            end.end()
 
 
-def _streams(bed: Testbed) -> Iterator[_Stream]:
-    nodes, enter, program = bed.spec.nodes, str(bed.enter), [sys.executable, payload.__file__]
-    for index, network in enumerate(bed.spec.networks):
-        for number, (node, peer) in enumerate(zip(nodes, (*nodes[1:], nodes[0]), strict=True)):
-            own, to = bed.spec.address(node, network.device), bed.spec.address(peer, network.device)
-            tail = [str(_FIRST_PORT + index * len(nodes) + number), _ENDLESS]
-            yield _Stream(enter, peer, [*program, "receive", to, *tail])
-            yield _Stream(enter, node, [*program, "send", own, to, *tail])
+def streams(spec: TestbedSpec) -> tuple[Stream, ...]:
+    """Return a stream from each node to the next on each network: every rail then sends and receives at once."""
+    ring = tuple(zip(spec.nodes, (*spec.nodes[1:], spec.nodes[0]), strict=True))
+    return tuple((node, peer, network.device) for network in spec.networks for node, peer in ring)
+
+
+def _ends(bed: Testbed) -> Iterator[_End]:
+    enter, program = str(bed.enter), [sys.executable, payload.__file__]
+    for number, (node, peer, device) in enumerate(streams(bed.spec)):
+        own, to = bed.spec.address(node, device), bed.spec.address(peer, device)
+        tail = [str(_FIRST_PORT + number), _ENDLESS]
+        yield _End(enter, peer, [*program, "receive", to, *tail])
+        yield _End(enter, node, [*program, "send", own, to, *tail])
 
 
 def _counters(bed: Testbed) -> dict[tuple[str, str], dict[str, int]]:

@@ -1,16 +1,16 @@
 """A soak's readings on disk, a line each as it is made, so that what was read survives whatever ends the soak.
 
-Format 1: a head with the system's name, then a line a reading: seconds since the beginning, and all counters by node
-and device. A last line that was cut is passed over.
+Format 1: a head with the system's name and its streams, then a line a reading: seconds since the beginning, and all
+counters by node and device. A last line that was cut is passed over.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from railyard.errors import InputError, SetupError
-from railyard.soak.judge import Reading
+from railyard.soak.judge import Reading, Stream
 
 FORMAT = 1
 
@@ -18,11 +18,11 @@ FORMAT = 1
 class Log:
     """A new file of readings. Raises SetupError where it cannot be written."""
 
-    def __init__(self, path: Path, system: str) -> None:
+    def __init__(self, path: Path, system: str, streams: Iterable[Stream]) -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._append({"railyard_soak": FORMAT, "system": system})
+            self._append({"railyard_soak": FORMAT, "system": system, "streams": list(streams)})
         except OSError as error:
             raise SetupError(f"soak: {path} cannot be written ({error.strerror})") from None
 
@@ -38,17 +38,18 @@ class Log:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-def readings(path: Path) -> tuple[Reading, ...]:
-    """Return what a soak kept. Raises InputError, with the line, for another file."""
+def read(path: Path) -> tuple[tuple[Reading, ...], tuple[Stream, ...]]:
+    """Return the readings that a soak kept, and its streams. Raises InputError, with the line, for another file."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError as error:
         found = f"nothing that can be read ({error.strerror})"
         raise InputError(str(path), found, "the readings of a soak") from None
-    head = _parsed(lines[0])
-    if not isinstance(head, dict) or head.get("railyard_soak") != FORMAT:
-        raise InputError(str(path), f'"{lines[0][:60]}"', f"the head of a soak of format {FORMAT}", line=1)
-    return tuple(_readings(lines[1:], path))
+    match _parsed(lines[0]):
+        case {"railyard_soak": 1, "streams": list() as streams} if all(map(_is_stream, streams)):
+            return tuple(_readings(lines[1:], path)), tuple((sender, to, device) for sender, to, device in streams)
+        case _:
+            raise InputError(str(path), f'"{lines[0][:60]}"', f"the head of a soak of format {FORMAT}", line=1)
 
 
 def _readings(lines: list[str], path: Path) -> Iterator[Reading]:
@@ -58,6 +59,10 @@ def _readings(lines: list[str], path: Path) -> Iterator[Reading]:
                 yield Reading(at_s, {(node, dev): each for node, there in nodes.items() for dev, each in there.items()})
             case _:
                 raise InputError(str(path), f'"{line[:60]}"', "a reading", line=number)
+
+
+def _is_stream(stream: Any) -> bool:
+    return isinstance(stream, list) and len(stream) == 3 and all(isinstance(word, str) for word in stream)
 
 
 def _is_table(there: Any) -> bool:

@@ -82,8 +82,8 @@ fact arp_announce 0
 cstate 2 C1
 module ib_uverbs
 module rdma_ucm
-verbs uverbs0 open
-verbs uverbs1 open
+uverbs uverbs0 open
+uverbs uverbs1 open
 """
 _RAILS = {
     "hdr": """\

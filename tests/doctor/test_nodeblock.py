@@ -36,7 +36,7 @@ def test_two_nodes_of_one_name_stay_two(healthy_block: Block) -> None:
 
 
 def test_a_cut_answer_is_not_whole_and_strange_lines_are_passed_over(healthy_block: Block) -> None:
-    text = healthy_block("eth").replace("cstate 2 C1", "cstate soon C1").replace("verbs uverbs0 open", "verbs")
+    text = healthy_block("eth").replace("cstate 2 C1", "cstate soon C1").replace("uverbs uverbs0 open", "verbs")
     (node,) = parse(text.rpartition("railyard-doctor")[0])
     assert (node.whole, node.cstates, node.verbs) == (False, [], {"uverbs1": True})
     assert parse("nothing of ours\n") == ()

@@ -34,7 +34,7 @@ def test_a_mistake_is_one_sentence(
 
 
 def test_what_was_kept_is_judged_as_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = Log(tmp_path / "a.jsonl", "virtual")
+    log = Log(tmp_path / "a.jsonl", "virtual", ())
     for number in range(3):
         counters = {
             "tx_bytes": number * 47_000_000,
@@ -53,7 +53,7 @@ def test_what_was_kept_is_judged_as_a_table(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_too_few_readings_are_no_soak(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = Log(tmp_path / "a.jsonl", "virtual")
+    log = Log(tmp_path / "a.jsonl", "virtual", ())
     log.keep(Reading(0.0, {("vn1", "hsn0"): {"tx_bytes": 1}}))
     assert main(["soak", "--from", str(log.path)]) == 2
     assert capsys.readouterr().err == (f"railyard: soak: {log.path} has 1 reading, expected two of a rail at least\n")

@@ -30,12 +30,12 @@ def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int 
 
 
 def said(found: list[Reading]) -> list[tuple[str, str]]:
-    return [(one.weight, one.sentence) for one in findings(soaked(found))]
+    return [(one.weight, one.sentence) for one in findings(soaked(found), [("vn1", "vn2", "hsn0")])]
 
 
 def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
     (rail,) = soaked(readings())
-    assert rail == Soaked("vn1", "hsn0", 47.0, 47.0, 47.0, 0.0, {}, 0, None, 0)
+    assert rail == Soaked("vn1", "hsn0", 47.0, 47.0, 47.0, 0.0, {}, {}, 0, None, 0)
     assert said(readings()) == []
 
 
@@ -59,10 +59,10 @@ def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
             "vn1 hsn0: errors grew, an hour: rx_dropped 180; a signal of load: compare the rails with one another",
         ),
         (
-            {3: {"tx_bytes": -400_000_000}},
+            {3: {"tx_bytes": -400_000_000, "rx_bytes": -300_000_000}},
             "problem",
-            "vn1 hsn0: it carried 7.0 MB/s from 20 s on, usually 47.0 MB/s; see what else happened then: the node's "
-            "log, the switch's, another job",
+            "vn1 hsn0: it stalled both ways from 20 s on: 7.0 MB/s at worst, usually 47.0 MB/s; see what else happened "
+            "then: the node's log, the switch's, another job",
         ),
     ],
 )
@@ -71,20 +71,54 @@ def test_one_fault_is_one_sentence(changes: Mapping[int, Mapping[str, int]], wei
 
 
 def test_what_a_link_that_went_down_did_not_carry_is_not_said_twice() -> None:
-    fallen = readings({3: {"carrier_changes": 1, "tx_bytes": -400_000_000}})
+    fallen = readings({3: {"carrier_changes": 1, "tx_bytes": -400_000_000, "rx_bytes": -400_000_000}})
     assert [sentence.split(";")[0] for _, sentence in said(fallen)] == [
         "vn1 hsn0: its link went up or down 1 time, first seen after 30 s"
     ]
 
 
 def test_somewhat_less_is_no_stall_and_packets_are_no_errors() -> None:
-    assert said(readings({3: {"tx_bytes": -200_000_000}})) == []
+    assert said(readings({3: {"tx_bytes": -200_000_000, "rx_bytes": -200_000_000}})) == []
     assert [is_error(name) for name in ("rx_crc_errors", "tx_dropped", "tx_packets", "multicast")] == [
         True,
         True,
         False,
         False,
     ]
+
+
+RING = [("vn1", "vn2", "hsn0"), ("vn2", "vn3", "hsn0"), ("vn3", "vn1", "hsn0")]
+SLOW = -400_000_000
+
+
+def ring(*changes: Mapping[str, int]) -> list[str]:
+    """Return what is said of three nodes in a ring, each changed from its fourth reading on."""
+    each = [readings({3: more}) for more in changes]
+    together = [
+        Reading(
+            same[0].at_s,
+            {(f"vn{number}", "hsn0"): reading.values["vn1", "hsn0"] for number, reading in enumerate(same, start=1)},
+        )
+        for same in zip(*each, strict=True)
+    ]
+    return [one.sentence.split(";")[0] for one in findings(soaked(together), RING)]
+
+
+def test_partners_of_a_rail_that_is_sick_are_not_blamed() -> None:
+    both = {"tx_bytes": SLOW, "rx_bytes": SLOW}
+    assert ring({"tx_bytes": SLOW}, both, {"rx_bytes": SLOW}) == [
+        "vn2 hsn0: it stalled both ways from 20 s on: 7.0 MB/s at worst, usually 47.0 MB/s"
+    ]
+    assert ring({"tx_bytes": SLOW}, {**both, "carrier_changes": 2}, {"rx_bytes": SLOW}) == [
+        "vn2 hsn0: its link went up or down 2 times, first seen after 30 s"
+    ]
+
+
+def test_a_stream_that_stalls_between_two_rails_that_are_well_is_named_once() -> None:
+    assert ring({"tx_bytes": SLOW}, {"rx_bytes": SLOW}, {}) == [
+        "vn1 hsn0: what it sends vn2 stalled from 20 s on, and nothing else of the two rails"
+    ]
+    assert ring({"tx_bytes": SLOW}, {}, {}) == [], "what was sent and not received is no stall of the stream"
 
 
 def test_a_reading_that_lacks_a_rail_is_counted_and_its_gap_is_one_interval() -> None:
