@@ -18,6 +18,7 @@ in ``commands/NAME.path``.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -156,11 +157,17 @@ class Recorder:
         """Return what the command printed."""
         output = self.source.run(*words)
         if output is not None:
-            lines = output.split("\n")
-            # hwloc's remarks have the host's name and the cards' addresses.
-            kept = [line for line in lines if not line.lstrip().startswith(("<info ", "<support "))]
+            kept = [line for line in output.split("\n") if _is_read(words, line)]
             self.listing.outputs[" ".join(words)] = "\n".join(kept)
         return output
+
+
+def _is_read(words: Sequence[str], line: str) -> bool:
+    """Return whether anything here reads a line; the others have addresses, paths and settings of a site."""
+    if words[0] == "scontrol":
+        return line.startswith("ClusterName")
+    # hwloc's remarks have the host's name and the cards' addresses.
+    return not line.lstrip().startswith(("<info ", "<support "))
 
 
 def parse_listing(text: str, shown: str) -> Listing:

@@ -1,5 +1,6 @@
 """Runs doctor.sh on nodes, as a job step of the system's own launcher would run a benchmark there."""
 
+import contextlib
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from railyard.launch import device_name
 from railyard.systems import System
 
 _STEP_LIMIT_S = 120
+_QUEUE_LIMIT_S = 90
+_END_LIMIT_S = 10
 _NODE_LIMIT_S = 30
 #: What most checks take, and what is asked where the system's file names no nodes and nobody says how many.
 DEFAULT_COUNT = 2
@@ -56,6 +59,7 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
     if system.scheduler in ("slurm", "squeue"):
         asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
         words = ["srun", *system.access, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
+        words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
         if count is None and system.nodes.names:
             words.append(f"--nodelist={','.join(system.nodes.names)}")
         expected = system.nodes.names if count is None else ()
@@ -81,10 +85,7 @@ def _script(home: Path) -> Path:
 def _step(words: list[str], expected: tuple[str, ...], count: int) -> Answer:
     begun = time.time()
     try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, errors="replace", timeout=_STEP_LIMIT_S, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        code, out, err = _run(words)
     except subprocess.TimeoutExpired:
         raise SetupError(
             f"doctor: the step did not end within {_STEP_LIMIT_S} s, expected a few seconds: no free nodes, or a node "
@@ -92,10 +93,27 @@ def _step(words: list[str], expected: tuple[str, ...], count: int) -> Answer:
         ) from None
     except OSError as error:
         raise SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module") from None
-    if "railyard-doctor" not in done.stdout:
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode} and no word"])[-1]
+    if "railyard-doctor" not in out:
+        said = (err.strip().splitlines() or [f"exit code {code} and no word"])[-1]
         raise SetupError(f"doctor: found no answer of any node, expected {count}; {words[0]} said: {said}")
-    return Answer(done.stdout, (begun, time.time()), expected, count)
+    return Answer(out, (begun, time.time()), expected, count)
+
+
+def _run(words: list[str]) -> tuple[int, str, str]:
+    """Return exit code and both outputs. Raises subprocess.TimeoutExpired, when srun has been asked to end its job."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace"
+    ) as running:
+        try:
+            out, err = running.communicate(timeout=_STEP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            running.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.communicate(timeout=_END_LIMIT_S)
+            running.kill()
+            raise
+    return running.returncode, out, err
 
 
 def _in_testbed(home: Path, system: System, script: Path, echo: Callable[[str], None]) -> Answer:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from railyard.detect.source import natural
 from railyard.doctor import between, noderules, railrules
 from railyard.doctor.finding import Finding
 from railyard.doctor.nodeblock import NodeState
@@ -14,6 +15,7 @@ def of_nodes(
     nodes: Sequence[NodeState], system: System, expected: Iterable[str] = (), step: tuple[float, float] | None = None
 ) -> tuple[Finding, ...]:
     """Return what is wrong, problems first. ``step`` is when the job step began and ended, seconds since 1970."""
+    nodes = sorted(nodes, key=lambda node: natural(node.name))
     found: list[Finding] = [*between.answered(nodes, expected), *between.unique(nodes), *between.differing(nodes)]
     if step is not None:
         found += between.clocks(nodes, *step)

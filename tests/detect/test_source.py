@@ -121,10 +121,17 @@ def test_another_text_is_refused_with_its_line(text: str, sentence: str) -> None
 def test_a_recording_leaves_out_what_nobody_reads() -> None:
     listing = Listing(
         files={"/proc/cpuinfo": "processor : 0\nmodel name : A\n\nprocessor : 1\nmodel name : A"},
-        outputs={"lstopo": '<object type="OSDev">\n  <info name="Address" value="02:00:00:00:00:01"/>\n</object>'},
+        outputs={
+            "scontrol show config": "AuthInfo = x\nClusterName = c1",
+            "lstopo": '<object type="OSDev">\n  <info name="Address" value="02:00:00:00:00:01"/>\n</object>',
+        },
     )
     recorder = Recorder(listing)
     assert recorder.read("/proc/cpuinfo") == listing.files["/proc/cpuinfo"]
     assert recorder.run("lstopo") == listing.outputs["lstopo"]
     assert recorder.listing.files == {"/proc/cpuinfo": "processor : 0\nmodel name : A"}
-    assert recorder.listing.outputs == {"lstopo": '<object type="OSDev">\n</object>'}
+    assert recorder.run("scontrol", "show", "config") == "AuthInfo = x\nClusterName = c1"
+    assert recorder.listing.outputs == {
+        "scontrol show config": "ClusterName = c1",
+        "lstopo": '<object type="OSDev">\n</object>',
+    }

@@ -39,11 +39,12 @@ def rails(of: System, fabric: str) -> list[tuple[str, int | None, str | None, in
     ]
 
 
-RECORDED = ["virtual-machine", "virtual-node"]
+MADE = ["dual-rail-hdr", "ndr-8-nics", "no-rdma", "roce", "slingshot"]
+RECORDED = ["slurm-node", "virtual-machine", "virtual-node"]
 
 
 def test_there_are_the_kinds_that_are_promised() -> None:
-    assert NAMES == ["dual-rail-hdr", "ndr-8-nics", "no-rdma", "roce", "slingshot", *RECORDED]
+    assert sorted([*MADE, *RECORDED]) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -321,3 +322,12 @@ def test_a_module_that_the_site_marks_as_its_default_goes_before_a_newer_one() -
     tree = listing("slingshot")
     tree.outputs["module -t avail"] = "cray-mpich/8.1.25(default)\ncray-mpich/8.1.28"
     assert system(detect(tree)).stacks["craympich"].modules == ("cray-mpich/8.1.25",)
+
+
+def test_a_real_slurm_without_accounting_is_asked_by_squeue_and_starts_by_pmix() -> None:
+    of = found("slurm-node")
+    loaded = system(of)
+    assert (loaded.system, loaded.scheduler, loaded.launcher) == ("railyard", "squeue", "srun")
+    assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
+    assert of.scheduler.remarks == ("sacct does not answer (no accounting): a job's end is told by squeue",)
+    assert missing(of, ENVIRONMENTS) == ()
