@@ -4,6 +4,7 @@
 #   EXTENDED=1    the extended checks too, for run
 #   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
 #   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
+#   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
 #   PYTHON=…      the Python that .venv is made with (3.10 or newer)    INSTALL=0   never install system packages
 
 SHELL := /bin/sh
@@ -21,6 +22,9 @@ help: ## list these commands
 
 # A system that is only ever replayed needs no MPI stack and no namespaces.
 REPLAYED := $(filter-out 0,$(REPLAY))$(if $(SYSTEM),$(shell grep -ls '^provider: replay' 'systems/$(SYSTEM).yaml'))
+
+# The virtual cluster's own Slurm.
+WANTS_SLURM := $(filter-out 0,$(SLURM))$(filter virtual-slurm,$(SYSTEM))
 
 run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
 	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) $(if $(filter-out 0,$(EXTENDED)),--extended) \
@@ -45,6 +49,7 @@ format: venv ## put the code into ruff's form, mending what it can
 
 needs: ## what the operating system must have: installed where it may be, else named
 	@sh ci/needs.sh $(if $(filter-out 0,$(SPACK)),spack)
+	@$(if $(WANTS_SLURM),sh ci/needs.sh slurm,:)
 
 venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python

@@ -4,6 +4,7 @@
 #   ci/needs.sh            all that `make run` and `make test` need
 #   ci/needs.sh python     only what `make venv` needs
 #   ci/needs.sh spack      also what Spack builds the virtual cluster's benchmarks with (systems/spack/virtual.yaml)
+#   ci/needs.sh slurm      also Slurm, for the system virtual-slurm
 #
 # INSTALL=0   never install      PYTHON=…   the interpreter that .venv is to be made with (default: python3)
 # APT_LISTS=… where apt keeps its lists (default: Debian's place)
@@ -57,14 +58,27 @@ m4              m4               building with Spack: HPL
 /usr/share/aclocal/ax_check_compile_flag.m4     autoconf-archive    building with Spack: HPL
 /usr/lib/*/libopenblas.so                       libopenblas-dev     HPL
 '
+slurm_needs="$all_needs"'
+slurmctld       slurm-wlm        the system virtual-slurm
+slurmd          slurm-wlm        the system virtual-slurm
+sbatch          slurm-wlm        the system virtual-slurm
+salloc          slurm-wlm        the system virtual-slurm
+srun            slurm-wlm        the system virtual-slurm
+squeue          slurm-wlm        the system virtual-slurm
+scancel         slurm-wlm        the system virtual-slurm
+scontrol        slurm-wlm        the system virtual-slurm
+sinfo           slurm-wlm        the system virtual-slurm
+munged          munge            the system virtual-slurm: Slurm signs its messages by it
+'
 
 main() {
     case ${1:-all} in
         all) table=$all_needs ;;
         spack) table=$spack_needs ;;
+        slurm) table=$slurm_needs ;;
         python) table=$python_needs ;;
         *)
-            echo "needs: no such part: $1; known: python, spack, or nothing for all but spack" >&2
+            echo "needs: no such part: $1; known: python, spack, slurm, or nothing for all but spack and slurm" >&2
             exit 2
             ;;
     esac

@@ -209,7 +209,7 @@ def test_whatever_the_virtual_cluster_names_is_in_the_table() -> None:
 
 
 def test_an_unknown_part_is_a_sentence(machine: Machine) -> None:
-    sentence = "needs: no such part: pyhton; known: python, spack, or nothing for all but spack\n"
+    sentence = "needs: no such part: pyhton; known: python, spack, slurm, or nothing for all but spack and slurm\n"
     assert machine.needs("pyhton") == (2, "", sentence)
 
 

@@ -11,6 +11,7 @@ from railyard.errors import SetupError
 from railyard.home import find_home
 
 if TYPE_CHECKING:
+    from railyard.nodestate import NodeState
     from railyard.testbed import RailStatus, Testbed
 
 _SYSTEM = "virtual"
@@ -22,7 +23,8 @@ def command() -> None:
 
 
 @command.command()
-def up() -> None:
+@click.option("--slurm", is_flag=True, help="Start Slurm on it, too: slurmctld on the first node, a slurmd on each.")
+def up(slurm: bool) -> None:
     """Bring it up; it stays up until `down`."""
     bed = _bed()
     if bed.up():
@@ -31,6 +33,8 @@ def up() -> None:
         click.echo(f"it is up already: {_summary(bed)}")
         for fault in bed.state().degradations:
             click.echo(f"degraded: {fault.device} of {fault.node} is {fault}")
+    if slurm:
+        _start_slurm(bed)
 
 
 @command.command()
@@ -45,12 +49,16 @@ def down() -> None:
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def status(as_json: bool) -> None:
-    """Show nodes, rails, rates, degradations and byte counters."""
-    rails = _found().status()
+    """Show nodes, rails, rates, degradations and byte counters; and Slurm's view of the nodes where it runs."""
+    bed = _found()
+    rails, nodes = bed.status(), _slurm_nodes(bed)
     if as_json:
-        click.echo(json.dumps({"rails": [_as_json(rail) for rail in rails]}, indent=1))
-    else:
-        _print_table(rails)
+        slurm = None if nodes is None else [{"node": n.name, "state": n.state, "reason": n.reason} for n in nodes]
+        click.echo(json.dumps({"rails": [_as_json(rail) for rail in rails], "slurm": slurm}, indent=1))
+        return
+    _print_table(rails)
+    for node in nodes or ():
+        click.echo(f"Slurm: {node.words}")
 
 
 @command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -115,6 +123,22 @@ def _found() -> "Testbed":
     if bed is None:
         raise SetupError(f"testbed: {NOT_UP}")
     return bed
+
+
+def _start_slurm(bed: "Testbed") -> None:
+    from railyard.testbed import slurm
+
+    started = slurm.start(bed)
+    leaves = slurm.leaves_of(bed)
+    shape = "; ".join(f"{', '.join(nodes)} on leaf{number}" for number, nodes in enumerate(leaves))
+    click.echo(f"Slurm {'is up' if started else 'is up already'}: {shape}; {slurm.usage(bed)}")
+
+
+def _slurm_nodes(bed: "Testbed") -> "tuple[NodeState, ...] | None":
+    """Return the nodes as Slurm sees them; None where it does not run. Raises SetupError where it gives no answer."""
+    from railyard.testbed import slurm
+
+    return slurm.node_states(bed) if slurm.has_controller(bed) else None
 
 
 def _summary(bed: "Testbed") -> str:

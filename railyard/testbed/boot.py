@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from railyard.testbed import entry, scripts
 from railyard.testbed import state as states
 from railyard.testbed.needs import SEARCH_PATH, outer_options, refusal
 from railyard.testbed.processes import Process, child_of, inside, marked, process, wait_until_gone
+from railyard.testbed.slurmtexts import FOLDER as SLURM
 from railyard.testbed.spec import TestbedSpec
 from railyard.testbed.state import Node, State
 
@@ -77,6 +79,7 @@ def end(folder: Path, state: State | None) -> bool:
         raise SetupError(f"testbed: processes {pids} did not end within {_DOWN_WITHIN_S:g} s of SIGKILL")
     for name in (states.STATE_FILE, entry.NODES_FILE, BOOT_FILE):
         (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / SLURM, ignore_errors=True)
     return bool(found)
 
 

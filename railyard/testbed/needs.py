@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from railyard.errors import SetupError
@@ -38,14 +39,14 @@ _FORBIDDING = {
 }
 
 
-def require_programs(*names: str) -> None:
+def require_programs(*names: str, packages: Mapping[str, str] = PACKAGES) -> None:
     """Raises SetupError naming the programs that are missing and the packages that have them."""
     missing = [name for name in names if shutil.which(name, path=SEARCH_PATH) is None]
     if missing:
-        packages = sorted({PACKAGES[name] for name in missing})
+        wanted = sorted({packages[name] for name in missing})
         raise SetupError(
             f"testbed: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: "
-            f"apt-get install {' '.join(packages)} (Debian's names)"
+            f"apt-get install {' '.join(wanted)} (Debian's names)"
         )
 
 

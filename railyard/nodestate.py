@@ -1,0 +1,142 @@
+"""What Slurm says of nodes: its records read, and which nodes no job can run on, with the reason. Pure.
+
+Read is ``scontrol -o show nodes``: one line a node, ``Name=value`` with blanks between. Source: scontrol(1) and "NODE
+STATE CODES" of sinfo(1), Slurm 22.05.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+#: A value ends before the next `` Name=``; a Comment or Reason has blanks in it.
+_FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:.]*=|\s*$)", re.DOTALL)
+#: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, stands behind it.
+_SIGNED = re.compile(r"\s*\[[^\[\]]*@[^\[\]]*\]$")
+_EMPTY = ("", "(null)", "None", "N/A", "Unknown")
+#: Node states that keep a job away, in the order in which one is named; a name that has none of them can run jobs.
+_UNFIT: Mapping[str, str] = {
+    "EXCLUDED": "excluded",
+    "NOT_RESPONDING": "not responding",
+    "DOWN": "down",
+    "DRAINED": "drained",
+    "DRAINING": "draining",
+    "DRAIN": "drained",
+    "FAIL": "failed",
+    "FAILING": "failing",
+    "MAINT": "in maintenance",
+    "REBOOT_ISSUED": "rebooting",
+    "REBOOT_REQUESTED": "to be rebooted",
+    "POWERED_DOWN": "powered down",
+    "POWERING_DOWN": "powering down",
+    "FUTURE": "not there yet",
+    "UNKNOWN": "of unknown state",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """One node as the scheduler has it: ``state`` as it prints it (``IDLE+DRAIN``), ``reason`` the administrator's."""
+
+    name: str
+    state: str
+    reason: str | None = None
+    partitions: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+    @property
+    def unfit(self) -> str | None:
+        """Why no job can run there, in a word or two; None where one can, now or when another job has ended."""
+        # An asterisk is Slurm's mark of a node that does not respond; other marks (#, ~, %) are of power saving.
+        words = {word.rstrip("*#~%$@^!-") for word in self.state.split("+")}
+        if "*" in self.state:
+            words.add("NOT_RESPONDING")
+        return next((said for word, said in _UNFIT.items() if word in words), None)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is idle and nothing keeps a job away."""
+        return self.unfit is None and self.state.split("+")[0] == "IDLE"
+
+    @property
+    def words(self) -> str:
+        """``vn3 is drained (bad cable)``; ``vn1 is idle``."""
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.name} is {self.unfit or self.state.lower()}{reason}"
+
+
+def parse_nodes(text: str) -> tuple[NodeState, ...]:
+    """Return the nodes of ``scontrol -o show nodes``, in its order; what is no node's line is passed over."""
+    found = []
+    for line in text.splitlines():
+        if not line.startswith("NodeName="):
+            continue
+        fields = record_fields(line)
+        reason = known(fields.get("Reason"))
+        found.append(
+            NodeState(
+                fields["NodeName"],
+                fields.get("State", "UNKNOWN"),
+                None if reason is None else _SIGNED.sub("", reason) or None,
+                _names(fields.get("Partitions")),
+                _names(fields.get("ActiveFeatures")),
+            )
+        )
+    return tuple(found)
+
+
+def of_system(
+    nodes: Sequence[NodeState],
+    names: Sequence[str],
+    partition: str | None,
+    constraint: str | None,
+    excluded: Sequence[str],
+) -> tuple[NodeState, ...]:
+    """Return those of a scheduler's nodes that are a system's, the excluded ones with that as their reason.
+
+    They are those of its ``names``, or of its partition and, where its constraint is a single feature, with that: an
+    expression of features is left to the scheduler.
+    """
+    found = []
+    for node in nodes:
+        if names and node.name not in names:
+            continue
+        if partition is not None and partition not in node.partitions:
+            continue
+        if constraint is not None and constraint.replace("_", "").isalnum() and constraint not in node.features:
+            continue
+        is_out = node.name in excluded
+        found.append(replace(node, state=f"{node.state}+EXCLUDED", reason="by the system's file") if is_out else node)
+    return tuple(found)
+
+
+def untested(nodes: Sequence[NodeState]) -> str | None:
+    """Return the words on nodes that no job can run on: "vn3 is drained (bad cable)"; None where all can."""
+    unfit = [node.words for node in nodes if node.unfit is not None]
+    return "; ".join(unfit) or None
+
+
+def how_many(used: int, nodes: Sequence[NodeState], expected: int) -> str | None:
+    """Return what a check of all nodes says where it has not all of them; None where it has.
+
+    ``expected`` is how many nodes the system has, by its file.
+    """
+    if used >= expected:
+        return None
+    unfit = untested(nodes)
+    why = f": {unfit}" if unfit else ""
+    return f"{used} of {expected} nodes were tested, {expected - used} not tested{why}"
+
+
+def record_fields(line: str) -> dict[str, str]:
+    """Return the fields of one line of scontrol, by their names."""
+    return {name: value.strip() for name, value in _FIELD.findall(line)}
+
+
+def known(value: str | None) -> str | None:
+    """Return a field's value, None where it is Slurm's word for nothing (``(null)``, ``N/A``)."""
+    return None if value is None or value in _EMPTY else value
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    value = known(text)
+    return () if value is None else tuple(value.split(","))

@@ -1,0 +1,60 @@
+"""Slurm's configuration on a testbed: each node once, on its leaf, nothing of a daemon's below the clone."""
+
+from pathlib import Path
+
+from railyard.testbed import DEFAULT_SPEC, TestbedSpec
+from railyard.testbed.slurmtexts import client_variables, clients, files, leaves
+
+FOLDER = Path("/site/.railyard/testbed/slurm")
+
+
+def lines_of(name: str, spec: TestbedSpec = DEFAULT_SPEC) -> list[str]:
+    return files(spec, FOLDER)[name].splitlines()
+
+
+def test_every_node_is_there_with_its_address() -> None:
+    nodes = [line.split()[:2] for line in lines_of("slurm.conf") if line.startswith("NodeName=")]
+    assert nodes == [[f"NodeName=vn{n}", f"NodeAddr=10.99.0.{n}"] for n in (1, 2, 3, 4)]
+    assert "SlurmctldHost=vn1(10.99.0.1)" in lines_of("slurm.conf")
+    (partition,) = (line for line in lines_of("slurm.conf") if line.startswith("PartitionName="))
+    assert partition == (
+        "PartitionName=all Nodes=vn1,vn2,vn3,vn4 Default=YES MaxTime=60 State=UP OverSubscribe=EXCLUSIVE"
+    )
+
+
+def test_two_leaves_below_a_spine() -> None:
+    assert lines_of("topology.conf") == [
+        "SwitchName=leaf0 Nodes=vn1,vn2",
+        "SwitchName=leaf1 Nodes=vn3,vn4",
+        "SwitchName=spine Switches=leaf0,leaf1",
+    ]
+
+
+def test_an_odd_node_has_a_leaf_of_its_own(small: TestbedSpec) -> None:
+    three = TestbedSpec(("a", "b", "c"), small.networks)
+    assert leaves(three) == (("a", "b"), ("c",))
+
+
+def test_what_a_daemon_keeps_is_its_nodes_own() -> None:
+    """A path below the clone may be too long for a socket, and is shared by all nodes."""
+    kept = ("StateSaveLocation", "SlurmdSpoolDir", "SlurmctldPidFile", "SlurmdPidFile")
+    places = dict(line.split("=", 1) for line in lines_of("slurm.conf") if line.startswith(kept))
+    assert len(places) == len(kept)
+    assert all(place.startswith("/run/slurm") for place in places.values())
+
+
+def test_no_setting_is_there_twice() -> None:
+    names = [line.split("=")[0] for line in lines_of("slurm.conf") if not line.startswith("NodeName=")]
+    assert len(names) == len(set(names))
+
+
+def test_a_client_is_run_on_the_first_node() -> None:
+    made = clients(DEFAULT_SPEC, {"sbatch": "/usr/bin/sbatch"})
+    assert made == {
+        "sbatch": "#!/bin/sh\n# Slurm's sbatch of this testbed, run on vn1\n"
+        'exec "${0%/*}/../../enter" vn1 -- /usr/bin/sbatch "$@"\n'
+    }
+
+
+def test_reframe_is_told_where_they_are() -> None:
+    assert client_variables(Path("/site")) == {"PATH": f"{FOLDER}/bin:$PATH", "SLURM_CONF": f"{FOLDER}/slurm.conf"}
