@@ -123,12 +123,20 @@ def load_references(path: Path, system: System) -> References:
 def references_of(folder: Path, system: System) -> References:
     """Return a system's references from ``folder``/<system>.yaml, none where there is no such file and it says why.
 
+    A system that is like another and has no such file has the other's.
+
     Raises InputError as ``load_references`` and ``check_covered`` do.
     """
-    path = folder / f"{system.system}.yaml"
+    path = _file_of(folder, system)
     references = load_references(path, system) if path.exists() else References(system)
     check_covered(system, references)
     return references
+
+
+def _file_of(folder: Path, system: System) -> Path:
+    """Return the file of a system's references: its own, or where it has none that of the system that it is like."""
+    own = folder / f"{system.system}.yaml"
+    return own if system.like is None or own.exists() else folder / f"{system.like}.yaml"
 
 
 def check_covered(system: System, references: References) -> None:
@@ -145,7 +153,8 @@ def check_covered(system: System, references: References) -> None:
 
 
 def _check_system(table: ReferenceFile, system: System, path: Path, document: Document) -> None:
-    for expected, what in ((path.stem, "the name of the file"), (system.system, "the system that it is loaded for")):
+    loaded_for = system.like if path.stem == system.like else system.system
+    for expected, what in ((path.stem, "the name of the file"), (loaded_for, "the system that it is loaded for")):
         if table.system != expected:
             raise document.error(("system",), show(table.system), f'"{expected}", {what}', "these are another system's")
 

@@ -18,6 +18,10 @@ _TITLES = {"systems": "A Railyard system", "references": "The references of a Ra
 def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of "systems", "references" or "results" (one line). Raises KeyError for another name."""
     made = record_schema() if name == RESULTS else {**MODELS[name].model_json_schema(), "title": _TITLES[name]}
+    if name == "systems":
+        # A system that is like another has in its own file only what differs.
+        rest = [field for field in made.pop("required") if field != "system"]
+        made |= {"required": ["system"], "anyOf": [{"required": rest}, {"required": ["like"]}]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 

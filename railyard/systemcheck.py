@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from railyard import links, stacks
+from railyard import links, schedulerfile, stacks
 from railyard.applicationtable import WRF_CASES
 from railyard.benchmarktable import BENCHMARKS
 from railyard.countertable import DRIVERS
@@ -10,6 +10,7 @@ from railyard.errors import did_you_mean
 from railyard.fabricstate import lanes_and_speed
 from railyard.fields import show
 from railyard.referencefields import ANY
+from railyard.schedulernames import SLURM_WITHOUT_DATABASE
 from railyard.systemfile import Disabled, Fabric, StackEntry, System
 from railyard.yamlfile import Document, Path_
 
@@ -23,6 +24,7 @@ KINDS_WITH_PORTS = ("ib", "roce", "opa")
 def check_system(system: System, document: Document) -> None:
     """Raise InputError at the first part that is wrong."""
     _check_nodes(system, document)
+    _check_jobs(system, document)
     for name, fabric in system.fabrics.items():
         _check_fabric(("fabrics", name), fabric, document)
     for name, entry in system.stacks.items():
@@ -41,6 +43,18 @@ def _check_nodes(system: System, document: Document) -> None:
     twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
     if twice is not None:
         raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
+
+
+def _check_jobs(system: System, document: Document) -> None:
+    """Refuse what the scheduler cannot be told, and a launcher that needs the nodes of another."""
+    refused = schedulerfile.why_not(system.scheduler, system.jobs)
+    if refused is not None:
+        field, expected = refused
+        found = f"{field} of the scheduler {system.scheduler}"
+        raise document.error(("jobs", field), found, expected, "leave it out, or write the option into access")
+    if system.provider == "testbed" and system.scheduler not in ("local", SLURM_WITHOUT_DATABASE):
+        expected = f"local, or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
+        raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
 
 
 def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:

@@ -24,6 +24,7 @@ from railyard.nodefile import NodeHardware
 from railyard.pricefile import Price
 from railyard.prooffile import ProofRules
 from railyard.referencefields import Benchmarks, Policy
+from railyard.schedulerfile import SchedulerSettings
 from railyard.spackfile import SpackSite, SpackStack
 from railyard.systemfields import (
     Blocking,
@@ -155,6 +156,7 @@ class StackEntry(Model):
     striping_thresholds: tuple[Size, ...] = Field(
         (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
     )
+    srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
     spack: SpackStack | None = None
 
     @property
@@ -211,6 +213,11 @@ class System(Model):
 
     system: Name
     description: Prose
+    like: Name | None = Field(
+        None,
+        description="Another system: what this file leaves out is taken from its file, and from its references where "
+        "this one has none",
+    )
     provider: Provider = Field(
         "nodes",
         description="testbed: the virtual cluster; nodes: the scheduler's; host: this one; replay: none, outputs are "
@@ -220,6 +227,9 @@ class System(Model):
     scheduler: Name = "local"
     launcher: Name = "local"
     access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
+    jobs: SchedulerSettings = Field(
+        default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are asked for"
+    )
     modules_system: Name | None = None
     nodes: Nodes
     report_only: Annotated[
@@ -254,6 +264,11 @@ class System(Model):
         }
         local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}
         return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
+
+    def allocated(self, nodes: tuple[str, ...]) -> "System":
+        """Return the system as tests see it that are steps of one allocation of these nodes."""
+        there = self.nodes.model_copy(update={"names": nodes, "count": None})
+        return self.model_copy(update={"scheduler": "local", "launcher": "srunalloc", "access": (), "nodes": there})
 
     def rail_counts(self, fabric: str) -> tuple[int, ...]:
         """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from railyard.errors import InputError, did_you_mean
 from railyard.fields import show
-from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE
+from railyard.home import ALLOCATION_VARIABLE, REPLAY_VARIABLE, SPACK_VARIABLE
 from railyard.pricecheck import check_prices
+from railyard.schedulernames import is_slurm
 from railyard.spackfile import SpackSite, SpackStack
 from railyard.systemcheck import check_system
 from railyard.systemfile import DeclaredLink, Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.systemlike import written_out
 from railyard.yamlfile import Document, load, validate
 
 __all__ = [
@@ -83,7 +85,7 @@ def _shown(path: Path) -> str:
 
 
 def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Document]:
-    document = load(path, _shown(path))
+    document = written_out(load(path, _shown(path)), path.parent)
     system = validate(System, document)
     check_system(system, document)
     check_prices(system, document)
@@ -93,6 +95,8 @@ def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Docu
     # A single host has no rails whose outputs could stand in for a run: it stays what it is.
     if system.provider == "replay" or (system.provider != "host" and replays_all()):
         system = system.played()
+    elif is_slurm(system.scheduler) and _asked_for(ALLOCATION_VARIABLE):
+        system = system.allocated(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
     return system, document
 
 

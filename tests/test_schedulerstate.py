@@ -1,0 +1,147 @@
+"""Slurm's record of a job, and the sentence of each way in which one ends that did not run to its end.
+
+The texts are made, in the form of `scontrol -o show job` and `sacct -X -n -P` of Slurm 22.05.
+"""
+
+import pytest
+
+from railyard.nodestate import NodeState
+from railyard.schedulerstate import (
+    FINAL,
+    Ended,
+    JobState,
+    blocked,
+    ended,
+    lost,
+    parse_accounting,
+    parse_job,
+    still_pending,
+)
+
+
+def record(state: str, reason: str = "None", exit_code: str = "0:0", *, restarts: int = 0, more: str = "") -> str:
+    return (
+        f"JobId=12 JobName=rfm_ImbUniband_1a2b3c4d UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=4294901748 "
+        f"Nice=0 Account=(null) QOS=(null) JobState={state} Reason={reason} Dependency=(null) Requeue=0 "
+        f"Restarts={restarts} BatchFlag=1 Reboot=0 ExitCode={exit_code} RunTime=00:00:07 TimeLimit=00:02:00 "
+        f"TimeMin=N/A SubmitTime=2026-11-21T18:00:00 Partition=all AllocNode:Sid=vn1:99 ReqNodeList=(null) "
+        f"ExcNodeList=(null) "
+        f"NodeList=vn[1-2] BatchHost=vn1 NumNodes=2 NumCPUs=32 NumTasks=2 CPUs/Task=1 ReqB:S:C:T=0:0:*:* "
+        f"TRES=cpu=32,node=2,billing=32 Command=/a folder/rfm_job.sh WorkDir=/a folder {more}Power= \n"
+    )
+
+
+def job(state: str, reason: str = "None", exit_code: str = "0:0", *, restarts: int = 0, more: str = "") -> JobState:
+    found = parse_job(record(state, reason, exit_code, restarts=restarts, more=more))
+    assert found is not None
+    return found
+
+
+def test_a_job_that_ran_to_its_end_has_its_exit_code_and_nodes() -> None:
+    assert job("COMPLETED") == JobState("12", "COMPLETED", None, 0, 0, "vn[1-2]", None, 0, "00:02:00")
+    failed = job("FAILED", "NonZeroExitCode", "71:0")
+    assert (failed.exit_code, failed.signal, failed.is_final) == (71, 0, True)
+    assert ended(job("COMPLETED")) is None
+    # Its exit code is the verdict's matter: the scheduler did not end it.
+    assert ended(failed) is None
+
+
+def test_a_running_job_has_no_exit_code_yet() -> None:
+    running = job("RUNNING")
+    assert (running.exit_code, running.signal, running.is_final) == (None, None, False)
+    assert ended(running) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "slurm_load_jobs error: Invalid job id specified\n",
+        "slurm_load_jobs error: Unable to contact slurm controller\n",
+        "JobId=12 JobName=x\n",
+    ],
+)
+def test_what_has_no_job_gives_none(text: str) -> None:
+    assert parse_job(text) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (
+            job("TIMEOUT", "TimeLimit", "0:15"),
+            Ended(
+                "time",
+                "job 12 was killed at its time limit of 00:02:00 on vn[1-2] (the scheduler's reason: TimeLimit)",
+            ),
+        ),
+        (
+            job("OUT_OF_MEMORY", "OutOfMemory", "0:125"),
+            Ended(
+                "memory",
+                "job 12 was killed for memory: it used more than it was given on vn[1-2] "
+                "(the scheduler's reason: OutOfMemory)",
+            ),
+        ),
+        (
+            job("PREEMPTED", "None", "0:15"),
+            Ended("preempted", "job 12 was preempted by another job on vn[1-2]"),
+        ),
+        (job("CANCELLED", "None", "0:15"), Ended("cancelled", "job 12 was cancelled on vn[1-2]")),
+        (
+            job("RUNNING", restarts=1),
+            Ended("requeued", "job 12 was requeued once: what it left may be of two runs"),
+        ),
+        (
+            job("PENDING", "BeginTime", restarts=3),
+            Ended(
+                "requeued",
+                "job 12 was requeued 3 times: what it left may be of two runs (the scheduler's reason: BeginTime)",
+            ),
+        ),
+    ],
+    ids=["time", "memory", "preempted", "cancelled", "requeued", "requeued and waiting"],
+)
+def test_what_ended_a_job_is_one_sentence(found: JobState, expected: Ended) -> None:
+    assert ended(found) == expected
+
+
+def test_the_node_that_died_is_named_and_its_neighbour_is_not() -> None:
+    nodes = (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*", "Not responding"))
+    assert ended(job("NODE_FAIL", "None", "0:1"), nodes) == Ended(
+        "node", "job 12 was ended since a node died: vn2 is not responding (Not responding)", ("vn2",)
+    )
+    assert ended(job("NODE_FAIL", "NodeDown", "0:1", more="FailedNode=vn2 ")) == Ended(
+        "node", "job 12 was ended since a node died: vn2 failed", ("vn2",)
+    )
+    assert ended(job("NODE_FAIL", "NodeDown", "0:1")) == Ended(
+        "node", "job 12 was ended since a node died: a node of vn[1-2] failed, the scheduler does not say which", ()
+    )
+
+
+def test_what_we_ended_ourselves_says_why() -> None:
+    waiting = job("PENDING", "Resources")
+    assert still_pending(waiting, 120.0) == Ended(
+        "pending", "job 12 had not begun after 2 min and was cancelled (the scheduler's reason: Resources)"
+    )
+    assert blocked(job("PENDING", "JobHeldAdmin")) == Ended(
+        "pending", "job 12 could not begin and was cancelled (the scheduler's reason: JobHeldAdmin)"
+    )
+    assert lost("12", 90.0, "slurm_load_jobs error: Invalid job id specified") == Ended(
+        "lost", "the scheduler said nothing of job 12 for 90 s: slurm_load_jobs error: Invalid job id specified"
+    )
+    assert lost("12", 180.0, "").sentence == "the scheduler said nothing of job 12 for 3 min: no answer"
+
+
+def test_every_final_state_but_a_plain_end_has_a_sentence() -> None:
+    silent = {state for state in FINAL if ended(job(state)) is None}
+    assert silent == {"COMPLETED", "FAILED"}
+
+
+def test_accounting_says_the_same() -> None:
+    row = "CANCELLED by 0|0:15|vn[1-2]|None\n"
+    assert parse_accounting(row, "12") == JobState("12", "CANCELLED", None, 0, 15, "vn[1-2]")
+    assert parse_accounting("TIMEOUT|0:0|vn1|TimeLimit\n", "12") == JobState("12", "TIMEOUT", "TimeLimit", 0, 0, "vn1")
+    assert parse_accounting("RUNNING|0:0|vn1|None\n", "12") == JobState("12", "RUNNING", None, None, None, "vn1")
+    for text in ("", "sacct: error: Problem talking to the database\n", "|0:0||\n"):
+        assert parse_accounting(text, "12") is None
