@@ -78,6 +78,7 @@ class ApplicationCheck(InterconnectCheck):
 
     tags = {"apps", EXTENDED}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     all_nodes = True
+    check_class = "app"
     #: All cores of a node compute, so that where each rank has a card of its own all cards are used.
     pair_a_rail = True
     #: The check's own parameters, which choose its problem; ``nodes`` among them makes it a sweep.

@@ -123,6 +123,14 @@ def _beside_hops(case: Case) -> list[str]:
     return [f"{said}: how many switches lie between its nodes is not known (railyard fabric --keep-hops)"]
 
 
+def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
+    """Return the assessment with a remark behind its verdict's sentence; as it is where there is none."""
+    if remark is None:
+        return assessment
+    judged = assessment.verdict
+    return replace(assessment, verdict=replace(judged, sentence=f"{judged.sentence}; {remark}"))
+
+
 def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
     try:
         return parse(text), None
@@ -184,6 +192,7 @@ def _job(
         timed_out=evidence.timed_out,
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
+        ended=evidence.ended,
         unread=unread,
         wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence),
         unplayed=None if evidence.played is None else evidence.played.problem,

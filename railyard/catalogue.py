@@ -65,6 +65,8 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             # an application on one node keeps off every network
             within_node=bool(cls.within_node) or (nodes == 1 and "apps" in cls.tags),
             feature=cls.feature_of(own),
+            all_nodes=bool(cls.all_nodes),
+            check_class=str(cls.check_class),
         )
 
 

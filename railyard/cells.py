@@ -24,6 +24,7 @@ class Need:
     ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
+    ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it has.
     """
 
     check: str
@@ -39,6 +40,8 @@ class Need:
     pair: bool = False
     within_node: bool = False
     feature: str = ""
+    all_nodes: bool = False
+    check_class: str = "micro"
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""

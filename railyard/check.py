@@ -15,12 +15,13 @@ from reframe.core.runtime import runtime
 from railyard import pairlaunch
 from railyard.cells import RAIL_COUNTS, disabled_reason
 from railyard.installed import installed
-from railyard.launch import NAMESPACES, Launch, device_name, plan_launch, seconds
+from railyard.launch import NAMESPACES, Launch, device_name, plan_launch
 from railyard.railpolicies import DEFAULT, environment_terms, named_policies, policy_of
 from railyard.replay.form import REPLAYED
 from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
 from railyard.rfm_guards import CarriedInit, as_reframe_error
 from railyard.rfm_judging import COUNTERS, LINKED, Judged
+from railyard.schedulernames import is_slurm
 from railyard.stacks import NIC_PER_RANK, pair_feature
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
@@ -184,15 +185,11 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             self.site.system, fabric, stack, self.rails, self.key, self.site.references.has_number, self.policy
         )
         if reason is not None:
-            from railyard.recording import untested_record
-
-            replayed = REPLAYED if self.is_replayed else None
-            policy = self._policy(fabric, stack)
-            names = {**self._names(), **self._stamp(None)}
-            self._write(untested_record(reason, **names, replayed=replayed, policy=policy))
-            self.skip(f"disabled by the site: {reason}")
+            self.skip_untested(reason, f"disabled by the site: {reason}")
+        least = self.num_nodes
         if self.all_nodes:
-            self.num_nodes = max(self.num_nodes, self.site.system.nodes.number)
+            self.num_nodes = max(least, self.site.system.nodes.number)
+        self.keep_to_fit_nodes(least)
         self.fit_ranks()
         if self.pair_a_rail and self._policy(fabric, stack) == NIC_PER_RANK:
             self.ranks_per_node = max(self.ranks_per_node, self.rails)
@@ -204,6 +201,16 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             self._launch = self._plan_for(self._devices(), self._node_names(), asked)
         self._install_launch(self._launch)
 
+    def skip_untested(self, reason: str, said: str) -> None:
+        """Store that this case was not tested, with the reason, and end it there as ReFrame's own skip."""
+        from railyard.recording import untested_record
+
+        replayed = REPLAYED if self.is_replayed else None
+        policy = self._policy(self.current_partition.name, self.current_environ.name)
+        names = {**self._names(), **self._stamp(None)}
+        self._write(untested_record(reason, **names, replayed=replayed, policy=policy))
+        self.skip(said)
+
     def _policy(self, fabric: str, stack: str) -> str:
         return policy_of(self.site.system, fabric, stack, self.rails, self.policy)
 
@@ -213,7 +220,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
 
     def _node_names(self) -> tuple[str, ...]:
         nodes = self.site.system.nodes
-        if self.is_replayed:
+        if self.is_replayed or is_slurm(self.site.system.scheduler):  # which nodes it was given, the job will say
             return ()
         return nodes.names if self.site.system.provider == "host" else nodes.names[: self.num_nodes]
 
@@ -230,6 +237,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             as_root=running_as_root() or self.site.system.provider == "testbed",
             policy=policy,
             within_node=self.within_node,
+            launcher=self.launcher_name,
         )
 
     def _install_launch(self, launch: Launch) -> None:
@@ -239,14 +247,16 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         if self.is_replayed:
             self._install_recording()
             return
+        self.use_asked_launcher()
         self.job.launcher.options = [shlex.quote(word) for word in launch.options]
-        limit = seconds(self.site.system.time_limit)
+        limit = self.limit_s
         if self.site.system.launcher == NAMESPACES:
             self.job.launcher.railyard = namespace_words(self.site.home, launch.nodes[0], limit, launch.program)
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
             self.time_limit = None
-        else:
+        elif not self.bound_step(limit):
             self.time_limit = f"{limit}s"
+            self.ask_scheduler()
         benchmark = self._benchmark_words(self.arguments(self.message_sizes), launch)
         words = [READER, COUNTERS, self._tag, ",".join(launch.meant), ",".join(launch.watched), "--", *benchmark]
         self.executable = "sh"
@@ -256,7 +266,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
     def _install_recording(self) -> None:
         """Give ReFrame the job of a replay: the recording is printed, and the benchmark's words stand behind it."""
         self.job.launcher.recording = self.recordings / self.cell.file
-        self.time_limit = f"{seconds(self.site.system.time_limit)}s"
+        self.time_limit = f"{self.limit_s}s"
         self.executable = self.program or self.tool
         self.executable_opts = [shlex.quote(word) for word in self.arguments(self.message_sizes)]
 
@@ -306,8 +316,10 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
 
     def _refuse_without_cluster(self) -> None:
-        """Raise SetupError where the launcher needs the virtual cluster and it is not up."""
+        """Raise SetupError where the run needs the virtual cluster, or its Slurm, and it is not up."""
         from railyard.testbed import Testbed
 
-        if self.site.system.launcher == NAMESPACES:
+        system = self.site.system
+        if system.launcher == NAMESPACES or is_slurm(system.scheduler):
             Testbed(self.site.home).state()
+            self.refuse_without_slurm()

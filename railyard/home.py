@@ -10,6 +10,8 @@ HOME_VARIABLE = "RAILYARD_HOME"
 SPACK_VARIABLE = "RAILYARD_SPACK"
 #: Set by `railyard run --replay`: outputs are played from recordings/ and nothing is measured.
 REPLAY_VARIABLE = "RAILYARD_REPLAY"
+#: Set in the allocation of `railyard run --one-allocation`, to its nodes with commas: tests are steps on some of these.
+ALLOCATION_VARIABLE = "RAILYARD_ALLOCATION"
 SETTINGS_FILE = "reframe_settings.py"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from railyard import pairlaunch, stacks
 from railyard.installed import installed
 from railyard.saidmpi import Meant
+from railyard.schedulernames import is_slurm
 from railyard.site import Site
 from railyard.stacks import Settings
 from railyard.systems import Rail
@@ -15,6 +16,8 @@ from railyard.testbed.spec import MANAGEMENT_DEVICE
 
 #: The launcher that starts a stack's own mpirun on the nodes of the virtual cluster.
 NAMESPACES = "namespaces"
+#: Launchers that are Slurm's srun: of a job's script, and of a step in an allocation.
+SRUN = ("srun", "srunalloc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,16 @@ def plan_launch(
     as_root: bool,
     policy: str | None = None,
     within_node: bool = False,
+    launcher: str | None = None,
 ) -> Launch:
     """Return how a run over these devices of these nodes is launched; ``policy`` None leaves that to the stack.
 
-    ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched.
+    ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched. ``launcher`` is
+    ReFrame's, the system's own where it is None.
     Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
     """
     system, there = site.system, installed(site, stack)
+    launcher = launcher or system.launcher
     kind = system.fabrics[fabric].kind
     told = stacks.settings(stack, kind, devices, len(devices), policy)
     if system.provider == "host" or within_node:
@@ -77,9 +83,9 @@ def plan_launch(
         env["PATH"] = f"{there.prefix}/bin:$PATH"
     options: list[str] = []
     pair = stacks.STACKS[stack].pair
-    if system.launcher == NAMESPACES and pair:
+    if launcher == NAMESPACES and pair:
         options += pairlaunch.start_words(site.home, nodes)
-    elif system.launcher == NAMESPACES:
+    elif launcher == NAMESPACES:
         options += stacks.launch_options(
             stack,
             hosts=nodes,
@@ -91,7 +97,14 @@ def plan_launch(
             share_cores=True,
         )
         options += stacks.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
-    if system.launcher != "srun":  # these words are the stack's own mpirun's
+    elif launcher in SRUN:
+        options += _srun_words(site, stack)
+        if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
+            options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
+    elif system.provider == "testbed" and is_slurm(system.scheduler) and not pair:
+        # In a job of Slurm: nodes and ranks are the job's, but the host has fewer cores than Slurm is told.
+        options += stacks.STACKS[stack].launch.share_cores
+    if launcher not in SRUN:  # these words are the stack's own mpirun's
         options += told.options
     return Launch(
         program=pairlaunch.STARTER if pair else there.launcher,
@@ -106,6 +119,12 @@ def plan_launch(
         if pair
         else Meant(stack, there.mpi_version, there.mpi_standard, there.prefix if there.built else None),
     )
+
+
+def _srun_words(site: Site, stack: str) -> list[str]:
+    """Return how srun is told which protocol the library speaks with it; a client and a server speak none."""
+    table = stacks.STACKS[stack]
+    return [] if table.pair else [f"--mpi={site.system.stacks[stack].srun_mpi or table.srun_mpi}"]
 
 
 def counters_can_prove(site: Site, fabric: str) -> bool:

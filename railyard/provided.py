@@ -1,10 +1,12 @@
-"""What a run needs to be there while it measures: the machine's measurement lock, and the virtual cluster."""
+"""What a run needs to be there while it measures: the machine's lock, the virtual cluster, and Slurm on it."""
 
 import contextlib
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from railyard.schedulernames import is_slurm
 from railyard.systems import System
 from railyard.testbed import Testbed
 from railyard.testbed.lock import measurement_lock
@@ -17,14 +19,17 @@ OWNER_FILE = "owner"
 
 @contextlib.contextmanager
 def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the machine's measurement lock, and the virtual cluster where the system needs one."""
+    """Hold the machine's measurement lock, and the virtual cluster (with Slurm) where the system needs one."""
     if system.provider in ("nodes", "replay"):
         yield
         return
     with contextlib.ExitStack() as stack:
         stack.enter_context(measurement_lock(echo, home))
         if system.provider == "testbed":
-            stack.enter_context(_cluster(Testbed(home, spec_of(system)), echo))
+            bed = Testbed(home, spec_of(system))
+            stack.enter_context(_cluster(bed, echo))
+            if is_slurm(system.scheduler):
+                stack.enter_context(_slurm(bed, echo))
         yield
 
 
@@ -48,6 +53,20 @@ def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
                 note.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold Slurm up on the virtual cluster; where that was up without it, it is ended behind the run."""
+    from railyard.testbed import slurm
+
+    started = slurm.start(bed)
+    echo("Slurm up" if started else "Slurm is up already: used as it is, and left up")
+    try:
+        yield
+    finally:
+        if started and bed.is_up():
+            slurm.stop(bed)
+
+
 def _is_left_over(note: Path) -> bool:
     """Return whether a run noted that the virtual cluster is its own and lives no more."""
     try:
@@ -55,3 +74,21 @@ def _is_left_over(note: Path) -> bool:
         return not Process(int(pid), int(start)).is_alive()
     except (FileNotFoundError, ValueError):
         return False
+
+
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Take SIGTERM and SIGHUP, by which runners and closed terminals end a run, as Ctrl-C: everything comes down."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

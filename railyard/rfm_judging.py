@@ -14,13 +14,13 @@ from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.casename import check_of, plain_check
 from railyard.hops import hops_between
-from railyard.launch import Launch, seconds
+from railyard.launch import Launch
 from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import Cell
 from railyard.replay.index import folder_of
 from railyard.rfm_backends import TIMEOUT_EXIT
 from railyard.rfm_guards import as_reframe_error
-from railyard.rfm_probing import Probing
+from railyard.rfm_slurm import Scheduled
 from railyard.site import Site, site_at
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
@@ -34,7 +34,7 @@ COUNTERS = "counters"
 LINKED = "linked.txt"
 
 
-class Judged(Probing):
+class Judged(Scheduled):
     """Judges a run of InterconnectCheck, which declares what is named here and launches it."""
 
     rails: Any
@@ -105,7 +105,7 @@ class Judged(Probing):
         if self.is_dry_run():
             return
         from railyard import results
-        from railyard.assess import assess
+        from railyard.assess import assess, with_remark
         from railyard.recording import record_of
 
         elapsed = time.monotonic() - self._started
@@ -113,7 +113,7 @@ class Judged(Probing):
             evidence = self._evidence()
             case = self._meant_case(self._launched())
             found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
-            found = self._with_suspects(found)
+            found = with_remark(self._with_suspects(found), self.nodes_remark)
         self._assessment = found
         output = results.keep_output(
             self.site.home, self.case_name, Path(self.stagedir) / str(self.stdout),
@@ -184,7 +184,7 @@ class Judged(Probing):
             pairs=self.pairs,
             validates=self.validates,
             hops=self._hops(launch),
-            time_limit_s=seconds(self.site.system.time_limit),
+            time_limit_s=self.limit_s,
             remarks=self.remarks,
         )
 
@@ -202,11 +202,13 @@ class Judged(Probing):
         stage = Path(self.stagedir)
         files = sorted((stage / COUNTERS).glob("*.counters"))
         stdout, stderr = _read(stage / str(self.stdout)), _read(stage / str(self.stderr))
+        ended = self.how_it_ended()
         return Evidence(
             stdout=f"{stdout}\n{stderr}" if self.rows_on_stderr else stdout,
             stderr=stderr,
             exit_code=self.job.exitcode,
-            timed_out=self.job.exitcode == TIMEOUT_EXIT,
+            timed_out=self.job.exitcode == TIMEOUT_EXIT or (ended is not None and ended.kind == "time"),
+            ended=ended,
             counters=tuple(_read(file) for file in files),
             tag=self._tag,
             linked=None if self.is_replayed else _read(stage / LINKED),

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -138,16 +138,19 @@ def run(
     problems: tuple[str, ...],
     on_line: Callable[[str], None],
     replayed: str | None = None,
+    front: Sequence[str] = (),
+    more_env: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Run ReFrame over the promised cases, one at a time, and return what came of each.
 
-    ``replayed`` is what the records of a replay say that left the check without a word of their own.
+    ``replayed`` is what the records of a replay say that left the check without a word of their own. ``front`` are
+    words before ReFrame's own (``salloc`` …), ``more_env`` variables for them.
     ReFrame's own words go to ``reframe.log`` in the run folder and, a line each, to ``on_line``.
     """
-    env = environment(home, run_id, folder)
+    env = {**environment(home, run_id, folder), **(more_env or {})}
     report = folder / "reframe-report.json"
     command = [
-        *reframe_command(home, system, options),
+        *front, *reframe_command(home, system, options),
         "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={folder / 'reframe'}",
     ]  # fmt: skip
     text, interrupted = _stream(command, env, folder / "reframe.log", on_line)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from railyard.launch import Launch
 from railyard.movedbytes import Repetitions
 from railyard.replay.form import Played
+from railyard.schedulerstate import Ended
 from railyard.site import Site
 
 
@@ -44,6 +45,7 @@ class Evidence:
     """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
 
     ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
+    ``ended`` is the scheduler's word on a job that did not run to its end.
     ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
     of nodes gave when they were measured again, a text a step.
     """
@@ -56,5 +58,6 @@ class Evidence:
     tag: str = ""
     linked: str | None = None
     scheduler_error: str | None = None
+    ended: Ended | None = None
     played: Played | None = None
     again: tuple[str, ...] = ()

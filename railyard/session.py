@@ -1,9 +1,7 @@
 """One `railyard run` from its options to its report: provider up, ReFrame, verdicts, report, provider down."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard import relations, rfm_output
+from railyard.allocated import Asked, ask
 from railyard.breadth import LEFT_OUT, everyday_words, leaves_out_extended
 from railyard.casename import named_policy, named_rails, plain_check
 from railyard.cells import Cell, matrix
@@ -20,7 +19,7 @@ from railyard.cost import costs_of_run
 from railyard.errors import RailyardError, SetupError, did_you_mean
 from railyard.home import HOME_VARIABLE
 from railyard.progress import ended
-from railyard.provided import provided
+from railyard.provided import provided, terminated_as_interrupted
 from railyard.record import FILE_NAME, Record
 from railyard.references import references_of
 from railyard.replay.form import REPLAYED
@@ -39,6 +38,7 @@ from railyard.run import (
 )
 from railyard.selection import refuse_unknown
 from railyard.shipped import CHECKS, part
+from railyard.slurmask import note_nodes
 from railyard.spack.wanted import offer
 from railyard.systems import System, load_systems, replays_all
 from railyard.testbed.needs import namespaces_refused
@@ -49,13 +49,18 @@ FALLBACK_SYSTEM = "local"
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the command line asks for; ``system`` may name a fabric behind a colon, None leaves the choice to us."""
+    """What the command line asks for; ``system`` may name a fabric behind a colon, None leaves the choice to us.
+
+    ``budget`` is the most that all jobs may take, in node-minutes.
+    """
 
     system: str | None
     full: bool
     failed: bool
     reframe: tuple[str, ...]
     extended: bool = False
+    one_allocation: bool = False
+    budget: float | None = None
 
 
 def only_lists(options: tuple[str, ...]) -> bool:
@@ -115,6 +120,7 @@ class Session:
         self.home = home
         self.options = options
         self.echo = echo
+        self._asked = Asked()
 
     def run(self) -> Outcome:
         """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
@@ -130,6 +136,10 @@ class Session:
         folder = runs_folder(self.home) / run_id
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
+        self._asked = ask(
+            self.home, system, promised,
+            one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
+        )  # fmt: skip
         try:
             return self._measure(system, name, words, run_id, promised, problems)
         except BrokenPipeError:  # the reader of what is printed went away, which the command line knows how to say
@@ -162,16 +172,20 @@ class Session:
             self.echo(f"warning: {clean(problem)}")
         if more := offer(self.home, system):
             self.echo(more)
-        with _terminated_as_interrupted(), provided(self.home, system, self.echo):
+        with terminated_as_interrupted(), provided(self.home, system, self.echo):
+            unfit = note_nodes(system, self.home, folder, self.echo)
             outcome = run(
                 self.home, name, words,
                 run_id=run_id, folder=folder, promised=promised, problems=problems,
                 replayed=REPLAYED if system.provider == "replay" else None,
                 on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
+                front=self._asked.front, more_env=self._asked.variables,
             )  # fmt: skip
         references = references_of(self.home / "references", system)
         outcome = replace(outcome, relations=relations.judge(references, outcome.records))
         self._report(outcome, folder, system)
+        if unfit is not None:
+            self.echo(f"nodes not tested: {unfit}")
         return outcome
 
     def _choose(self) -> str:
@@ -277,21 +291,3 @@ def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
         return fabric, stack, record.rails, named_policy(record.case) or ""
 
     return tuple(sorted(records, key=place))
-
-
-@contextlib.contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Take SIGTERM and SIGHUP, by which runners and closed terminals end a run, as Ctrl-C: everything comes down."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as nohup leaves it
-            signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -7,13 +7,17 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-import railyard.rfm_backends  # noqa: F401  # registers our launchers with ReFrame
+import railyard.rfm_backends  # registers our launchers with ReFrame
+import railyard.rfm_scheduler  # noqa: F401  # and our scheduler
 from railyard.cells import environment_features, partition_features
 from railyard.errors import RailyardError
 from railyard.home import find_home, state_folder
 from railyard.references import references_of
+from railyard.schedulerfile import options
+from railyard.schedulernames import is_slurm
 from railyard.shipped import CHECKS, part
 from railyard.systems import System, load_systems, replays_all
+from railyard.testbed.slurmtexts import client_variables
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"
@@ -98,7 +102,15 @@ def _system(home: Path, system: System) -> dict[str, Any]:
         "modules_system": "nomod" if not system.modules_system else system.modules_system,
         "prefix": str(state_folder(home) / "reframe"),
         "partitions": [_partition(home, system, name) for name in system.fabrics],
+        # Set in ReFrame's own process when it starts: with it the virtual cluster's sbatch and scontrol are found.
+        "env_vars": _env_vars(home, system),
     }
+
+
+def _env_vars(home: Path, system: System) -> list[list[str]]:
+    if system.provider != "testbed" or not is_slurm(system.scheduler):
+        return []
+    return [[name, value] for name, value in client_variables(home).items()]
 
 
 def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
@@ -107,7 +119,7 @@ def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
         "descr": system.fabrics[fabric].description,
         "scheduler": system.scheduler,
         "launcher": system.launcher,
-        "access": list(system.access),
+        "access": [*system.access, *options(system.scheduler, system.jobs)],
         "environs": list(system.stacks),
         "features": partition_features(system, fabric),
         "extras": {"railyard_home": str(home), "railyard_spack": any(each.spack for each in system.stacks.values())},

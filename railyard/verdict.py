@@ -159,6 +159,10 @@ def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...])
 
 def _suspects(inputs: Inputs) -> tuple[Suspect, ...]:
     refused = [Suspect("rail", rail.node, rail.rail, rail.sentence) for rail in inputs.job.refused]
+    ended = inputs.job.ended
+    if ended is not None and ended.kind != "time":
+        # What its nodes had moved by then says nothing of them: only whom the scheduler names is a suspect.
+        return tuple(Suspect("node", node, None, ended.sentence) for node in ended.nodes)
     return tuple(dict.fromkeys([*refused, *inputs.suspects, *inputs.path.suspects]))
 
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from railyard.bounds import document
 from railyard.cli import railyard_group
+from railyard.stacks import overview, roce
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -50,3 +51,9 @@ def test_readme_is_short_and_shows_a_picture_early() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 150
     assert next(number for number, line in enumerate(lines, start=1) if line.startswith("![")) <= 15
+
+
+def test_the_tables_of_clusters_are_those_of_the_stacks() -> None:
+    page = (ROOT / "docs" / "clusters.md").read_text(encoding="utf-8")
+    assert overview("stacks.md") in page
+    assert roce() in page

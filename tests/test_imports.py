@@ -31,6 +31,9 @@ IMPURE = {
     "railyard.provided": "brings the virtual cluster up",
     "railyard.rfm_pairs": "the base of the checks of pairs of nodes: ReFrame's classes",
     "railyard.rfm_probing": "what those hooks measure after a failure",
+    "railyard.rfm_scheduler": "a scheduler that ReFrame lacks",
+    "railyard.rfm_slurm": "what a check does under a scheduler: ReFrame's classes",
+    "railyard.slurmask": "asks scontrol and sacct",
     "railyard.spackenv": "a fixture of ReFrame",
     "railyard.spack.bootstrap": "fetches with git",
     "railyard.spack.calls": "starts spack",
@@ -67,6 +70,8 @@ REFRAME = {
     "railyard.rfm_judging",
     "railyard.rfm_pairs",
     "railyard.rfm_probing",
+    "railyard.rfm_scheduler",
+    "railyard.rfm_slurm",
     "railyard.siteconfig",
     "railyard.spackenv",
 }

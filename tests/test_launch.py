@@ -126,8 +126,26 @@ def test_the_agent_and_the_start_up_network_are_the_virtual_clusters_own(tmp_pat
 def test_a_launcher_of_reframe_gets_the_stacks_own_words_alone(site: Site) -> None:
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
     launch = planned(slurm, "mpich", "hsn0", "hsn1")
-    assert launch.options == ()
+    assert launch.options == ("--mpi=pmi2",)
     assert launch.env == planned(site, "mpich", "hsn0", "hsn1").env
+
+
+def test_srun_is_told_how_the_library_speaks_with_it(site: Site) -> None:
+    slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))
+    told = {stack: planned(slurm, stack, "hsn0").options for stack in ("openmpi", "mpich", "intelmpi", "tcp")}
+    assert told == {"openmpi": ("--mpi=pmix",), "mpich": ("--mpi=pmi2",), "intelmpi": ("--mpi=pmi2",), "tcp": ()}
+    entry = slurm.system.stacks["openmpi"].model_copy(update={"srun_mpi": "pmix_v4"})
+    stacks = {**slurm.system.stacks, "openmpi": entry}
+    own = replace(slurm, system=slurm.system.model_copy(update={"stacks": stacks}))
+    assert planned(own, "openmpi", "hsn0").options == ("--mpi=pmix_v4",)
+
+
+def test_mpirun_in_a_job_shares_the_hosts_cores(site: Site) -> None:
+    slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun", "scheduler": "slurm-nodb"}))
+    launch = planned(slurm, "openmpi", "hsn0", launcher="mpirun")
+    assert launch.options == ("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
+    elsewhere = slurm.system.model_copy(update={"provider": "nodes"})
+    assert planned(replace(slurm, system=elsewhere), "openmpi", "hsn0", launcher="mpirun").options == ()
 
 
 def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None:

@@ -15,6 +15,7 @@ from railyard.bands import Band, Bound, curve_band, scalar_band
 from railyard.links import Limit, LinkFloor
 from railyard.pathproof import PathProof
 from railyard.rules.inputs import RULE_NAMES
+from railyard.schedulerstate import Ended
 from railyard.suspects import Suspect
 from railyard.verdict import (
     Declared,
@@ -249,6 +250,78 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
     lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn2", "hsn0", "lost its carrier"),))
     verdict = judge(replace(with_job(timed_out=True), path=lost))
     assert (verdict.rule, verdict.fault, verdict.suspects) == (1, "fabric", lost.suspects)
+
+
+@pytest.mark.parametrize(
+    ("ended", "fault", "sentence"),
+    [
+        (
+            Ended("memory", "job 12 was killed for memory"),
+            "set-up",
+            "job 12 was killed for memory; look at the memory that the job was given, and what else took memory on its "
+            "nodes",
+        ),
+        (
+            Ended("preempted", "job 12 was preempted by another job"),
+            "scheduler",
+            "job 12 was preempted by another job; look at the partition and QOS of the job: it may be taken from its "
+            "nodes there",
+        ),
+        (
+            Ended("requeued", "job 12 was requeued once"),
+            "scheduler",
+            "job 12 was requeued once; look at the scheduler's log: who requeued the job, and why; then run the test "
+            "again",
+        ),
+        (
+            Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",)),
+            "node",
+            "job 12 was ended since a node died: vn2 is down; look at the nodes' own logs, and why the scheduler has "
+            "them down (scontrol show node)",
+        ),
+        (
+            Ended("cancelled", "job 12 was cancelled"),
+            "scheduler",
+            "job 12 was cancelled; look at who cancelled the job: the scheduler's log",
+        ),
+        (
+            Ended("pending", "job 12 could not begin and was cancelled"),
+            "scheduler",
+            "job 12 could not begin and was cancelled; look at what the job asks for, and what there is: sinfo, "
+            "squeue, the system's file (jobs)",
+        ),
+        (
+            Ended("lost", "the scheduler said nothing of job 12 for 3 min: no answer"),
+            "scheduler",
+            "the scheduler said nothing of job 12 for 3 min: no answer; look at whether the scheduler answers "
+            "(scontrol ping), and how long it keeps them (MinJobAge)",
+        ),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Ended) else "",
+)
+def test_rule_1_says_what_the_scheduler_did(ended: Ended, fault: str, sentence: str) -> None:
+    """Its word goes before all that follows from it: no exit code, no table, a node that was not seen."""
+    verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
+    assert verdict.line == f"rule 1 (complete): {sentence}"
+
+
+def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:
+    ended = Ended("time", "job 12 was killed at its time limit of 00:02:00 on vn[1-2]")
+    verdict = judge(with_job(ended=ended, timed_out=True, exit_code=143, tables=0, time_limit_s=120.0))
+    assert verdict.sentence == (
+        "the job was ended at its time limit of 120 s (bound from the check or the system's file), 0 tables of 1 begun"
+        "; job 12 was killed at its time limit of 00:02:00 on vn[1-2]"
+    )
+
+
+def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
+    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn1", "hsn0", "lost its carrier"),))
+    ended = Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",))
+    verdict = judge(replace(with_job(ended=ended, exit_code=None), path=lost))
+    assert verdict.suspects == (Suspect("node", "vn2", None, ended.sentence),)
+    cancelled = judge(replace(with_job(ended=Ended("cancelled", "job 12 was cancelled")), path=lost))
+    assert cancelled.suspects == ()
 
 
 def test_a_long_line_is_cut_in_the_sentence() -> None:

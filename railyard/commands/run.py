@@ -19,6 +19,13 @@ from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 @click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
               "they are built first where they are not there.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
+@click.option("--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    default=None,
+    help="Refuse to begin where all jobs may take more than so many node-minutes, by their time limits.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -28,6 +35,8 @@ def command(
     failed: bool,
     spack: bool,
     replay: bool,
+    one_allocation: bool,
+    budget: float | None,
     as_json: bool,
     reframe_options: tuple[str, ...],
 ) -> int:
@@ -45,7 +54,7 @@ def command(
     if replay:
         os.environ[REPLAY_VARIABLE] = "1"
     home = find_home()
-    options = SessionOptions(name, full, failed, reframe_options, extended)
+    options = SessionOptions(name, full, failed, reframe_options, extended, one_allocation, budget)
     if only_lists(reframe_options):
         return pass_through(home, options)
     session = Session(home, options, echo=_quiet if as_json else _say)

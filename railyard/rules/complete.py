@@ -1,9 +1,9 @@
 """Rule 1: the job exited 0 on the nodes that it was given, and its output is complete, valid and without failures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from railyard.cleantext import one_line
-from railyard.rules.inputs import Inputs, Job, RuleResult, failed, passed
+from railyard.rules.inputs import FaultClass, Inputs, Job, RuleResult, failed, passed
 from railyard.wording import listing
 
 SHOWN_CHARACTERS = 160
@@ -39,6 +39,15 @@ def _scheduler(inputs: Inputs) -> RuleResult | None:
     return failed(1, sentence, "scheduler", "the scheduler's own log of the job, then the state of its nodes")
 
 
+def _ended(inputs: Inputs) -> RuleResult | None:
+    """Return the scheduler's own word on a job that it ended; a time limit has its sentence below."""
+    ended = inputs.job.ended
+    if ended is None or ended.kind == "time":
+        return None
+    fault, look = _ENDED[ended.kind]
+    return failed(1, f"{ended.sentence}{_first_failure(inputs.job)}", fault, look)
+
+
 def _linked(inputs: Inputs) -> RuleResult | None:
     wrong = inputs.job.wrong_library
     if wrong is None:
@@ -61,7 +70,9 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
         return None
     bound = "its time limit" if job.time_limit_s is None else f"its time limit of {job.time_limit_s:g} s"
     got = f"{_count(job.tables, 'table')} of {job.tables_expected} begun"
-    sentence = f"the job was ended at {bound} (bound from the check or the system's file), {got}{_first_failure(job)}"
+    said = "" if job.ended is None else f"; {job.ended.sentence}"
+    where = f"{bound} (bound from the check or the system's file)"
+    sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}"
     look = f"whether {listing(inputs.rails)} passes traffic between {listing(inputs.nodes)} (ping, carrier, counters)"
     return failed(1, sentence, "fabric" if inputs.path.suspects else "set-up", look)
 
@@ -130,9 +141,21 @@ def _unvalidated(inputs: Inputs) -> RuleResult | None:
     return None
 
 
+#: What ended a job -> the class of the fault, and what to look at next.
+_ENDED: Mapping[str, tuple[FaultClass, str]] = {
+    "memory": ("set-up", "the memory that the job was given, and what else took memory on its nodes"),
+    "preempted": ("scheduler", "the partition and QOS of the job: it may be taken from its nodes there"),
+    "requeued": ("scheduler", "the scheduler's log: who requeued the job, and why; then run the test again"),
+    "node": ("node", "the nodes' own logs, and why the scheduler has them down (scontrol show node)"),
+    "cancelled": ("scheduler", "who cancelled the job: the scheduler's log"),
+    "pending": ("scheduler", "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)"),
+    "lost": ("scheduler", "whether the scheduler answers (scontrol ping), and how long it keeps them (MinJobAge)"),
+}
+
 _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _unplayed,
     _scheduler,
+    _ended,
     _linked,
     _refused,
     _timed_out,

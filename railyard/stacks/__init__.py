@@ -13,7 +13,7 @@ from railyard.stacks.ask import (
     settings,
     why_not,
 )
-from railyard.stacks.document import document
+from railyard.stacks.document import document, overview, roce
 from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
 from railyard.stacks.policy import NIC_PER_RANK, STRIPING, TUNED_PATTERN, parted, tuned, unknown
 from railyard.stacks.programs import pair_feature, tool_features, why_not_tool
@@ -39,9 +39,11 @@ __all__ = [
     "document",
     "forward",
     "launch_options",
+    "overview",
     "pair_feature",
     "parted",
     "policies",
+    "roce",
     "settings",
     "tool_features",
     "tuned",

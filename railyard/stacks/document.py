@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from railyard.stacks.model import KINDS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
 from railyard.stacks.table import STACKS
 
 _HEAD = """\
@@ -21,16 +21,31 @@ one below with so many rails; `railyard run -P policy=round-robin` asks for anot
 
 def document() -> str:
     """Return the whole table as Markdown, ending in one newline."""
-    parts = [_HEAD, _overview()]
+    parts = [_HEAD, overview()]
     parts += [_stack(name, stack) for name, stack in STACKS.items()]
     return "\n".join(parts)
 
 
-def _overview() -> str:
+def overview(page: str = "") -> str:
+    """Return which rail policies each stack has on each kind of fabric; ``page`` is where the stacks stand."""
     rows = [["stack", *KINDS]]
     for name, stack in STACKS.items():
-        rows.append([f"[{name}](#{name})", *(_cell(stack.ways[kind]) for kind in KINDS)])
+        rows.append([f"[{name}]({page}#{name})", *(_cell(stack.ways[kind]) for kind in KINDS)])
     return _table(rows)
+
+
+def roce() -> str:
+    """Return the variable of each setting of RoCE by stack, "no" where a stack has none for it."""
+    rows = [["stack", *(_knob_name(name) for name in KNOBS)]]
+    for name, stack in STACKS.items():
+        way = stack.ways["roce"]
+        if isinstance(way, Way):
+            rows.append([name, *(_knob_variable(way.knobs.get(knob)) for knob in KNOBS)])
+    return _table(rows)
+
+
+def _knob_variable(knob: Setting | str | None) -> str:
+    return f"`{knob.name}`" if isinstance(knob, Setting) else "no"
 
 
 def _cell(way: Way | str) -> str:

@@ -1,0 +1,62 @@
+"""What a run asks of a scheduler before it begins: its estimate, its budget, and one allocation for all of it."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from railyard.allocation import Estimate, estimate, over_budget, salloc_words
+from railyard.casename import plain_check
+from railyard.errors import RailyardError
+from railyard.rfm_output import CaseId
+from railyard.schedulernames import is_slurm
+from railyard.systems import System
+from railyard.testbed.slurmtexts import client_variables, slurm_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Words that stand before ReFrame's own, and variables for them; none of either for a run of single jobs."""
+
+    front: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def ask(
+    home: Path,
+    system: System,
+    promised: Sequence[CaseId],
+    *,
+    one_allocation: bool,
+    budget: float | None,
+    echo: Callable[[str], None],
+) -> Asked:
+    """Say what a run under a scheduler takes at most, and return how ReFrame is started.
+
+    Raises RailyardError where that is over the budget, or where there is no Slurm to give an allocation.
+    """
+    if one_allocation and not is_slurm(system.scheduler):
+        raise RailyardError(
+            f"--one-allocation: found the scheduler {system.scheduler} of {system.system}, expected Slurm; leave it out"
+        )
+    if system.provider == "replay" or not (is_slurm(system.scheduler) or budget is not None):
+        return Asked()
+    found = _estimated(home, system, promised)
+    refused = over_budget(found, budget)
+    if refused is not None:
+        raise RailyardError(refused)
+    echo(f"{found.words}{': steps of one allocation' if one_allocation else ''}")
+    if not one_allocation:
+        return Asked()
+    if system.provider != "testbed":
+        return Asked(tuple(salloc_words(system, found)))
+    path = os.environ.get("PATH", os.defpath)
+    variables = {name: text.replace("$PATH", path) for name, text in client_variables(home).items()}
+    return Asked(tuple(salloc_words(system, found, str(slurm_folder(home) / "bin" / "salloc"))), variables)
+
+
+def _estimated(home: Path, system: System, promised: Sequence[CaseId]) -> Estimate:
+    from railyard.catalogue import needs
+
+    asked = {need.check: need for need in needs(home / "checks")}
+    return estimate(system, [plain_check(case.name) for case in promised], asked)

@@ -1,0 +1,91 @@
+"""What each scheduler would be given, by ReFrame's dry run: tests/golden has the directives and the launch line.
+
+No scheduler is installed for it. Flux is left out where its Python bindings do not import, with that as the reason.
+"""
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import REFRAME, VirtualSite, make_site
+
+pytestmark = pytest.mark.e2e
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SYSTEM = """\
+system: made
+description: Two cards a node, made for this test
+hostnames: []
+scheduler: {scheduler}
+launcher: {launcher}
+access: [{access}]
+nodes: {{count: 4}}
+report_only: made for this test
+jobs: {jobs}
+fabrics:
+  ib:
+    description: two cards
+    kind: ib
+    link: ib-edr
+    rails:
+      - {{device: mlx5_0, port: 1, counters: mlx5}}
+      - {{device: mlx5_1, port: 1, counters: mlx5}}
+stacks:
+  openmpi:
+    prefix: /opt/openmpi
+    benchmarks: {{osu: "{{home}}/osu"}}
+"""
+FEW = "{account: abc, partition: hpc, exclusive: true, time_limits: {micro: 5m}}"
+ALL = (
+    "{account: abc, partition: hpc, qos: normal, constraint: edr&haswell, exclude: [n3, n7], switches: 1, "
+    "exclusive: true, time_limits: {micro: 5m}}"
+)
+#: Scheduler of ReFrame -> launcher, the system's own options, its settings, and the golden file.
+SCHEDULERS = {
+    "slurm": ("srun", "--mem=0", ALL, "slurm"),
+    "squeue": ("srun", "--mem=0", ALL, "slurm"),
+    "slurm-nodb": ("srun", "--mem=0", ALL, "slurm"),
+    "pbs": ("mpirun", "", FEW, "pbs"),
+    "lsf": ("mpirun", "", FEW, "lsf"),
+}
+
+
+def dry_run(folder: Path, scheduler: str, launcher: str, access: str, jobs: str) -> str:
+    """Return directives and launch line of one test's job script, hash, tag and site folder masked."""
+    site: VirtualSite = make_site(folder)
+    access = f'"{access}"' if access else ""
+    system = SYSTEM.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs)
+    (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
+    (site.folder / "osu").mkdir()
+    (site.folder / "osu/osu_bw").touch()
+    done = subprocess.run(
+        [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks/microbench/osu.py", "--dry-run",
+         "--system", "made", "-n", "OsuBandwidth%rails=1", "--prefix", "out", "--keep-stage-files"],
+        cwd=site.folder, env=site.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (script,) = site.folder.glob("out/stage/**/rfm_job.sh")
+    kept = [
+        line
+        for line in script.read_text(encoding="utf-8").replace(str(site.folder), "SITE").splitlines()
+        if line.startswith(("#SBATCH", "#PBS", "#BSUB", "srun ", "mpirun "))
+    ]
+    masked = re.sub(r"[0-9a-f]{8}-[0-9a-f]{14,18}", "TAG", "\n".join(kept) + "\n")
+    return re.sub(r"(rfm_OsuBandwidth_)[0-9a-f]{8}\b", r"\1HASH", masked)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_the_job_script_is_the_golden_one(tmp_path: Path, scheduler: str) -> None:
+    launcher, access, jobs, golden = SCHEDULERS[scheduler]
+    expected = (GOLDEN / f"{golden}.txt").read_text(encoding="utf-8")
+    assert dry_run(tmp_path, scheduler, launcher, access, jobs) == expected
+
+
+def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:
+    if importlib.util.find_spec("flux") is None:
+        pytest.skip("Flux's Python bindings are not installed: ReFrame's backend cannot be tried")
+    text = dry_run(tmp_path, "flux", "mpirun", "", "{}")
+    assert text.splitlines()[-1].startswith("mpirun -np 2 sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- ")

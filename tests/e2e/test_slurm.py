@@ -1,0 +1,239 @@
+"""The virtual cluster under a real Slurm: the same checks as jobs, and whatever ends a job is named by its record.
+
+Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or this is not root.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from railyard.testbed import Testbed, measurement_lock, slurm
+from railyard.testbed.slurmtexts import SLURMD_TIMEOUT_S
+from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
+
+pytestmark = pytest.mark.e2e
+
+full = pytest.mark.full
+PASSES = ("pass", None, None)
+SYSTEM = ("--system", "virtual-slurm:hsn")
+ONE_CELL = (*SYSTEM, "-n", "ImbUniband%rails=1", "-p", "mpich")
+
+
+@pytest.fixture(scope="session")
+def slurm_there() -> None:
+    refused = slurm.refused()
+    if refused is not None:
+        pytest.skip(refused)
+
+
+@pytest.fixture
+def with_slurm(slurm_there: None, site: VirtualSite) -> Iterator[tuple[VirtualSite, Testbed]]:
+    """Return a site whose virtual cluster is up, with Slurm on it."""
+    with site.bed_of_system() as bed:
+        slurm.start(bed)
+        yield site, bed
+
+
+def scontrol(bed: Testbed, *words: str) -> str:
+    return client(bed, "scontrol", *words)
+
+
+def client(bed: Testbed, *words: str) -> str:
+    environment = {"PATH": "/usr/bin:/bin", "SLURM_CONF": str(bed.folder / "slurm/slurm.conf")}
+    done = bed.exec("vn1", list(words), env=environment, timeout_s=30)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def keep(bed: Testbed, name: str, ran: Ran) -> None:
+    """Write the scheduler's record of a run's job into the folder of RAILYARD_KEEP_RECORDS, where that is set.
+
+    So tests/recordings/slurm is made: `RAILYARD_KEEP_RECORDS=tests/recordings/slurm pytest tests/e2e/test_slurm.py`.
+    """
+    folder = os.environ.get("RAILYARD_KEEP_RECORDS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        job = scontrol(bed, "-o", "show", "job", ran.record.job_id or "")
+        text = job.replace(str(bed.folder.parents[1]), "/site") + scontrol(bed, "-o", "show", "nodes")
+        Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def during(site: VirtualSite, bed: Testbed, act: Callable[[str], object], *options: str) -> Ran:
+    """Run `railyard run` with these options, and do something when its first job runs, given the job's number."""
+    begun = time.monotonic()
+    with measurement_lock(lambda sentence: None, site.folder), site.start(*RAILYARD, "run", *options) as running:
+        try:
+            act(_running_job(bed))
+            out, err = running.communicate(timeout=400)
+        finally:
+            running.kill()
+    return Ran(running.returncode, out, err, time.monotonic() - begun, site.records())
+
+
+def _running_job(bed: Testbed) -> str:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = re.search(r"^JobId=(\d+) .*JobState=RUNNING .*BatchHost=", scontrol(bed, "-o", "show", "job"), re.M)
+        if found:
+            return found[1]
+        time.sleep(0.2)
+    raise AssertionError("no job ran within 60 s")
+
+
+def slow(bed: Testbed) -> None:
+    """Make the first rail so slow that a job lasts for minutes."""
+    for node in ("vn1", "vn2", "vn3", "vn4"):
+        bed.degrade(node, "hsn0", "slow", 1)
+
+
+def test_jobs_pass_over_one_rail_and_two_and_nothing_is_left(slurm_there: None, site: VirtualSite) -> None:
+    ran = site.run(*SYSTEM, "-n", "ImbUniband", "-p", "mpich")
+    assert (ran.code, ran.err) == (0, "")
+    assert outcomes(ran.records) == {f"ImbUniband %rails={rails} @virtual-slurm:hsn+mpich": PASSES for rails in (1, 2)}
+    for record in ran.records:
+        assert (record.scheduler, record.nodes) == ("slurm-nodb", ("vn1", "vn2"))
+        assert (record.job_id or "").isdigit()
+        assert record.command[:2] == ("srun", "--mpi=pmi2")
+    assert "4 of 4 nodes can run a job" in ran.lines
+    bed = site.bed()
+    assert not bed.is_up()
+    assert not (bed.folder / "slurm").exists()
+
+
+@full
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+@pytest.mark.parametrize(
+    ("check", "stack"), [("NetpipeStream", "openmpi"), ("ImbUniband", "mpich"), ("ImbUniband", "intelmpi")]
+)
+def test_every_library_starts_by_srun_and_by_its_own_mpirun(
+    with_slurm: tuple[VirtualSite, Testbed], check: str, stack: str, launcher: str
+) -> None:
+    site, _ = with_slurm
+    ran = site.run(*SYSTEM, "-n", check, "-p", stack, "-S", f"use_launcher={launcher}")
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+    assert {record.rails for record in ran.records} == {1, 2}
+    assert {record.command[0] for record in ran.records} == {launcher}
+
+
+@full
+def test_a_drained_node_is_named_and_the_rest_is_tested(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    scontrol(bed, "update", "NodeName=vn3", "State=DRAIN", "Reason=bad cable")
+    ran = site.run(*ONE_CELL)
+    assert set(outcomes(ran.records).values()) == {PASSES}
+    assert ran.code == 0
+    assert "3 of 4 nodes can run a job; not tested: vn3 is drained (bad cable)" in ran.lines
+    assert ran.lines[-1] == "nodes not tested: vn3 is drained (bad cable)"
+    noted = json.loads((site.run_folders()[-1] / "nodes.json").read_text(encoding="utf-8"))
+    assert [one["node"] for one in noted if not one["tested"]] == ["vn3"]
+
+
+@full
+def test_a_check_of_all_nodes_says_how_many_of_how_many(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    scontrol(bed, "update", "NodeName=vn3", "State=DRAIN", "Reason=bad cable")
+    ran = site.run(*SYSTEM, "--extended", "-n", "AllPairs%rails=1", "-p", "mpich")
+    assert ran.record.nodes == ("vn1", "vn2", "vn4")
+    remark = "3 of 4 nodes were tested, 1 not tested: vn3 is drained (bad cable)"
+    assert ran.record.verdict.sentence.endswith(remark)
+
+
+@full
+def test_too_few_nodes_are_not_tested_and_no_failure(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    for node in ("vn2", "vn3", "vn4"):
+        scontrol(bed, "update", f"NodeName={node}", "State=DRAIN", "Reason=moved")
+    ran = site.run(*ONE_CELL)
+    assert (ran.code, ran.record.state) == (0, "not-tested")
+    assert ran.record.verdict.sentence == (
+        "not tested: it needs 2 nodes and 1 can run a job: vn2 is drained (moved); vn3 is drained (moved); "
+        "vn4 is drained (moved)"
+    )
+
+
+@full
+def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    slow(bed)
+    ran = during(site, bed, lambda job: slurm.kill_node(bed, "vn2"), *ONE_CELL)
+    keep(bed, "node", ran)
+    assert failed(ran.record) == ("fail", 1, "node")
+    assert "was ended since a node died: vn2 is " in ran.record.verdict.sentence
+    assert suspects(ran.record) == {("node", "vn2", None)}
+    assert ran.elapsed_s < 120 + 4 * SLURMD_TIMEOUT_S
+
+
+@full
+def test_a_job_over_its_limit_says_so(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    # Slurm counts in minutes.
+    site.edit("systems/virtual-slurm.yaml", "  max_pending: 2m\n", "  max_pending: 2m\n  time_limits: {micro: 60s}\n")
+    slow(bed)
+    ran = site.run(*ONE_CELL)
+    keep(bed, "time", ran)
+    assert failed(ran.record)[:2] == ("fail", 1)
+    assert ran.record.verdict.sentence.startswith("the job was ended at its time limit of 60 s (bound from the check")
+    assert "was killed at its time limit of 00:01:00 on vn[1-2]" in ran.record.verdict.sentence
+
+
+@full
+def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    slow(bed)
+    ran = during(site, bed, lambda job: client(bed, "scancel", job), *ONE_CELL)
+    keep(bed, "cancelled", ran)
+    assert failed(ran.record) == ("fail", 1, "scheduler")
+    assert "was cancelled on vn[1-2]" in ran.record.verdict.sentence
+    assert suspects(ran.record) == set()
+
+
+@full
+def test_a_restart_of_the_controller_disturbs_no_job(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    ran = during(site, bed, lambda job: slurm.restart_controller(bed), *ONE_CELL)
+    keep(bed, "none", ran)
+    assert failed(ran.record) == PASSES, ran.record.verdict.sentence
+
+
+@full
+def test_without_slurm_on_the_cluster_a_plain_reframe_says_what_to_type(slurm_there: None, site: VirtualSite) -> None:
+    with site.bed_of_system():
+        ran = site.call(
+            REFRAME, "-C", "reframe_settings.py", "-c", "checks/microbench/imb.py", "--system", "virtual-slurm:hsn",
+            "-n", "ImbUniband%rails=1", "-p", "mpich", "-r",
+        )  # fmt: skip
+    assert ran.code == 1
+    assert "Slurm is not up on the virtual cluster: run 'railyard testbed up --slurm'" in ran.said
+
+
+@full
+def test_steps_of_one_allocation_are_the_same_tests_with_the_same_verdicts(
+    with_slurm: tuple[VirtualSite, Testbed],
+) -> None:
+    site, _ = with_slurm
+    options = (*SYSTEM, "-n", "ImbUniband", "-p", "mpich")
+    apart = site.run(*options)
+    together = site.run(*options, "--one-allocation")
+    assert outcomes(together.records) == outcomes(apart.records)
+    assert set(outcomes(together.records).values()) == {PASSES}
+    assert [record.hash for record in together.records] == [record.hash for record in apart.records]
+    assert {record.scheduler for record in together.records} == {"local"}
+    assert {record.nodes for record in together.records} == {("vn1", "vn2")}
+    assert {record.command[:3] for record in together.records} == {("timeout", "-k", "5")}
+    assert "2 jobs, at most 8 node-minutes: steps of one allocation" in together.lines
+
+
+def test_a_run_over_its_budget_does_not_begin(site: VirtualSite) -> None:
+    ran = site.run(*ONE_CELL, "--budget", "1")
+    assert ran.code == 2
+    assert ran.err == (
+        "railyard: --budget: found 1 job, at most 4 node-minutes, expected at most 1: select fewer tests, or lower "
+        "time_limits in the system's file (jobs)\n"
+    )
+    assert not site.bed().is_up()
+    assert site.run_folders() == []

@@ -1,0 +1,153 @@
+"""Our ReFrame scheduler against made records: a job ends with its exit code, or with the reason, and never waits on."""
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from reframe.core.backends import getscheduler
+
+from railyard import slurmask
+from railyard.nodestate import NodeState
+from railyard.rfm_scheduler import LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
+from railyard.schedulerstate import Ended
+
+
+class Controller:
+    """Stands for scontrol and scancel: what it answers about the one job, and what it was told to cancel."""
+
+    def __init__(self) -> None:
+        self.text, self.complaint = "", ""
+        self.cancelled: list[str] = []
+
+    def say(self, state: str, reason: str = "None", exit_code: str = "0:0", restarts: int = 0) -> None:
+        self.text = (
+            f"JobId=7 JobState={state} Reason={reason} Restarts={restarts} ExitCode={exit_code} TimeLimit=00:02:00 "
+            f"NodeList=vn[1-2] \n"
+        )
+
+    def show_job(self, job: object) -> tuple[str, str]:
+        return self.text, self.complaint
+
+    def answer(self, words: list[str], env: object = None) -> tuple[str, str]:
+        assert words[0] == "scancel"
+        self.cancelled.append(words[1])
+        return "", ""
+
+
+@pytest.fixture
+def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
+    made = Controller()
+    monkeypatch.setattr(slurmask, "show_job", made.show_job)
+    monkeypatch.setattr(slurmask, "answer", made.answer)
+    monkeypatch.setattr(slurmask, "accounted", lambda job: None)
+    return made
+
+
+@pytest.fixture
+def scheduler() -> Any:
+    made = object.__new__(SlurmWithoutDatabase)  # its own options are of a running ReFrame
+    made._cancel_reasons = ["ReqNodeNotAvail"]
+    return made
+
+
+def submitted(max_pending_time: float | None = None, waited_s: float = 0.0) -> Any:
+    return SimpleNamespace(
+        jobid="7", state=None, _state=None, _exitcode=None, _nodespec=None, _completion_time=None,
+        submit_time=time.time() - waited_s, max_pending_time=max_pending_time,
+    )  # fmt: skip
+
+
+def polled(scheduler: Any, job: Any) -> Any:
+    job.state = job._state
+    scheduler.poll(job)
+    job.state = job._state
+    return job
+
+
+def test_reframe_finds_it_by_its_name() -> None:
+    assert getscheduler(NAME) is SlurmWithoutDatabase
+
+
+def test_a_job_ends_with_its_exit_code_and_nodes(controller: Controller, scheduler: Any) -> None:
+    job = submitted()
+    controller.say("RUNNING")
+    assert not scheduler.finished(polled(scheduler, job))
+    controller.say("FAILED", "NonZeroExitCode", "71:0")
+    assert scheduler.finished(polled(scheduler, job))
+    assert (job._exitcode, job._nodespec) == (71, "vn[1-2]")
+    assert ended(job) is None
+
+
+def test_a_job_that_a_signal_ended_has_no_exit_code_0(controller: Controller, scheduler: Any) -> None:
+    job = submitted()
+    controller.say("TIMEOUT", "TimeLimit", "0:15")
+    assert scheduler.finished(polled(scheduler, job))
+    assert job._exitcode == 143
+    found = ended(job)
+    assert found is not None
+    assert found.kind == "time"
+
+
+def test_a_preempted_job_has_ended(controller: Controller, scheduler: Any) -> None:
+    """ReFrame's own backends take PREEMPTED for a job that waits, and would wait with it."""
+    job = submitted()
+    controller.say("PREEMPTED", "None", "0:15")
+    assert scheduler.finished(polled(scheduler, job))
+    assert ended(job) == Ended("preempted", "job 7 was preempted by another job on vn[1-2]")
+    assert controller.cancelled == []
+
+
+def test_a_requeued_job_is_cancelled_and_not_judged_as_one_run(controller: Controller, scheduler: Any) -> None:
+    job = submitted()
+    controller.say("RUNNING", restarts=1)
+    assert scheduler.finished(polled(scheduler, job))
+    assert controller.cancelled == ["7"]
+    assert ended(job) == Ended("requeued", "job 7 was requeued once: what it left may be of two runs")
+
+
+def test_a_job_that_waits_too_long_is_cancelled(controller: Controller, scheduler: Any) -> None:
+    controller.say("PENDING", "Resources")
+    patient = polled(scheduler, submitted(max_pending_time=120.0, waited_s=60.0))
+    assert not scheduler.finished(patient)
+    late = polled(scheduler, submitted(max_pending_time=120.0, waited_s=121.0))
+    assert scheduler.finished(late)
+    assert controller.cancelled == ["7"]
+    assert ended(late) == Ended(
+        "pending", "job 7 had not begun after 2 min and was cancelled (the scheduler's reason: Resources)"
+    )
+
+
+@pytest.mark.parametrize("reason", ["JobHeldAdmin", "ReqNodeNotAvail,_UnavailableNodes:vn3"])
+def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, scheduler: Any, reason: str) -> None:
+    controller.say("PENDING", reason)
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    assert ended(job) == Ended("pending", f"job 7 could not begin and was cancelled (the scheduler's reason: {reason})")
+
+
+def test_silence_is_borne_for_a_restart_and_not_for_ever(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    controller.complaint = "slurm_load_jobs error: Unable to contact slurm controller"
+    job = polled(scheduler, submitted())
+    now += LOST_AFTER_S - 1
+    assert not scheduler.finished(polled(scheduler, job))
+    controller.say("RUNNING")
+    assert not scheduler.finished(polled(scheduler, job))  # it answered: the time begins anew
+    controller.text = ""
+    polled(scheduler, job)
+    now += LOST_AFTER_S
+    assert scheduler.finished(polled(scheduler, job))
+    assert ended(job) == Ended("lost", f"the scheduler said nothing of job 7 for 3 min: {controller.complaint}")
+    assert job._nodespec == "vn[1-2]"
+
+
+def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurmask, "show_nodes", lambda nodes: (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*")))
+    controller.say("NODE_FAIL", "None", "0:1")
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    assert ended(job) == Ended("node", "job 7 was ended since a node died: vn2 is not responding", ("vn2",))
