@@ -10,6 +10,7 @@ from railyard.casename import plain_check
 from railyard.errors import RailyardError
 from railyard.rfm_output import CaseId
 from railyard.schedulernames import is_slurm
+from railyard.shipped import CHECKS, part
 from railyard.systems import System
 from railyard.testbed.slurmtexts import client_variables, slurm_folder
 
@@ -58,5 +59,5 @@ def ask(
 def _estimated(home: Path, system: System, promised: Sequence[CaseId]) -> Estimate:
     from railyard.catalogue import needs
 
-    asked = {need.check: need for need in needs(home / "checks")}
+    asked = {need.check: need for need in needs(part(home, CHECKS))}
     return estimate(system, [plain_check(case.name) for case in promised], asked)
