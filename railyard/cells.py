@@ -24,7 +24,8 @@ class Need:
     ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
-    ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it has.
+    ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
+    has.
     """
 
     check: str

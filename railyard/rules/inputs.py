@@ -109,8 +109,8 @@ class Job:
     ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
     parser's where the output is none of the tool's. ``wrong_library`` says what the benchmark is linked to in place of
     its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application,
-    whose own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end: killed,
-    preempted, requeued, its node died.
+    whose own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
+    killed, preempted, requeued, its node died.
     """
 
     exit_code: int | None
