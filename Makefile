@@ -49,7 +49,7 @@ format: venv ## put the code into ruff's form, mending what it can
 
 needs: ## what the operating system must have: installed where it may be, else named
 	@sh ci/needs.sh $(if $(filter-out 0,$(SPACK)),spack)
-	@$(if $(WANTS_SLURM),sh ci/needs.sh slurm,:)
+	$(if $(WANTS_SLURM),@sh ci/needs.sh slurm)
 
 venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python
