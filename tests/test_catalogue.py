@@ -109,7 +109,9 @@ def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: 
 
 def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     found = {need.benchmark: need for need in needs(ROOT / "checks") if need.tool in ("hpl", "npb")}
-    assert found["hpl/hpl"] == Need("Hpl", "hpl", "hpl/hpl", 2, extended=True, pair_a_rail=True)
+    assert found["hpl/hpl"] == Need(
+        "Hpl", "hpl", "hpl/hpl", 2, extended=True, pair_a_rail=True, all_nodes=True, check_class="app"
+    )
     whole, alone, four = (found[f"npb/FT/W{nodes}"] for nodes in ("", "/1-nodes", "/4-nodes"))
     assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-W", False)
     assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-W", True)
