@@ -96,7 +96,7 @@ def _run(words: tuple[str, ...], file: Path, say: Callable[[str], None], *, keep
         return
     if not done.stdout.strip() and not (keeps_failure and done.stderr.strip()):
         said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "nothing")
-        say(f"{' '.join(words)} printed no port (exit code {done.returncode}): {one_line(said)}")
+        say(f"{' '.join(words)} printed nothing (exit code {done.returncode}): {one_line(said)}")
         return
     # ibqueryerrors exits 1 where it finds errors; what failed in part is told on the error output alone.
     text = done.stdout if done.returncode == 0 else f"{done.stdout}{done.stderr}"

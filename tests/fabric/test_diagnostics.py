@@ -49,7 +49,7 @@ def test_a_tool_that_is_not_there_or_fails_is_said(collect: Collect) -> None:
     assert files == ["ibqueryerrors.out", "sminfo.out"]
     assert said == [
         "ibnetdiscover is not installed: what it shows is not judged",
-        "iblinkinfo printed no port (exit code 1): ibpanic: no right",
+        "iblinkinfo printed nothing (exit code 1): ibpanic: no right",
         "ibv_devinfo is not installed: what it shows is not judged",
         "ibstat is not installed: what it shows is not judged",
         "rdma is not installed: what it shows is not judged",
