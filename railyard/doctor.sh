@@ -95,7 +95,9 @@ for rail; do
         say_file "device $rail slot_speed" "$folder/device/current_link_speed"
         say_file "device $rail slot_width" "$folder/device/current_link_width"
         interface=''
-        for path in "$folder"/device/net/*; do [ -d "$path" ] && interface=${path##*/} && break; done
+        # A GID's own interface first: a card of two ports has two below its device, Soft-RoCE none.
+        { IFS= read -r interface <"$folder/ports/$port/gid_attrs/ndevs/0"; } 2>/dev/null ||
+            for path in "$folder"/device/net/*; do [ -d "$path" ] && interface=${path##*/} && break; done
         [ -n "$interface" ] && interface_facts "$rail" "$interface"
         for path in "$folder/ports/$port"/gid_attrs/types/*; do
             [ -r "$path" ] && { IFS= read -r line <"$path"; } 2>/dev/null || continue

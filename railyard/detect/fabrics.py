@@ -116,6 +116,8 @@ def _doubts(members: Sequence[Port], beside: Sequence[FoundFabric]) -> tuple[str
         found.append("interfaces alike in name and rate are taken for rails: one may be for storage")
     if first.kind == "tcp" and any(fabric.first.kind in _RDMA_KINDS for fabric in beside):
         found.append("a network beside the fast one is measured too: remove this fabric where no job is to load it")
+    if first.virtual and first.kind != "tcp":
+        found.append("these are devices of software (Soft-RoCE), whose rate is that of the interfaces below them")
     if first.virtual and first.kind == "tcp":
         found.append("these interfaces belong to no device of the machine, so that nothing says their rate")
     if len({port.pci.slot for port in members}) > 1:

@@ -108,18 +108,20 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
     folder = f"{RDMA}/{device}"
     port = f"{folder}/ports/{number}"
     pci = pci_of(source, f"{folder}/device")
-    rate = port_rate(source.read(f"{port}/rate"))
     state, physical = (_state(source.read(f"{port}/{name}")) for name in ("state", "phys_state"))
     # Soft-RoCE names the interface below it, and has no device of the machine.
     parent = source.read(f"{folder}/parent")
     kind = _kind(pci.driver, source.read(f"{port}/link_layer"))
     netdev = source.read(f"{port}/gid_attrs/ndevs/0") or next(iter(source.names(f"{folder}/device/net")), parent)
+    is_soft = pci.driver is None and parent is not None
+    # Soft-RoCE says 2.5 Gbit/s of every interface.
+    rate = None if is_soft else port_rate(source.read(f"{port}/rate"))
     interface_mtu = whole(source.read(f"/sys/class/net/{netdev}/mtu")) if netdev else None
     return Port(
         device=device,
         port=None if kind == "efa" else number,
         kind=kind,
-        counters="rxe" if pci.driver is None and parent else _COUNTERS.get(pci.driver or "", "none"),
+        counters="rxe" if is_soft else _COUNTERS.get(pci.driver or "", "none"),
         up=state == "ACTIVE",
         state=", ".join(word for word in (state, physical) if word) or "unknown",
         pci=pci,
@@ -130,7 +132,7 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
         firmware=source.read(f"{folder}/fw_ver"),
         board=source.read(f"{folder}/board_id"),
         gid_index=_gid_index(source, port) if kind == "roce" else None,
-        virtual=pci.driver is None and parent is not None,
+        virtual=is_soft,
     )
 
 

@@ -127,6 +127,9 @@ def test_a_recording_leaves_out_what_nobody_reads() -> None:
         },
     )
     recorder = Recorder(listing)
+    listing.there = {"/sys/class/infiniband/rxe0/ports/1/gid_attrs/types/7"}
+    assert recorder.names("/sys/class/infiniband/rxe0/ports/1/gid_attrs/types") == ("7",)
+    assert recorder.listing.there == set()
     assert recorder.read("/proc/cpuinfo") == listing.files["/proc/cpuinfo"]
     assert recorder.run("lstopo") == listing.outputs["lstopo"]
     assert recorder.listing.files == {"/proc/cpuinfo": "processor : 0\nmodel name : A"}

@@ -40,7 +40,7 @@ def rails(of: System, fabric: str) -> list[tuple[str, int | None, str | None, in
 
 
 MADE = ["dual-rail-hdr", "ndr-8-nics", "no-rdma", "roce", "slingshot"]
-RECORDED = ["slurm-node", "virtual-machine", "virtual-node"]
+RECORDED = ["slurm-node", "soft-roce-guest", "virtual-machine", "virtual-node"]
 
 
 def test_there_are_the_kinds_that_are_promised() -> None:
@@ -283,7 +283,7 @@ def test_soft_roce_stands_on_its_interface() -> None:
     loaded = system(detect(tree))
     assert list(loaded.fabrics) == ["roce"], "its interface is no rail of its own"
     roce = loaded.fabrics["roce"]
-    assert (roce.link.data_rate_gbit_s, [rail.counters for rail in roce.rails]) == (2.5, ["rxe"])
+    assert (roce.link.data_rate_gbit_s, [rail.counters for rail in roce.rails]) == (None, ["rxe"])
 
 
 def test_in_a_job_the_file_does_not_doubt_that_the_rails_are_those_of_nodes() -> None:
@@ -331,3 +331,17 @@ def test_a_real_slurm_without_accounting_is_asked_by_squeue_and_starts_by_pmix()
     assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
     assert of.scheduler.remarks == ("sacct does not answer (no accounting): a job's end is told by squeue",)
     assert missing(of, ENVIRONMENTS) == ()
+
+
+def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_says() -> None:
+    of = found("soft-roce-guest")
+    loaded = system(of)
+    assert list(loaded.fabrics) == ["roce", "eth", "host"]
+    roce = loaded.fabrics["roce"]
+    assert rails(loaded, "roce") == [("rxe0", 1, None, 1, "rxe"), ("rxe1", 1, None, 1, "rxe")]
+    assert (roce.kind, roce.link.data_rate_gbit_s) == ("roce", None)
+    assert of.fabrics[0].doubts == (
+        "these are devices of software (Soft-RoCE), whose rate is that of the interfaces below them",
+    )
+    assert [(port.netdev, port.gid_index) for port in of.fabrics[0].ports] == [("eth1", 1), ("eth2", 1)]
+    assert loaded.stacks["verbs"].benchmarks == {"perftest": "/usr/bin"}

@@ -78,6 +78,11 @@ def test_no_device_file_at_all(node: Node, systems: dict[str, System]) -> None:
 #: What is wrong where there is RDMA is nothing where there is none, or where it cannot matter.
 HARMLESS = [
     ("eth", "memlock_kb unlimited", "memlock_kb 64"),
+    (
+        "hdr",
+        "memlock_kb unlimited\nrailyard-doctor n1 421 fact uid 1000",
+        "memlock_kb 64\nrailyard-doctor n1 421 fact uid 0",
+    ),
     ("eth", "module ib_uverbs", "module x"),
     ("eth", "uverbs0 open", "uverbs0 closed"),
     ("eth", "cstate 2 C1", "cstate 133 C6"),

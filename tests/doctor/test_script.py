@@ -117,6 +117,10 @@ def test_each_rail_is_said_in_its_kind(root: Path) -> None:
         "arp_ignore": "1",
     }
     assert state.gids == {"mlx5_0:1": [3]}
+    ndev = root / "sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0"
+    ndev.parent.mkdir()
+    ndev.write_text("eth1\n", encoding="utf-8")
+    assert node(root).device("mlx5_0:1")["interface"] == "eth1", "the GID's own interface goes first"
     assert state.device("cxi0") == {"there": "cxi", "state": "up"}
     assert state.device("eth1") == {
         "there": "net",
