@@ -5,13 +5,14 @@
 #   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
 #   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
 #   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
+#   VERBS=1       QEMU and a kernel for the Soft-RoCE guests too, for needs
 #   PYTHON=…      the Python that .venv is made with (3.10 or newer)    INSTALL=0   never install system packages
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on one another in the order given: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks run test test-all lint types format lock dist wheelhouse clean distclean
+.PHONY: help needs venv stacks run test test-all test-verbs lint types format lock dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON
@@ -36,6 +37,11 @@ test: needs venv stacks lint types ## lint, types and tests, end to end tests in
 test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule
 	@$(BIN)/python -m pytest $(ARGS)
 
+test-verbs: VERBS := 1
+test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every test of perftest, and MPI (about 25 minutes)
+	@$(BIN)/python -m pytest tests/testbed/test_guests.py $(ARGS)
+	@$(BIN)/railyard run --system virtual-verbs --extended
+
 lint: venv ## ruff: mistakes and form
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
@@ -50,6 +56,7 @@ format: venv ## put the code into ruff's form, mending what it can
 needs: ## what the operating system must have: installed where it may be, else named
 	@sh ci/needs.sh $(if $(filter-out 0,$(SPACK)),spack)
 	$(if $(WANTS_SLURM),@sh ci/needs.sh slurm)
+	@$(if $(filter-out 0,$(VERBS)),sh ci/needs.sh verbs && sh ci/kernel.sh)
 
 venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python

@@ -3,6 +3,7 @@
 #
 #   ci/needs.sh            all that `make run` and `make test` need
 #   ci/needs.sh python     only what `make venv` needs
+#   ci/needs.sh verbs      also QEMU and what verbs are measured with, for the system virtual-verbs
 #   ci/needs.sh spack      also what Spack builds the virtual cluster's benchmarks with (systems/spack/virtual.yaml)
 #   ci/needs.sh slurm      also Slurm, for the system virtual-slurm
 #
@@ -41,6 +42,16 @@ gcc             gcc              railyard-pairs, all pairs of nodes (and buildin
 /usr/include/stdio.h                            libc6-dev           railyard-pairs
 /usr/lib/*/openmpi/include/mpi.h                libopenmpi-dev      the compilers of the stack openmpi
 '
+verbs_needs="$all_needs"'
+qemu-system-x86_64 qemu-system-x86 the Soft-RoCE guests
+busybox         busybox-static   the Soft-RoCE guests: what runs before their root is there
+depmod          kmod             the Soft-RoCE guests: the order of kernel modules
+rdma            iproute2         the Soft-RoCE guests: their devices
+ib_write_bw     perftest         the stack verbs
+ibv_devinfo     ibverbs-utils    what the devices of guests say of themselves
+rping           rdmacm-utils     connections by librdmacm
+/etc/libibverbs.d/rxe.driver                    ibverbs-providers   the user part of rdma_rxe
+'
 spack_needs="$all_needs"'
 g++             g++              building with Spack
 gfortran        gfortran         building with Spack: HPL, NPB
@@ -74,11 +85,12 @@ munged          munge            the system virtual-slurm: Slurm signs its messa
 main() {
     case ${1:-all} in
         all) table=$all_needs ;;
+        verbs) table=$verbs_needs ;;
         spack) table=$spack_needs ;;
         slurm) table=$slurm_needs ;;
         python) table=$python_needs ;;
         *)
-            echo "needs: no such part: $1; known: python, spack, slurm, or nothing for all but spack and slurm" >&2
+            echo "needs: no such part: $1; known: python, spack, slurm, verbs, or nothing for all but the last three" >&2
             exit 2
             ;;
     esac

@@ -15,7 +15,7 @@ from railyard.apps import alone
 from railyard.apps.scaling import node_counts_up_to
 from railyard.breadth import EXTENDED
 from railyard.check import InterconnectCheck
-from railyard.launch import NAMESPACES, Launch
+from railyard.launch import TESTBEDS, Launch
 from railyard.railpolicies import DEFAULT
 from railyard.rfm_guards import as_reframe_error
 
@@ -151,7 +151,7 @@ class ApplicationCheck(InterconnectCheck):
     def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None) -> Launch:
         launch = super()._plan_for(devices, nodes, policy)
         # The virtual cluster's launchers hand on what they are told to, and nothing else.
-        told = self.site.system.launcher == NAMESPACES
+        told = self.site.system.launcher in TESTBEDS
         own = dict.fromkeys(THREAD_VARIABLES, str(self.threads))
         more = stacks.forward(self.current_environ.name, own) if told else []
         return replace(launch, env={**launch.env, **own}, options=(*launch.options, *more))

@@ -15,7 +15,7 @@ from reframe.core.runtime import runtime
 from railyard import pairlaunch
 from railyard.cells import RAIL_COUNTS, disabled_reason
 from railyard.installed import installed
-from railyard.launch import NAMESPACES, Launch, device_name, plan_launch
+from railyard.launch import TESTBEDS, Launch, device_name, plan_launch
 from railyard.railpolicies import DEFAULT, environment_terms, named_policies, policy_of
 from railyard.replay.form import REPLAYED
 from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
@@ -233,8 +233,8 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             nodes,
             ranks=len(nodes) * self.num_tasks_per_node,
             ranks_per_node=self.num_tasks_per_node,
-            # In the virtual cluster everybody is root, by the user namespace if not by right.
-            as_root=running_as_root() or self.site.system.provider == "testbed",
+            # In our own testbeds everybody is root, by the user namespace if not by right.
+            as_root=running_as_root() or self.site.system.provider in ("testbed", "guests"),
             policy=policy,
             within_node=self.within_node,
             launcher=self.launcher_name,
@@ -250,8 +250,9 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         self.use_asked_launcher()
         self.job.launcher.options = [shlex.quote(word) for word in launch.options]
         limit = self.limit_s
-        if self.site.system.launcher == NAMESPACES:
-            self.job.launcher.railyard = namespace_words(self.site.home, launch.nodes[0], limit, launch.program)
+        bed = TESTBEDS.get(self.site.system.launcher)
+        if bed is not None:
+            self.job.launcher.railyard = namespace_words(self.site.home, launch.nodes[0], limit, launch.program, bed)
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
             self.time_limit = None
         elif not self.bound_step(limit):
@@ -316,10 +317,14 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
 
     def _refuse_without_cluster(self) -> None:
-        """Raise SetupError where the run needs the virtual cluster, or its Slurm, and it is not up."""
-        from railyard.testbed import Testbed
-
+        """Raise SetupError where the run needs a testbed of ours, or its Slurm, and it is not up."""
         system = self.site.system
-        if system.launcher == NAMESPACES or is_slurm(system.scheduler):
+        if system.launcher == "namespaces" or is_slurm(system.scheduler):
+            from railyard.testbed import Testbed
+
             Testbed(self.site.home).state()
             self.refuse_without_slurm()
+        elif system.launcher == "guests":
+            from railyard.testbed.guests.bed import up_at
+
+            up_at(self.site.home)

@@ -11,11 +11,12 @@ from railyard.schedulernames import is_slurm
 from railyard.site import Site
 from railyard.stacks import Settings
 from railyard.systems import Rail
-from railyard.testbed.entry import agent_script
+from railyard.testbed.entry import CLUSTER, GUESTS, agent_script
 from railyard.testbed.spec import MANAGEMENT_DEVICE
 
-#: The launcher that starts a stack's own mpirun on the nodes of the virtual cluster.
-NAMESPACES = "namespaces"
+#: The launchers that start a stack's own mpirun on a node of a testbed of ours, and the testbed's folder: the virtual
+#: cluster's nodes are namespaces, the guests virtual machines.
+TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
 #: Launchers that are Slurm's srun: of a job's script, and of a step in an allocation.
 SRUN = ("srun", "srunalloc")
 
@@ -83,16 +84,17 @@ def plan_launch(
         env["PATH"] = f"{there.prefix}/bin:$PATH"
     options: list[str] = []
     pair = stacks.STACKS[stack].pair
-    if launcher == NAMESPACES and pair:
-        options += pairlaunch.start_words(site.home, nodes)
-    elif launcher == NAMESPACES:
+    bed = TESTBEDS.get(launcher)
+    if bed is not None and pair:
+        options += pairlaunch.start_words(site.home, nodes, bed)
+    elif bed is not None:
         options += stacks.launch_options(
             stack,
             hosts=nodes,
             ranks=ranks,
             ranks_per_node=ranks_per_node,
-            agent=str(agent_script(site.home)),
-            # Launchers start over the virtual cluster's management network.
+            agent=str(agent_script(site.home, bed)),
+            # Launchers start over the testbed's management network.
             network=MANAGEMENT_DEVICE,
             share_cores=True,
         )

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from railyard.pairtools import both_ends
-from railyard.testbed.entry import enter_script
+from railyard.testbed.entry import CLUSTER, enter_script
 
 #: Lies beside the job's script, and what its processes say to one another in the folder beside it.
 SCRIPT = "pair.sh"
@@ -21,9 +21,9 @@ def pair_script() -> str:
     return files("railyard").joinpath(SCRIPT).read_text(encoding="utf-8")
 
 
-def start_words(home: Path, nodes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what follows STARTER in the virtual cluster: both ends, on the first and the last of these nodes."""
-    return (SCRIPT, "start", str(enter_script(home)), nodes[0], nodes[-1], "--")
+def start_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> tuple[str, ...]:
+    """Return what follows STARTER in a testbed of ours: both ends, on the first and the last of these nodes."""
+    return (SCRIPT, "start", str(enter_script(home, bed)), nodes[0], nodes[-1], "--")
 
 
 def run_words(

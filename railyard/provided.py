@@ -1,4 +1,4 @@
-"""What a run needs to be there while it measures: the machine's lock, the virtual cluster, and Slurm on it."""
+"""What a run needs to be there while it measures: the machine's lock, a testbed of ours, and Slurm on it."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 from railyard.schedulernames import is_slurm
 from railyard.systems import System
 from railyard.testbed import Testbed
+from railyard.testbed.guests.bed import Guests
 from railyard.testbed.lock import measurement_lock
 from railyard.testbed.processes import Process, process
 from railyard.testbed.spec import spec_of
@@ -19,7 +20,7 @@ OWNER_FILE = "owner"
 
 @contextlib.contextmanager
 def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the machine's measurement lock, and the virtual cluster (with Slurm) where the system needs one."""
+    """Hold the machine's measurement lock, and the testbed of ours (with Slurm) that the system needs."""
     if system.provider in ("nodes", "replay"):
         yield
         return
@@ -30,7 +31,28 @@ def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterato
             stack.enter_context(_cluster(bed, echo))
             if is_slurm(system.scheduler):
                 stack.enter_context(_slurm(bed, echo))
+        elif system.provider == "guests":
+            stack.enter_context(_guests(Guests(home, spec_of(system)), echo))
         yield
+
+
+@contextlib.contextmanager
+def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold the guests up, as the virtual cluster is held."""
+    note = guests.folder / OWNER_FILE
+    if guests.is_up() and _is_left_over(note):
+        guests.down()
+        echo("the guests of a run that was killed are taken down")
+    started = guests.up(echo)
+    echo("guests up" if started else "the guests are up already: used as they are, and left up")
+    try:
+        if started:
+            _sign(note)
+        yield
+    finally:
+        if started:
+            guests.down()
+            note.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -44,8 +66,7 @@ def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
     with bed:
         echo("the virtual cluster is up already: used as it is, and left up" if found else "virtual cluster up")
         if not found:
-            us = process(os.getpid())
-            note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
+            _sign(note)
         try:
             yield
         finally:
@@ -65,6 +86,11 @@ def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
     finally:
         if started and bed.is_up():
             slurm.stop(bed)
+
+
+def _sign(note: Path) -> None:
+    us = process(os.getpid())
+    note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
 
 
 def _is_left_over(note: Path) -> bool:

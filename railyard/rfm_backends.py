@@ -1,8 +1,9 @@
 """Launchers that ReFrame lacks: importing this module registers them.
 
-``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, one measurement at a time on the
-machine, ended by ``timeout`` so that a run that hangs still reaches its verdict. ``replay`` plays a recording in place
-of the benchmark, whose own words follow it in the job's script for a reader to see.
+``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, and ``guests`` on the first guest:
+one measurement at a time on the machine, ended by ``timeout`` so that a run that hangs still reaches its verdict.
+``replay`` plays a recording in place of the benchmark, whose own words follow it in the job's script for a reader to
+see.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 
-from railyard.testbed.entry import bed_folder, enter_script
+from railyard.testbed.entry import CLUSTER, bed_folder, enter_script
 from railyard.testbed.lock import measurement_lock
 
 #: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
@@ -38,6 +39,11 @@ class NamespacesLauncher(JobLauncher):
         return [shlex.quote(word) for word in self.railyard]
 
 
+@register_launcher("guests")
+class GuestsLauncher(NamespacesLauncher):
+    """The same words with the ``enter`` of the Soft-RoCE guests."""
+
+
 @register_launcher("replay")
 class ReplayLauncher(JobLauncher):
     """``sh -c 'exec cat -- "$0"' RECORDING BENCHMARK …``: the base check sets ``recording``."""
@@ -52,18 +58,27 @@ class ReplayLauncher(JobLauncher):
         return ["sh", "-c", shlex.quote('exec cat -- "$0"'), shlex.quote(str(self.recording))]
 
 
-def namespace_words(home: Path, node: str, limit_s: int, program: str) -> list[str]:
-    """Return the words that run a launcher on a node of the virtual cluster: one at a time, and not for ever.
+def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a launcher on a node of a testbed of ours: one at a time, and not for ever.
 
     ReFrame runs the tests of two partitions at once unless it is told otherwise: the jobs wait for one another.
     """
-    lock = bed_folder(home) / "job.lock"
-    return ["flock", str(lock), *node_words(home, node, limit_s, program)]
+    lock = bed_folder(home, bed) / "job.lock"
+    return ["flock", str(lock), *node_words(home, node, limit_s, program, bed)]
 
 
-def node_words(home: Path, node: str, limit_s: int, program: str) -> list[str]:
-    """Return the words that run a program on a node of the virtual cluster, ended after a time."""
-    return ["timeout", "-k", str(KILL_AFTER_S), str(limit_s), str(enter_script(home)), node, "--", program]
+def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a program on a node of a testbed of ours, ended after a time."""
+    return ["timeout", "-k", str(KILL_AFTER_S), str(limit_s), str(enter_script(home, bed)), node, "--", program]
+
+
+def each_node_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a program on each of these nodes of a testbed of ours, and fail as any does."""
+    script = (
+        f'for node in {shlex.join(nodes)}; do "$0" "$node" -- "$@" & all="$all $!"; done; '
+        "code=0; for one in $all; do wait $one || code=$?; done; exit $code"
+    )
+    return ["sh", "-c", script, str(enter_script(home, bed))]
 
 
 _held = contextlib.ExitStack()

@@ -12,7 +12,8 @@ from reframe.core.exceptions import ReframeFatalError, SanityError
 from reframe.core.runtime import runtime
 
 from railyard.home import HOME_VARIABLE
-from railyard.launch import seconds
+from railyard.launch import TESTBEDS, seconds
+from railyard.rfm_backends import each_node_words
 from railyard.rfm_guards import CarriedInit, as_reframe_error
 from railyard.site import Site, site_at
 
@@ -68,6 +69,9 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
         self.env_vars = {HOME_VARIABLE: str(self.site.home)}
         self.time_limit = f"{seconds(system.time_limit)}s"
+        bed = TESTBEDS.get(system.launcher)
+        if bed is not None:
+            self.job.launcher.railyard = each_node_words(self.site.home, system.nodes.names[: self.num_tasks], bed)
         self.executable = shlex.quote(sys.executable)
         self.executable_opts = ["-m", "railyard", "fabric", "--own"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard.errors import RailyardError
-from railyard.launch import NAMESPACES, Launch
+from railyard.launch import TESTBEDS, Launch
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.rfm_backends import namespace_words
 from railyard.rfm_guards import GuardedFigures
@@ -60,7 +60,7 @@ class Probing(GuardedFigures):
         # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
         broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
         is_probed = verdict.state == "fail" and (slow or broke) and not job.refused
-        if not is_probed or self.site.system.launcher != NAMESPACES or len(launch.nodes) < 2:
+        if not is_probed or self.site.system.launcher not in TESTBEDS or len(launch.nodes) < 2:
             return found
         names = self.site.system.nodes.names
         expected = self._expected_alone(found)
@@ -84,7 +84,8 @@ class Probing(GuardedFigures):
 
         launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
         # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
-        head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program)
+        bed = TESTBEDS[self.site.system.launcher]
+        head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program, bed)
         benchmark = self._benchmark_words(self.probe_arguments(PROBE_SIZE_BYTES), launch, self.probe_program)
         words = [*head, *launch.options, *benchmark]
         return dict(launch.env), [shlex.quote(word) for word in words]

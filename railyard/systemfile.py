@@ -39,7 +39,7 @@ from railyard.systemfields import (
 
 Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
-Provider = Literal["testbed", "nodes", "host", "replay"]
+Provider = Literal["testbed", "guests", "nodes", "host", "replay"]
 HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
 NpbClass = Literal["S", "W", "A", "B", "C", "D", "E"]
 
@@ -220,8 +220,9 @@ class System(Model):
     )
     provider: Provider = Field(
         "nodes",
-        description="testbed: the virtual cluster; nodes: the scheduler's; host: this one; replay: none, outputs are "
-        "played from recordings/ and nothing of its scheduler, launcher or stacks is used",
+        description="testbed: the virtual cluster; guests: two virtual machines with Soft-RoCE; nodes: the "
+        "scheduler's; host: this one; replay: none, outputs are played from recordings/ and nothing of its scheduler, "
+        "launcher or stacks is used",
     )
     hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
     scheduler: Name = "local"

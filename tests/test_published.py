@@ -80,7 +80,7 @@ def test_each_figure_is_that_of_the_source(name: str, entry_id: str, size: int |
 
 def test_no_published_system_takes_a_host() -> None:
     systems = load_systems(ROOT / "systems")
-    assert set(systems) == {*SEEDS, *MODERN, "virtual", "virtual-slurm", "local"}
+    assert set(systems) == {*SEEDS, *MODERN, "virtual", "virtual-slurm", "virtual-verbs", "local"}
     assert [name for name in (*SEEDS, *MODERN) if systems[name].hostnames] == []
 
 

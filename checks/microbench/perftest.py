@@ -13,6 +13,9 @@ from railyard.benchmarktable import BIDIRECTIONAL, LOOPBACK
 from railyard.check import InterconnectCheck
 from railyard.parsers import perftest
 
+#: perftest takes no fewer iterations; a slow link gets as few as pass in this time, all sizes together.
+FEWEST_ITERATIONS, SLOW_LINK_S = 5, 20
+
 
 class PerftestCheck(InterconnectCheck):
     """One program of perftest over all of its own sizes (2 B to 8 MiB), with fixed iterations."""
@@ -30,7 +33,16 @@ class PerftestCheck(InterconnectCheck):
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []
-        return ["-a", "-n", str(self.repetitions), *both_ways]
+        return ["-a", "-n", str(self._iterations()), *both_ways]
+
+    def _iterations(self) -> int:
+        """Return the iterations of each size: as asked for, or what the link's data rate has time for."""
+        rate_gbit_s = self.site.system.fabrics[self.current_partition.name].link.data_rate_gbit_s
+        if rate_gbit_s is None:
+            return int(self.repetitions)
+        once = 2 * self.largest  # each size is half of the next
+        affordable = int(rate_gbit_s / 8 * 1e9 * SLOW_LINK_S / once)
+        return max(FEWEST_ITERATIONS, min(int(self.repetitions), affordable))
 
     def probe_arguments(self, size: int) -> list[str]:
         return ["-s", str(size), "-n", "200"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from railyard.commands import guests
 from railyard.errors import SetupError
 from railyard.home import find_home
 
@@ -20,6 +21,9 @@ _SYSTEM = "virtual"
 @click.group(name="testbed")
 def command() -> None:
     """The virtual cluster: four nodes, two shaped rails and a management network on this machine."""
+
+
+command.add_command(guests.command)
 
 
 @command.command()

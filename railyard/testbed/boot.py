@@ -1,10 +1,12 @@
 """A testbed's processes: started detached but never half, and ended whatever was lost."""
 
+import contextlib
 import os
 import select
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from railyard.errors import SetupError
@@ -29,11 +31,24 @@ def start(folder: Path, spec: TestbedSpec) -> None:
 
     Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
     """
-    states.write_whole(folder / BOOT_FILE, scripts.boot_script(spec))
     states.write_whole(folder / "enter", entry.ENTER, 0o755)
     states.write_whole(folder / "agent", entry.AGENT, 0o755)
+    with begun(folder, spec, scripts.boot_script(spec)) as state:
+        holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
+        text = entry.nodes_file(spec, state.user_namespace, state.first.start, holders)
+        states.write_whole(folder / entry.NODES_FILE, text)
+        states.save(folder, state)
+
+
+@contextlib.contextmanager
+def begun(folder: Path, spec: TestbedSpec, script: str) -> Iterator[State]:
+    """Start the first process of a testbed, detached, which runs ``script`` in namespaces of its own.
+
+    The block is given what runs; the testbed outlives us only where the block ends well. Raises SetupError with what
+    the script printed in place of its nodes.
+    """
+    states.write_whole(folder / BOOT_FILE, script)
     command = [*outer_options(), "sh", str(folder / BOOT_FILE), scripts.MARK, str(folder)]
-    user_namespace = "--user" in command
     with subprocess.Popen(
         ["sh", "-c", _DETACH, "sh", *command],
         stdin=subprocess.PIPE,
@@ -47,12 +62,7 @@ def start(folder: Path, spec: TestbedSpec) -> None:
         assert shell.stdout is not None
         try:
             keeper, insides = _await_up(shell.stdout.fileno())
-            state = _new_state(spec, user_namespace, keeper, insides)
-            first_start = state.first.start
-            holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
-            text = entry.nodes_file(spec, user_namespace, first_start, holders)
-            states.write_whole(folder / entry.NODES_FILE, text)
-            states.save(folder, state)
+            yield _new_state(spec, "--user" in command, keeper, insides)
             shell.stdin.write(b"keep\n")
             shell.stdin.flush()
         except BaseException:

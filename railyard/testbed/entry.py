@@ -14,19 +14,23 @@ from railyard.testbed.spec import TestbedSpec
 NODES_FILE = "nodes"
 
 
-def bed_folder(home: Path) -> Path:
+#: The folders of the two kinds of testbeds below the state folder: namespaces, and guests.
+CLUSTER, GUESTS = "testbed", "guests"
+
+
+def bed_folder(home: Path, kind: str = CLUSTER) -> Path:
     """Return the folder of a site's testbed: its state, and the two scripts."""
-    return state_folder(home) / "testbed"
+    return state_folder(home) / kind
 
 
-def enter_script(home: Path) -> Path:
+def enter_script(home: Path, kind: str = CLUSTER) -> Path:
     """Return the script that runs a command in a node, from the host."""
-    return bed_folder(home) / "enter"
+    return bed_folder(home, kind) / "enter"
 
 
-def agent_script(home: Path) -> Path:
+def agent_script(home: Path, kind: str = CLUSTER) -> Path:
     """Return the script that MPI's launchers call in place of ssh."""
-    return bed_folder(home) / "agent"
+    return bed_folder(home, kind) / "agent"
 
 
 def nodes_file(

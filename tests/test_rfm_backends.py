@@ -1,0 +1,43 @@
+"""The launchers' words, as a shell runs them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from railyard.rfm_backends import each_node_words, namespace_words
+from railyard.testbed.entry import GUESTS, enter_script
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return a home whose guests' `enter` prints its words, and fails on vg2."""
+    script = enter_script(tmp_path, GUESTS)
+    script.parent.mkdir(parents=True)
+    script.write_text('#!/bin/sh\necho "$*"\n[ "$1" != vg2 ] || exit 7\n', encoding="ascii")
+    script.chmod(0o755)
+    return tmp_path
+
+
+def test_a_program_runs_on_each_node_with_its_words_whole(home: Path) -> None:
+    words = [*each_node_words(home, ("vg1", "vg3"), GUESTS), "program", "two words", "$HOME"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert sorted(done.stdout.splitlines()) == ["vg1 -- program two words $HOME", "vg3 -- program two words $HOME"]
+
+
+def test_one_node_that_fails_is_failure(home: Path) -> None:
+    for nodes in (("vg1", "vg2"), ("vg2", "vg1")):
+        done = subprocess.run([*each_node_words(home, nodes, GUESTS), "program"], capture_output=True, check=False)
+        assert done.returncode == 7
+
+
+def test_guests_have_a_lock_and_a_way_in_of_their_own(tmp_path: Path) -> None:
+    beds = [
+        [word.removeprefix(f"{tmp_path}/.railyard/") for word in words]
+        for words in (namespace_words(tmp_path, "n", 9, "p"), namespace_words(tmp_path, "n", 9, "p", GUESTS))
+    ]
+    assert beds == [
+        ["flock", f"{bed}/job.lock", "timeout", "-k", "5", "9", f"{bed}/enter", "n", "--", "p"]
+        for bed in ("testbed", "guests")
+    ]
