@@ -12,7 +12,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on one another in the order given: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks run test test-all test-verbs lint types format lock dist wheelhouse clean distclean
+.PHONY: help needs venv stacks run test test-all test-verbs lint types format lock docs dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON
@@ -68,6 +68,9 @@ stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
+docs: venv ## the pages of docs/ as a site in docs/_build/html
+	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
+
 dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone
 	@rm -rf dist
 	@$(BIN)/hatchling build
@@ -76,7 +79,7 @@ wheelhouse: dist ## every Python package of the locks into wheelhouse/, to insta
 	@sh ci/wheelhouse.sh
 
 clean: ## remove what tests and tools leave behind; runs and their reports stay
-	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse docs/_build docs/_generated
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.stacks/*' -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and .venv, .stacks and all runs: as after the clone

@@ -1,0 +1,106 @@
+"""Every command that README and docs show is run here, in a site with stored runs, or it is said why not."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import CLONE, PATIENCE_S, make_site
+
+pytestmark = pytest.mark.e2e
+
+PAGES = [CLONE / "README.md", CLONE / "CONTRIBUTING.md", *sorted((CLONE / "docs").rglob("*.md"))]
+SHOWN = re.compile(r"^\$ (?P<words>.+?)(?:\s+#\s.*)?$", re.MULTILINE)
+SYSTEM = "dell-c6320"
+
+#: Command as shown -> exit code, in the order in which they are run. NAME and mine are a published system, played.
+RUN = {
+    "matrix --system NAME": 0,
+    "matrix --system virtual": 0,
+    "run --system NAME": 0,
+    "run --system NAME --extended": 0,
+    "lint --system mine": 0,
+    "report": 0,
+    "report last -o report.html": 0,
+    "report '202611*' -o november.html": 0,
+    "report last5 -o five.html": 0,
+    "results list": 0,
+    'results list --tests --where "peak < 47 AND rails = 1"': 0,
+    "results verify": 0,
+    "compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%": 1,  # one run a side: nothing could be held
+    "parse osu_bw.out": 0,
+    "judge osu_bw.out --link ib-edr --slot pcie3-x16": 0,
+    "judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx": 0,
+    "fabric --own": 0,
+}
+
+#: What the rest of a command begins with -> why it is not run here, and where it is.
+NOT_RUN = {
+    r"make (run|test|docs|venv|wheelhouse)\b": "make: tests/test_packaging.py holds its recipes",
+    r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
+    r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
+    r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
+    r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
+    r".*\brailyard (compare|results show|results export|results merge) .*(rails=|T\*|PingPong|virtual|other-clone)":
+        "asks for runs of the virtual cluster: tests/e2e/test_compare.py, tests/store",
+    r".*\brailyard capture\b": "needs measured repeats: tests/e2e/test_capture.py",
+    r".*\brailyard report last --plots": "needs runs whose benchmarks have curves drawn by matplotlib: tests/report",
+    r"(srun .*|\S*)\brailyard (detect|doctor)\b": "writes a new system: tests/e2e/test_new_cluster.py",
+    r"\S*\brailyard fabric --system": "needs a fabric: tests/e2e/test_fabric.py",
+    r"(railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
+    r"for i in ": "ten runs on a cluster",
+    r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
+    r"eval ": "a shell's completion: tests/test_cli.py",
+}  # fmt: skip
+
+
+def shown() -> dict[str, str]:
+    """Return command -> the first page that shows it."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        if "_generated" not in page.parts and "_build" not in page.parts:
+            for match in SHOWN.finditer(page.read_text(encoding="utf-8")):
+                found.setdefault(match["words"], page.relative_to(CLONE).as_posix())
+    return found
+
+
+def plain(command: str) -> str:
+    return command.removeprefix(".venv/bin/railyard ")
+
+
+def test_every_command_is_run_or_it_is_said_why_not() -> None:
+    reasons = {command: [why for why in NOT_RUN if re.match(why, command)] for command in shown()}
+    unsaid = [f"{shown()[c]}: {c}" for c, why in reasons.items() if plain(c) not in RUN and not why]
+    assert unsaid == []
+    assert [c for c, why in reasons.items() if plain(c) in RUN and why] == []
+
+
+def test_nothing_is_listed_that_no_page_shows() -> None:
+    commands = shown()
+    assert sorted(set(RUN) - {plain(command) for command in commands}) == []
+    assert [why for why in NOT_RUN if not any(re.match(why, command) for command in commands)] == []
+
+
+def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path) -> None:
+    make_site(tmp_path)
+    (tmp_path / ".stacks").unlink()
+    shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
+    shutil.copy(CLONE / "recordings" / SYSTEM / "edr/hpcx/1/OsuBandwidth.out", tmp_path / "osu_bw.out")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAILYARD_")}
+    ended: dict[str, int] = {}
+    before = ["run --system NAME -n OsuBandwidth"] * 3  # with the two that are shown, five runs: last5
+    for command in (*before, *RUN):
+        words = [{"NAME": SYSTEM, "mine": SYSTEM}.get(word, word) for word in shlex.split(command)]
+        done = subprocess.run(
+            [sys.executable, "-m", "railyard", *words],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, done.stderr
+        ended[command] = done.returncode
+    assert {command: ended[command] for command in RUN} == RUN
+    assert {"report.html", "november.html", "five.html"} <= {path.name for path in tmp_path.iterdir()}
