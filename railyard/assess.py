@@ -111,6 +111,14 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     return replace(assessment, inputs=inputs, verdict=said)
 
 
+def with_remarks(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
+    """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
+    judged = assessment.verdict
+    if judged.state != "fail" or judged.rule != 5:
+        return assessment
+    return replace(assessment, verdict=replace(judged, sentence="; ".join((judged.sentence, *remarks))))
+
+
 def _beside_hops(case: Case) -> list[str]:
     """Return why references by hops did not count: the run's are not known, or are others."""
     policy = case.launch.settings.policy_name

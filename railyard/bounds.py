@@ -127,6 +127,13 @@ HARD_ERRORS = JudgingBound(
     "minutes; a site whose links have some says how many",
     _OWN,
 )
+CLOCK_SHARE = JudgingBound(
+    "clock-share",
+    0.5,
+    "of the highest clock",
+    "nominal clocks are 55 to 80 % of the highest one, which a processor reaches with few cores at work alone",
+    _OWN,
+)
 PROBE_SLOW_SHARE = JudgingBound(
     "probe-slow-share",
     0.85,
@@ -151,6 +158,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     SHARED_FACTOR,
     IDLE_INTERVAL,
     HARD_ERRORS,
+    CLOCK_SHARE,
     PROBE_SLOW_SHARE,
 )
 

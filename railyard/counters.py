@@ -110,7 +110,8 @@ class NodeCounters:
 
     ``exit_code`` is the command's, None where the file has no end: the run was killed there.
     ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
-    segments of TCP, None where the node does not show them.
+    segments of TCP, ``clock_khz`` is that of the processor of the node's first process as the run ended; None where the
+    node does not show them.
     """
 
     node: str
@@ -122,6 +123,7 @@ class NodeCounters:
     problem: str | None = None
     resent: int | None = None
     sent: int | None = None
+    clock_khz: int | None = None
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None where the node has no such reading."""
@@ -163,6 +165,7 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         problem=problem,
         resent=facts.grown("-", "tcp_retrans_segs"),
         sent=facts.grown("-", "tcp_out_segs"),
+        clock_khz=facts.count("after", "-", "clock_khz"),
     )
 
 

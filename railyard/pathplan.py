@@ -37,7 +37,8 @@ def judged_path(
         path = appassess.path(case, tables, readings, plan)
     else:
         path = pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
-    return _with_log(case, path, log)
+    clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
+    return replace(_with_log(case, path, log), clocks_khz=clocks)
 
 
 def _with_log(case: Case, path: pathproof.PathProof, log: str) -> pathproof.PathProof:

@@ -6,7 +6,7 @@ proven*, never a pass.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from railyard.bounds import CARRIED_SHARE, LEAST_PAYLOAD
@@ -60,6 +60,7 @@ class PathProof:
     nodes: Mapping[str, tuple[RailBytes, ...]] | None = None
     expected_bytes: int | None = None
     disturbance: str | None = None
+    clocks_khz: Mapping[str, int] = field(default_factory=dict)
 
     def as_record(self) -> dict[str, Any]:
         """Return the ``path_proof`` object of a record (format 1)."""

@@ -206,6 +206,7 @@ snapshot() {
     uptime=unreadable held=''
     IFS=" " read -r uptime _ <"$proc/uptime" || uptime=unreadable
     write "$1 at $uptime"
+    [ "$1" = after ] && clock
     for device in $devices; do
         locate "$device"
         if [ -z "$known" ]; then
@@ -263,6 +264,16 @@ counter() {
     IFS= read -r value <"$2" || value=unreadable
     value=${value%%@*}
     write "$1 ${value:-unreadable}"
+}
+
+# The clock of the first processor that the command could run on, before it falls.
+clock() {
+    own=0
+    while IFS= read -r line; do
+        case $line in Cpus_allowed_list:*) own=${line##*[!0-9,-]} ;; esac
+    done <"$proc/self/status"
+    line_of "$sys/devices/system/cpu/cpu${own%%[!0-9]*}/cpufreq/scaling_cur_freq"
+    [ -n "$line" ] && write "after - clock_khz $line"
 }
 
 # What TCP of this node sent, and sent again, in segments: the last lines of a reading.

@@ -133,10 +133,11 @@ class RailTraffic:
 
 @dataclass(frozen=True, slots=True)
 class NodeTraffic:
-    """The devices of one node."""
+    """The devices of one node, and the clock of its first process's processor as the run ended."""
 
     node: str
     rails: tuple[RailTraffic, ...]
+    clock_khz: int | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 

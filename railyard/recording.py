@@ -119,7 +119,11 @@ def _band(band: BandLike, sizes: tuple[int, ...]) -> BandRecord:
 def _path(assessment: Assessment) -> PathProofRecord:
     path = assessment.path
     nodes = tuple(
-        NodeTraffic(node, tuple(RailTraffic(r.device, r.meant, r.tx_bytes, r.rx_bytes, r.share) for r in rails))
+        NodeTraffic(
+            node,
+            tuple(RailTraffic(r.device, r.meant, r.tx_bytes, r.rx_bytes, r.share) for r in rails),
+            path.clocks_khz.get(node),
+        )
         for node, rails in (path.nodes or {}).items()
     )
     return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)

@@ -113,7 +113,7 @@ class Judged(Scheduled):
             evidence = self._evidence()
             case = self._meant_case(self._launched())
             found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
-            found = with_remark(self._with_suspects(found), self.nodes_remark)
+            found = self._placed(with_remark(self._with_suspects(found), self.nodes_remark))
         self._assessment = found
         output = results.keep_output(
             self.site.home, self.case_name, Path(self.stagedir) / str(self.stdout),
@@ -214,6 +214,15 @@ class Judged(Scheduled):
             linked=None if self.is_replayed else _read(stage / LINKED),
             played=self._played(stage / str(self.stdout)) if self.is_replayed else None,
         )
+
+    def _placed(self, found: "Assessment") -> "Assessment":
+        """Return the assessment with what the nodes said of processors and clocks, where that may be why it failed."""
+        from railyard import nodefacts, placement
+        from railyard.assess import with_remarks
+
+        texts = [_read(file) for file in sorted((Path(self.stagedir) / COUNTERS).glob("*.facts"))]
+        nodes = [facts for text in texts if (facts := nodefacts.parse(text, self._tag)) is not None]
+        return with_remarks(found, placement.remarks(nodes, found.path.clocks_khz, found.case.launch.meant))
 
     def _played(self, stdout: Path) -> "Played":
         from railyard.replay.index import played

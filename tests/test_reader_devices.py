@@ -323,3 +323,13 @@ def test_of_a_device_that_is_not_meant_the_traffic_alone_is_read(tree: Tree) -> 
     }
     assert read["bnxt_re0:1"] - read["bnxt_re1:1"] == {"hw/max_retry_exceeded"}
     assert read["bnxt_re1:1"] == {"state", "hw/lifespan", "hw/tx_bytes", "hw/rx_bytes"}
+
+
+def test_the_clock_of_the_first_processs_processor_is_read_at_the_end(tree: Tree) -> None:
+    tree.interface("eth0")
+    write(tree.root / "proc/self", {"status": "Name:\tsh\nCpus_allowed:\tff00\nCpus_allowed_list:\t8-15"})
+    for cpu, clock in ((0, 800000), (8, 2400000)):
+        write(tree.root / f"sys/devices/system/cpu/cpu{cpu}/cpufreq", {"scaling_cur_freq": clock})
+    reading = tree.run("eth0")
+    assert (reading.problem, reading.clock_khz) == (None, 2400000)
+    assert tree.text.count("clock_khz") == 1

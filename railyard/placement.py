@@ -1,0 +1,54 @@
+"""Where a failed run's processes ran: how far from its rails, and at which clock; remarks, which decide nothing."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from railyard.bounds import CLOCK_SHARE
+from railyard.nodefacts import NodeFacts
+from railyard.wording import percent
+
+_MOST_PROCESSORS = 1 << 16
+
+
+def remarks(nodes: Iterable[NodeFacts], clocks_khz: Mapping[str, int], rails: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each node whose first process was bound away from a rail, or whose clock was low.
+
+    Only where the node shows both: its processes' binding and the rail's processors, its clock and the highest one.
+    """
+    found = []
+    for facts in nodes:
+        found += [_far(facts, rail) for rail in rails]
+        found.append(_slow(facts, clocks_khz.get(facts.node)))
+    return tuple(sentence for sentence in found if sentence is not None)
+
+
+def processors(text: str) -> frozenset[int]:
+    """Return the processors of a list as the kernel writes it, ``0-3,8``; none for any other text."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = (first, last if dash else first)
+        if not all(end.isascii() and end.isdigit() and int(end[:9]) < _MOST_PROCESSORS for end in ends):
+            return frozenset()
+        found |= set(range(int(ends[0]), int(ends[1]) + 1))
+    return frozenset(found)
+
+
+def _far(facts: NodeFacts, rail: str) -> str | None:
+    bound, near = facts.facts.get("cpus_allowed", ""), facts.devices.get(rail, {}).get("local_cpulist", "")
+    own, local = processors(bound), processors(near)
+    if not own or not local or own & local:
+        return None
+    return f"the first process of {facts.node} was bound to processors {bound}, far from {rail} (near {near})"
+
+
+def _slow(facts: NodeFacts, clock_khz: int | None) -> str | None:
+    said = facts.facts.get("frequency_max_khz", "")
+    highest = int(said) if said.isascii() and said.isdigit() else 0
+    if clock_khz is None or clock_khz >= CLOCK_SHARE.value * highest:
+        return None
+    share = percent(clock_khz / highest)
+    governor = facts.facts.get("governor", "not known")
+    return (
+        f"the clock of {facts.node} was {clock_khz / 1e6:.2f} GHz at the end of the run, {share} of its highest "
+        f"(bound {percent(CLOCK_SHARE.value)}, {CLOCK_SHARE.name}; governor {governor})"
+    )
