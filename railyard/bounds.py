@@ -127,6 +127,13 @@ HARD_ERRORS = JudgingBound(
     "minutes; a site whose links have some says how many",
     _OWN,
 )
+RESENT_SHARE = JudgingBound(
+    "resent-share",
+    0.001,
+    "of segments",
+    "healthy runs of the virtual cluster stay below it, also where both rails are full; it is said and decides nothing",
+    _OWN,
+)
 CLOCK_SHARE = JudgingBound(
     "clock-share",
     0.5,
@@ -158,6 +165,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     SHARED_FACTOR,
     IDLE_INTERVAL,
     HARD_ERRORS,
+    RESENT_SHARE,
     CLOCK_SHARE,
     PROBE_SLOW_SHARE,
 )

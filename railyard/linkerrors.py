@@ -7,15 +7,13 @@ the system's file bounds it.
 
 from collections.abc import Collection, Mapping
 
-from railyard.bounds import HARD_ERRORS
+from railyard.bounds import HARD_ERRORS, RESENT_SHARE
 from railyard.counters import DeviceCounters, NodeCounters
 from railyard.countertable import error_maximum
 from railyard.railsplit import Finding
 from railyard.suspects import Suspect
 from railyard.wording import percent
 
-# Segments that TCP sends again on the shaped rails of a healthy virtual cluster are not known to be none.
-_RESENT_SHARE = 0.001
 _SHOWN = 4
 
 
@@ -62,8 +60,8 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
             said.append(f"{stands} and cannot be seen to grow: clear it")
         if device.virtual:
             said.append(f"port errors of {where} not seen: it is a virtual function")
-    if reading.resent and reading.sent and reading.resent > _RESENT_SHARE * reading.sent:
-        share = percent(reading.resent / reading.sent)
+    if reading.resent and reading.sent and reading.resent > RESENT_SHARE.value * reading.sent:
+        share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
         said.append(f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})")
     return said
 

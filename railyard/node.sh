@@ -110,6 +110,27 @@ firmware() {
 # A link of sysfs is followed without a process: by going there.
 target_of() { [ -e "$1" ] && (cd -P "$1" && printf '%s' "${PWD##*/}"); }
 
+# The path of a slot below sysfs's devices, the bridges above it among it.
+slot_of() { [ -e "$1" ] && (cd -P "$1" && printf '%s' "${PWD#*/devices/}"); }
+
+# GPUs, by their drivers' own lists: NVIDIA's, and the kernel's render nodes (a screen alone has none).
+accelerators() {
+    set +f
+    for path in "$proc"/driver/nvidia/gpus/*; do
+        [ -e "$path" ] && one_accelerator "$sys/bus/pci/devices/${path##*/}"
+    done
+    for path in "$sys"/class/drm/renderD*; do one_accelerator "$path/device"; done
+    set -f
+}
+
+one_accelerator() {
+    slot=$(slot_of "$1")
+    case $slot in pci*/*) ;; *) return ;; esac
+    tell "device ${slot##*/} accelerator" "$(target_of "$1/driver")"
+    tell "device ${slot##*/} slot" "$slot"
+    tell_file "device ${slot##*/} numa_node" "$1/numa_node"
+}
+
 one_device() {
     card=${1%%:*} port=1
     case $1 in *:*) port=${1#*:} ;; esac
@@ -137,6 +158,8 @@ one_device() {
     driver=$(target_of "$folder/device/driver")
     tell "device $1 driver" "$driver"
     [ -n "$driver" ] && tell_file "device $1 driver_version" "$sys/module/$driver/version"
+    slot=$(slot_of "$folder/device")
+    case $slot in pci*/*) tell "device $1 slot" "$slot" ;; esac
     for name in current_link_speed current_link_width max_link_speed max_link_width numa_node local_cpulist; do
         tell_file "device $1 $name" "$folder/device/$name"
     done
@@ -153,5 +176,6 @@ one_device() {
     set -- $meant $watched
     unset IFS
     for device in "$@"; do one_device "$device"; done
+    accelerators
     echo end
 } >"$outdir/$node.facts"

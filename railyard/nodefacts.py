@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
+from railyard import slots
 from railyard.cleantext import one_line
 from railyard.recordform import NodeGroup
 
@@ -68,6 +69,9 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
         "max_link_width": "lanes of its slot at most",
         "numa_node": "domain of memory that its slot belongs to, -1 where it is not known",
         "local_cpulist": "logical processors of that domain",
+        "slot": "path of its PCI slot with the bridges above it",
+        "accelerator": "of a GPU: its kernel driver",
+        "gpu_distance": "from a network card to each GPU, near to far: PIX, PXB, PHB, NODE, SYS",
     }
 )
 
@@ -103,7 +107,8 @@ def parse(text: str, tag: str) -> NodeFacts | None:
         elif kind == "device":
             device, _, said = rest.partition(" ")
             _keep(devices.setdefault(device, {}), DEVICE_FACTS, said)
-    return NodeFacts(lines[1].removeprefix("node "), facts, {name: said for name, said in devices.items() if said})
+    known = {name: said for name, said in devices.items() if said}
+    return NodeFacts(lines[1].removeprefix("node "), facts, _with_distances(known))
 
 
 def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
@@ -117,6 +122,22 @@ def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
             alike.append(each.node)
     groups.sort(key=lambda group: -len(group[0]))
     return tuple(NodeGroup(tuple(nodes), one.facts, one.devices) for nodes, one in groups)
+
+
+def _with_distances(devices: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the devices, each network card with its distance to every GPU of the node."""
+    gpus = {name: said for name, said in devices.items() if "accelerator" in said and "slot" in said}
+    for name, said in devices.items():
+        if not gpus or name in gpus or "slot" not in said:
+            continue
+        domain = said.get("numa_node", "-1")
+        far = [
+            (gpu, slots.distance(said["slot"], its["slot"], domain != "-1" and domain == its.get("numa_node")))
+            for gpu, its in sorted(gpus.items())
+        ]
+        far.sort(key=lambda pair: list(slots.DISTANCES).index(pair[1]))
+        said["gpu_distance"] = ", ".join(f"{gpu} {word}" for gpu, word in far)[:_LONGEST]
+    return devices
 
 
 def _keep(into: dict[str, str], table: Mapping[str, str], said: str) -> None:

@@ -176,9 +176,9 @@ def test_the_names_of_the_script_are_those_of_the_tables() -> None:
     named = set(re.findall(r"[\"']fact (\w+)[\"']", script))
     named |= set(re.search(r"for name in (sys_vendor[\w ]+);", script)[1].split())  # type: ignore[index]
     assert named == set(FACTS)
-    of_devices = set(re.findall(r"device \$1 (\w+)", script))
+    of_devices = set(re.findall(r"device (?:\$1|\$\{slot##\*/\}) (\w+)", script))
     of_devices |= set(re.search(r"for name in (current_link_speed[\w ]+);", script)[1].split())  # type: ignore[index]
-    assert of_devices == set(DEVICE_FACTS)
+    assert of_devices | {"gpu_distance"} == set(DEVICE_FACTS)
 
 
 @pytest.mark.parametrize(
@@ -212,3 +212,30 @@ def test_nodes_that_are_alike_share_a_group_and_an_odd_one_stands_alone() -> Non
         NodeGroup(("n1",), {"smt": "off"}, {"hsn0": {"driver": "veth"}}),
     )
     assert grouped([]) == ()
+
+
+def test_the_distance_from_a_card_to_each_gpu_is_recorded(node: Path) -> None:
+    near, far = "pci0000:60/0000:60:01.0/0000:62:00.0", "pci0000:a0/0000:a0:01.0/0000:a1:00.0"
+    slot = f"{near}/0000:63:00.0"
+    gpus = {"nvidia": f"{near}/0000:62:04.0/0000:64:00.0", "amdgpu": far}
+    put(node, {f"sys/devices/{path}/numa_node": f"{n}\n" for n, path in enumerate((slot, *gpus.values()))})
+    put(node, {f"sys/devices/{slot}/numa_node": "0\n", "proc/driver/nvidia/gpus/0000:64:00.0/information": "x\n"})
+    (node / "sys/bus/pci/devices").mkdir(parents=True)
+    (node / "sys/bus/pci/devices/0000:64:00.0").symlink_to(node / "sys/devices" / gpus["nvidia"])
+    for driver, path in gpus.items():
+        (node / "sys/bus/drivers" / driver).mkdir(parents=True)
+        (node / "sys/devices" / path / "driver").symlink_to(node / "sys/bus/drivers" / driver)
+    for number, path in (("renderD128", far), ("card0", slot)):
+        (node / "sys/class/drm" / number).mkdir(parents=True)
+        (node / "sys/class/drm" / number / "device").symlink_to(node / "sys/devices" / path)
+    (node / "sys/class/infiniband/mlx5_0/device").symlink_to(node / "sys/devices" / slot)
+    assert run(node, "mlx5_0:1", "hsn0").returncode == 0
+    facts = parse((node / "out" / "vn1.facts").read_text(encoding="utf-8"), "run1")
+    assert facts is not None
+    assert facts.devices["mlx5_0:1"]["slot"] == slot
+    assert facts.devices["mlx5_0:1"]["gpu_distance"] == "0000:64:00.0 PIX, 0000:a1:00.0 SYS"
+    assert {name: said["accelerator"] for name, said in facts.devices.items() if "accelerator" in said} == {
+        "0000:64:00.0": "nvidia",
+        "0000:a1:00.0": "amdgpu",
+    }
+    assert "gpu_distance" not in facts.devices["hsn0"]

@@ -127,15 +127,6 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
     assert "hsn0 is slow" not in record.verdict.sentence
 
 
-@full
-def test_a_rail_that_loses_one_packet_in_a_hundred_keeps_its_bandwidth(site: VirtualSite) -> None:
-    """TCP sends what was lost again within a fraction of a millisecond here: bandwidth does not show it."""
-    with site.bed() as bed:
-        bed.degrade("vn2", "hsn1", "lossy", 1)
-        ran = site.cell("ImbUniband", "mpich", 2)
-    assert (ran.code, failed(ran.record)) == (0, ("pass", None, None))
-
-
 # --- rule 5: a reference of another system
 
 

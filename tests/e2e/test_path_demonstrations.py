@@ -76,7 +76,7 @@ def test_packets_lost_on_a_rail_are_said_of_the_node_that_sent_them_again(site: 
     path = next(rule.sentence for rule in record.verdict.rules if rule.rule == 4)
     # Bandwidth holds (TCP sends again within a fraction of a millisecond); the data went from vn1 to vn2.
     assert record.state == "pass"
-    assert re.search(r"; TCP of vn1 sent \d+ of \d+ segments again \(\d\.\d %\)", path)
+    assert re.search(r"; TCP of vn1 sent \d+ of \d+ segments again \(\d\.\d %; bound 0\.1 %, resent-share\)", path)
     assert suspects(record) == set()
 
 
