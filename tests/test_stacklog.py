@@ -38,6 +38,36 @@ def test_a_log_names_its_devices(stack: str, policy: str, log: str, devices: tup
     assert (None if said is None else said.devices) == devices
 
 
+#: What three stacks printed of their devices in a run on the virtual cluster, told two rails: one node's lines, UCX's
+#: without their time, and cut.
+RECORDED = {
+    ("mpich", "striping"): """\
+[vn1:82   :0]          parser.c:2364 UCX  INFO  UCX_* env variables: UCX_NET_DEVICES=hsn0,hsn1 UCX_TLS=tcp,self
+[vn1:82   :0]      ucp_worker.c:1912 UCX  INFO    ucp_context_0 self cfg#0 tag(self/memory tcp/hsn0 tcp/hsn1)
+[vn1:82   :0]      ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(tcp/hsn0 tcp/hsn1)
+""",
+    ("intelmpi", "round-robin"): """\
+vn1:rank0 PSM3_IDENTIFY HAL: sockets (TCP Sockets)
+vn1:rank0 PSM3_IDENTIFY NIC 1 (hsn0) Port 1 10000 Mbps NUMA -1 IP=10.99.1.1/24 TCP=47425 UDP=38639
+vn1:rank0 PSM3_IDENTIFY NIC 2 (hsn1) Port 1 10000 Mbps NUMA -1 IP=10.99.2.1/24 TCP=47107 UDP=42982
+""",
+    ("openmpi", "striping"): """\
+[vn1:00339] btl: tcp: Using interface: hsn0 
+[vn1:00339] btl: tcp: Using interface: hsn1 
+[vn1:00339] btl:tcp: Attempting to bind to AF_INET port 1024
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("stack", "policy"), RECORDED)
+def test_the_logs_of_our_own_run_name_both_rails_and_no_other_network(stack: str, policy: str) -> None:
+    log = RECORDED[stack, policy]
+    said = read(log, patterns(stack, policy))
+    assert said is not None
+    assert said.devices == MEANT
+    assert compared(PROVEN, log, patterns(stack, policy), MEANT) == PROVEN
+
+
 def test_a_stack_that_names_no_devices_has_no_patterns() -> None:
     assert stacks.device_patterns("intelmpi", "tcp", "single", DEVICES) == {}
     assert read("MPI startup(): libfabric provider: tcp", {}) is None
