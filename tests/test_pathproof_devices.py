@@ -313,10 +313,8 @@ def test_segments_sent_again_are_said_of_their_node(resent: int, is_said: bool) 
     second = NodeCounters("vn2", (rail("mlx5_0:1", 3, 190),), 0, resent=resent, sent=2000)
     proof = judge({"vn1": first, "vn2": second}, PLAN)
     assert proof.state == "proven"
-    assert (
-        proof.sentence.endswith("; TCP of vn2 sent 20 of 2000 segments again (1.0 %; bound 0.1 %, resent-share)")
-        == is_said
-    )
+    said = "; TCP of vn2 sent 20 of 2000 segments again (1.0 %; bound 0.1 %, resent-share)"
+    assert proof.sentence.partition("another network")[2] == (said if is_said else "")
 
 
 # Collectives

@@ -96,6 +96,16 @@ def test_the_path_proof_has_every_device_of_every_node(assessed: Assess) -> None
     )
 
 
+def test_the_path_proof_has_the_clock_at_the_end_of_the_run(
+    assessed: Assess, counters_text: Callable[..., str]
+) -> None:
+    first = counters_text("vn1", {"hsn0": (190.0, 2.0)}).replace("end 0", "after - clock_khz 2400000\nend 0")
+    second = counters_text("vn2", {"hsn0": (2.0, 190.0)})
+    proof = recorded(assessed(counters=(first, second))).path_proof
+    assert proof is not None
+    assert [(each.node, each.clock_khz) for each in proof.nodes] == [("vn1", 2400000), ("vn2", None)]
+
+
 def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
     verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).verdict
     assert verdict.sentence == (
