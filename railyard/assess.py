@@ -111,12 +111,10 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     return replace(assessment, inputs=inputs, verdict=said)
 
 
-def with_remarks(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
+def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
     """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
-    judged = assessment.verdict
-    if judged.state != "fail" or judged.rule != 5:
-        return assessment
-    return replace(assessment, verdict=replace(judged, sentence="; ".join((judged.sentence, *remarks))))
+    is_low = assessment.verdict.state == "fail" and assessment.verdict.rule == 5
+    return with_remark(assessment, "; ".join(remarks) or None) if is_low else assessment
 
 
 def _beside_hops(case: Case) -> list[str]:

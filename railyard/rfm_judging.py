@@ -218,11 +218,11 @@ class Judged(Scheduled):
     def _placed(self, found: "Assessment") -> "Assessment":
         """Return the assessment with what the nodes said of processors and clocks, where that may be why it failed."""
         from railyard import nodefacts, placement
-        from railyard.assess import with_remarks
+        from railyard.assess import with_placement
 
         texts = [_read(file) for file in sorted((Path(self.stagedir) / COUNTERS).glob("*.facts"))]
         nodes = [facts for text in texts if (facts := nodefacts.parse(text, self._tag)) is not None]
-        return with_remarks(found, placement.remarks(nodes, found.path.clocks_khz, found.case.launch.meant))
+        return with_placement(found, placement.remarks(nodes, found.path.clocks_khz, found.case.launch.meant))
 
     def _played(self, stdout: Path) -> "Played":
         from railyard.replay.index import played

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from railyard.assess import Assessment, with_remarks, with_suspects
+from railyard.assess import Assessment, with_placement, with_suspects
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
 from railyard.prooffile import ProofRules
@@ -613,10 +613,10 @@ def test_rows_of_another_nodes_output_among_ones_own_fail(assessed: Assess, imb_
 def test_what_may_have_made_values_low_is_said_where_they_failed_alone(assessed: Assess) -> None:
     remark = ("the first process of vn1 was bound to processors 0-15, far from hsn0 (near 64-127)",)
     healthy = assessed()
-    assert with_remarks(healthy, remark) == healthy
+    assert with_placement(healthy, remark) == healthy
     slow = assessed(rates={M: 4.0, 4 * M: 4.0})
     assert slow.verdict.rule == 5
-    found = with_remarks(slow, remark)
+    found = with_placement(slow, remark)
     assert found.verdict == replace(slow.verdict, sentence=f"{slow.verdict.sentence}; {remark[0]}")
     lost = assessed(counters=())
-    assert (lost.verdict.state, with_remarks(lost, remark)) == ("fail", lost)
+    assert (lost.verdict.state, with_placement(lost, remark)) == ("fail", lost)
