@@ -1,11 +1,17 @@
 """railyard report: the verdicts of finished runs, from their records, as a table, page, Markdown, JUnit, JSON, CSV."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from railyard.console import colour, width
 from railyard.report.files import FORMATS, read_many, write_report, written
+
+if TYPE_CHECKING:
+    from railyard.recordform import Record
+    from railyard.report.overtime import OverTime
 
 _SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"}
 
@@ -20,7 +26,7 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
     """Show the verdicts of runs: of the last one, or of each RUN, named by its id or the beginning of that, a pattern
     ('20261121T*'), last5, a run's folder or its records.jsonl.
 
-    Tests that come again in several runs are shown once on the page, with the spread of all.
+    Tests that come again in several runs are shown once on the page, with the spread of all, and where figures changed.
 
     Exit code: 0 where all is well, 1 where a test failed, left no record, or nothing was judged at all.
     """
@@ -28,17 +34,27 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
     read = read_many(_folders(runs))
     form = form or (_SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
+    over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
     if output:
-        write_report(output, written(read, form))
+        write_report(output, written(read, form, over_time=over_time))
         click.echo(f"wrote {output}", err=True)
     else:
-        click.echo(written(read, form, width=width(), colour=colour()), nl=False)
+        click.echo(written(read, form, width=width(), colour=colour(), over_time=over_time), nl=False)
     if plots:
         from railyard.report.plots import write_plots
 
         drawn = write_plots(read.records, plots, kind or "pdf")
         click.echo(f"drew {len(drawn)} plot{'' if len(drawn) == 1 else 's'} in {plots}", err=True)
     return 0 if read.passed else 1
+
+
+def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
+    """Return the figures that changed in the course of these runs."""
+    from railyard.history.changes import judge
+    from railyard.history.series import series_of
+    from railyard.history.text import over_time
+
+    return over_time([judge(one) for one in series_of(records)])
 
 
 def _folders(names: tuple[str, ...]) -> list[Path]:

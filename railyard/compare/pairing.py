@@ -75,10 +75,10 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
 
 
 def _usable(records: Sequence[Record]) -> tuple[Record, ...]:
-    return tuple(record for record in records if _why_not(record) is None)
+    return tuple(record for record in records if why_left_out(record) is None)
 
 
-def _why_not(record: Record) -> str | None:
+def why_left_out(record: Record) -> str | None:
     """Return why a record gives no figures that may be compared, None where it does."""
     if record.state == "not-tested":
         return "not tested"
@@ -94,7 +94,7 @@ def _left_out(side: str, records: Sequence[Record], usable: Sequence[Record]) ->
         return ()
     why: dict[str, list[str]] = {}
     for record in records:
-        reason = _why_not(record)
+        reason = why_left_out(record)
         if reason is not None:
             why.setdefault(reason, []).append(record.case)
     return tuple(

@@ -26,6 +26,7 @@ from railyard.report.junit import junit
 from railyard.report.markdown import markdown
 from railyard.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.report.matrix import Cell, matrices, read_cells
+from railyard.report.overtime import OverTime
 from railyard.report.summary import counts, overall
 from railyard.report.terminal import text_report
 from railyard.store.finals import final
@@ -153,11 +154,14 @@ def write_reports(
     return written(results, "terminal", width=width, colour=colour)
 
 
-def written(results: Results, form: str, *, width: int = 100, colour: bool = False) -> str:
-    """Return a report in one of FORMATS; ``width`` and ``colour`` are the terminal's."""
+def written(
+    results: Results, form: str, *, width: int = 100, colour: bool = False, over_time: Sequence[OverTime] = ()
+) -> str:
+    """Return a report in one of FORMATS; ``width`` and ``colour`` are the terminal's, ``over_time`` the page's."""
     if form == "html":
         earlier = earlier_medians(results.folder, results.records) if results.folder else {}
-        return html_report(results.records, results.problems, results.cells, results.relations, results.costs, earlier)
+        beside = (results.problems, results.cells, results.relations, results.costs, earlier)
+        return html_report(results.records, *beside, over_time=over_time)
     if form == "md":
         return markdown(results.shown, results.problems, results.cells, results.relations, results.costs)
     if form == "csv":

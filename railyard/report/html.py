@@ -17,6 +17,7 @@ from railyard.report.heatmap import heatmap
 from railyard.report.history import History, are_repeats, drawings, histories
 from railyard.report.lines import scalings, signatures
 from railyard.report.matrix import Cell, cell_words, matrices
+from railyard.report.overtime import OverTime
 from railyard.report.summary import Row, by_reason, counts, most_uneven, names_policies, overall, row, suspect_words
 from railyard.report.svg import Earlier, Grids, bars, svg
 from railyard.report.sweepcharts import sweep_charts
@@ -64,9 +65,10 @@ def html_report(
     relations: Sequence[RelationRecord] = (),
     costs: Sequence[CostRecord] = (),
     earlier: Mapping[tuple[str, str, str], Earlier] = _NO_EARLIER,
+    over_time: Sequence[OverTime] = (),
 ) -> str:
     """Return the page. ``cells`` are those of the run's matrix, ``problems`` what went wrong beside the tests,
-    ``earlier`` the medians of earlier runs by system, case and metric.
+    ``earlier`` the medians of earlier runs by system, case and metric, ``over_time`` the figures that changed.
 
     Where tests come again and again (records of several runs), each is shown once: its newest record, and the spread of
     all. Nothing is fetched by the page: styles and drawings are in it. Every text is escaped, without control codes.
@@ -95,6 +97,7 @@ def html_report(
         overall=overall(shown, problems, unrun, relations),
         records=len(records),
         earlier_failures=_earlier_failures(kept),
+        over_time=over_time,
         relations=[(relation, RELATION_WORDS[relation.state]) for relation in relations],
         cost_heads=COST_HEADS,
         costs=[cost_cells(cost) for cost in costs],

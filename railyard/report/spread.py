@@ -16,6 +16,7 @@ _AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))
 #: More runs than this are drawn as the range and the median of neighbouring ones.
 _MOST_DOTS = 180
 _LOW = 96  # height of the drawing of a key figure over time
+_HALF_STEP = 3  # pixels that the line of a change stands before the first run of the new level
 
 
 def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = None) -> Markup:
@@ -47,8 +48,11 @@ def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = N
     return drawing("".join(parts), _described(newest, columns, len(alike), name))
 
 
-def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str) -> Markup:
-    """Return a key figure from run to run, the oldest first, each value with whether it failed; nothing for one run."""
+def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, marks: Sequence[int] = ()) -> Markup:
+    """Return a key figure from run to run, the oldest first, each value with whether it failed; nothing for one run.
+
+    ``marks``: the first runs of new levels, before each of which a line is drawn.
+    """
     if len(values) < 2:
         return Markup("")
     low, high = min(value for value, _ in values), max(value for value, _ in values)
@@ -64,6 +68,8 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str) -> 
         f'<text x="{LEFT - 7}" y="{rounded(point(0, high)[1] + 4)}">{number(high)}</text>',
         f'<text x="{LEFT - 7}" y="{rounded(point(0, low)[1] + 4)}">{number(low)}</text></g>' if high > low else "</g>",
     ]
+    lines = "".join(f"M{rounded(point(at, low)[0] - _HALF_STEP)},{TOP}V{_LOW - 10}" for at in marks)
+    parts += [f'<path class="step" d="{lines}"/>'] if lines else []
     if len(values) > _MOST_DOTS:
         parts += _binned([value for value, _ in values], point)
         good = []
@@ -75,6 +81,8 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str) -> 
         parts += [f'<path class="{kind}" d="{dots}"/>'] if dots else []
     failed = sum(failed for _, failed in values)
     title = f"{name} over {len(values)} runs: {number(low)} to {number(high)} {unit}, {failed} failed"
+    if marks:
+        title += f", its level changed before run {', '.join(str(at + 1) for at in marks)}"
     return drawing("".join(parts), one_line(title), _LOW)
 
 

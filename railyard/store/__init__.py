@@ -3,7 +3,7 @@
 from railyard.store.finals import final
 from railyard.store.index import COLUMNS
 from railyard.store.query import Found, Run, RunSummary, Wanted, load, records, runs, runs_folder
-from railyard.store.units import in_unit
+from railyard.store.units import in_unit, unit_factor
 
 __all__ = [
     "COLUMNS",
@@ -17,4 +17,5 @@ __all__ = [
     "records",
     "runs",
     "runs_folder",
+    "unit_factor",
 ]

@@ -38,7 +38,7 @@ def in_unit(curve: CurveRecord, unit: str) -> CurveRecord:
     """Return the curve with values, limit and bands in this unit. Raises RailyardError where that cannot be."""
     if curve.unit == unit:
         return curve
-    factor = _factor(curve.unit, unit, curve.metric)
+    factor = unit_factor(curve.unit, unit, curve.metric)
     return replace(
         curve,
         unit=unit,
@@ -53,7 +53,8 @@ def _band(band: BandRecord, factor: float) -> BandRecord:
     return replace(band, low=low, high=high)
 
 
-def _factor(found: str, wanted: str, metric: str) -> float:
+def unit_factor(found: str, wanted: str, metric: str) -> float:
+    """Return what makes a value in one unit one in another. Raises RailyardError where nothing does."""
     for unit in (found, wanted):
         if unit not in UNITS:
             raise RailyardError(f"{metric}: found the unit {unit}, expected one of {', '.join(UNITS)}")

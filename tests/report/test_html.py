@@ -12,6 +12,7 @@ from railyard.record import Record
 from railyard.recordform import NodeGroup, PairsRecord
 from railyard.report.html import html_report
 from railyard.report.matrix import Cell
+from railyard.report.overtime import OverTime
 from railyard.report.svg import Earlier
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -316,3 +317,24 @@ def test_more_than_six_failures_are_folded(healthy_run: list[Record]) -> None:
     page = Page(html_report(failed))
     assert "3 more failures" in page.text
     assert len([one for one in page.having("div") if one.get("class") == "failure"]) == 9
+
+
+def test_figures_that_changed_have_a_drawing_and_their_sentences(healthy_run: list[Record]) -> None:
+    values = tuple((47.8 if run < 8 else 45.9, run == 9) for run in range(12))
+    one = OverTime(
+        heading="imb/Uniband (virtual, hsn): peak",
+        figure="peak",
+        unit="MB/s",
+        values=values,
+        marks=(8,),
+        changes=(("worse", "fell by 4.0 % <b>"), ("better", "rose by 1.0 %")),
+        remarks=("1 run left out: not tested",),
+    )
+    page = html_report(healthy_run, over_time=[one])
+    assert '<h2 id="over-time">What changed over time</h2>' in page
+    assert '<span class="state fail">worse</span> fell by 4.0 % &lt;b&gt;' in page
+    assert '<span class="state pass">better</span> rose by 1.0 %' in page
+    assert '<li class="soft">1 run left out: not tested</li>' in page
+    assert page.count('<path class="step" d="M') == 1
+    assert "its level changed before run 9" in page
+    assert "What changed over time" not in html_report(healthy_run)

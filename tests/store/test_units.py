@@ -6,7 +6,7 @@ import pytest
 
 from railyard.errors import RailyardError
 from railyard.recordform import BandRecord, CurveRecord, LimitRecord
-from railyard.store.units import UNITS, in_unit
+from railyard.store.units import UNITS, in_unit, unit_factor
 
 
 def test_values_limit_and_bands_are_converted() -> None:
@@ -42,3 +42,11 @@ def test_a_unit_of_another_kind_is_refused(unit: str, wanted: str, sentence: str
 def test_each_unit_against_a_neighbour(one: str, factor: float, other: str) -> None:
     made: Any = CurveRecord("x", one, (1,), (1.0,))
     assert in_unit(made, other).values[0] == pytest.approx(factor, rel=1e-12)
+
+
+def test_a_factor_makes_a_value_in_one_unit_one_in_another() -> None:
+    assert unit_factor("GB/s", "MB/s", "peak") == pytest.approx(1000)
+    assert unit_factor("ms", "us", "latency") == pytest.approx(1000)
+    with pytest.raises(RailyardError) as caught:
+        unit_factor("us", "MB/s", "peak")
+    assert str(caught.value) == "peak: found the unit us (time), expected MB/s (bandwidth) or one like it"
