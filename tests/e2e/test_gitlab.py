@@ -1,0 +1,136 @@
+"""The parent and its child pipeline through gitlab-ci-local: each job's own report, and a planted failure in JUnit.
+
+gitlab-ci-local is a program of npm (4.73.0 starts with Node 20). It holds every pipeline that it reads against GitLab's
+published schema. It is sought as RAILYARD_GITLAB_CI_LOCAL, then on PATH. It tells a failed child as a passed trigger
+with exit code 0, so what is read here is what the child's jobs left.
+"""
+
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from railyard.cli import main
+from tests.e2e.conftest import CLONE, PATIENCE_S
+
+pytestmark = pytest.mark.e2e
+
+SYSTEM = "dell-c6320"  # played from recordings: needs neither namespaces nor the machine's lock
+
+
+@pytest.fixture
+def gitlab() -> str:
+    """The program, or a skip that says what is missing."""
+    program = os.environ.get("RAILYARD_GITLAB_CI_LOCAL") or shutil.which("gitlab-ci-local")
+    if program is None:
+        pytest.skip("there is no gitlab-ci-local on PATH (npm install gitlab-ci-local@4.73.0)")
+    missing = [name for name in ("git", "rsync") if shutil.which(name) is None]
+    if missing:
+        pytest.skip(f"gitlab-ci-local needs {' and '.join(missing)}")
+    return program
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that includes the parent, and beside it the clone that its jobs work in."""
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in ("systems", "references", "checks", "recordings"):
+        shutil.copytree(CLONE / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CLONE / "reframe_settings.py", clone)
+    (clone / ".venv").symlink_to(CLONE / ".venv")
+    project = tmp_path / "project"
+    project.mkdir()
+    shutil.copy(CLONE / "ci/parent.gitlab-ci.yml", project / "parent.gitlab-ci.yml")
+    (project / ".gitlab-ci.yml").write_text("include:\n  - local: parent.gitlab-ci.yml\n", encoding="utf-8")
+    for words in (
+        ("init", "--quiet", "--initial-branch=main"),
+        ("config", "user.name", "made"),
+        ("config", "user.email", "made@example.org"),
+        ("remote", "add", "origin", "git@gitlab.example.org:made/project.git"),
+        ("add", "--all"),
+        ("commit", "--quiet", "--message=made"),
+    ):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    return project
+
+
+def ran(gitlab: str, project: Path, **more: str) -> "subprocess.CompletedProcess[str]":
+    variables = {
+        "RAILYARD_SYSTEM": SYSTEM,
+        "RAILYARD_FOLDER": str(project.parent / "clone"),
+        "RAILYARD_PREPARE": "true",
+        **more,
+    }
+    words = [word for name, value in variables.items() for word in ("--variable", f"{name}={value}")]
+    return subprocess.run(
+        [gitlab, "--force-shell-executor", "--no-color", *words],
+        cwd=project,
+        env={**os.environ, "RAILYARD_HOME": str(project.parent / "clone")},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def reports(project: Path) -> dict[str, Path]:
+    """The JUnit files that the child's jobs left, by the folder of their job."""
+    return {path.parent.name: path for path in (project / ".gitlab-ci-local").rglob("railyard-results/*/junit.xml")}
+
+
+def failures(path: Path) -> list[str]:
+    root = ElementTree.parse(path).getroot()
+    return [case.attrib["name"] for case in root.iter("testcase") if case.find("failure") is not None]
+
+
+def test_each_job_leaves_its_own_report_and_one_page_is_made(gitlab: str, project: Path) -> None:
+    done = ran(gitlab, project)
+    found = reports(project)
+    assert found, done.stdout + done.stderr
+    assert {name for name, path in found.items() if failures(path)} == set()
+    assert {name.partition("_")[0] for name in found} == {"edr", "fdr"}
+    pages = list((project / ".gitlab-ci-local").rglob("railyard-report.html"))
+    assert pages and "dell-c6320" in pages[0].read_text(encoding="utf-8")
+
+
+def test_a_planted_failure_is_red_in_its_own_jobs_junit(gitlab: str, project: Path) -> None:
+    first, *_ = sorted(
+        path for path in (project.parent / "clone" / "recordings" / SYSTEM / "edr").rglob("*") if path.is_file()
+    )
+    first.write_text(first.read_text(encoding="utf-8")[:-40], encoding="utf-8")  # cut: rule 1 says so
+    done = ran(gitlab, project)
+    found = reports(project)
+    assert found, done.stdout + done.stderr
+    red = {name for name, path in found.items() if failures(path)}
+    assert len(red) == 1 and next(iter(red)).startswith("edr_")
+
+
+def test_a_system_that_does_not_exist_is_a_sentence(gitlab: str, project: Path) -> None:
+    done = ran(gitlab, project, RAILYARD_SYSTEM="dell-c6321")
+    assert 'did you mean "dell-c6320"?' in done.stdout + done.stderr
+    assert reports(project) == {}
+
+
+def listed(gitlab: str, project: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [gitlab, "--file", "child.yml", "--list", "--no-color"], cwd=project,
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("--per", "test"), ("--spack",)], ids=["stack", "test", "spack"])
+def test_a_child_is_held_against_gitlabs_schema(
+    gitlab: str, project: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAILYARD_HOME", str(CLONE))
+    child = project / "child.yml"
+    assert main(["ci", "generate", "--system", "virtual", *options, "-o", str(child)]) == 0
+    done = listed(gitlab, project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "virtual report" in done.stdout
+    child.write_text(child.read_text(encoding="utf-8").replace("when: always", "when: sometimes"), encoding="utf-8")
+    assert listed(gitlab, project).returncode != 0
