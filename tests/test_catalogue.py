@@ -116,4 +116,4 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-W", False)
     assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-W", True)
     assert (four.nodes, four.ranks, four.within_node) == (4, 4, False)
-    assert len(found) == 2 + 8 * 7 + 2 * 7 * 7
+    assert len(found) == 2 + 7 + 8 * 7 + 2 * 7 * 7

@@ -6,20 +6,18 @@ per cent between two networks is within the noise of most clusters, so compare r
 """
 
 import reframe as rfm
-from reframe.core.builtins import variable
+from reframe.core.builtins import parameter, variable
 
-from railyard.appcheck import ApplicationCheck, EveryNodeCheck
+from railyard.appcheck import ApplicationCheck, EveryNodeCheck, node_counts
 from railyard.apps import alone, hpldat, hplplan
 from railyard.parsers import hpl
 
 
-@rfm.simple_test
-class Hpl(ApplicationCheck):
+class HplCheck(ApplicationCheck):
     """One run: N by memory and time, whichever gives the smaller; `-S order=40000` and `-S grid=2x3` say it instead."""
 
     tool = "hpl"
     benchmark = "hpl"
-    tags = {"apps", "hpl", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
     parse = staticmethod(hpl.parse)
     #: How long the solution may take, in seconds; 0 is an eighth of the system's time limit.
     budget_s = variable(float, value=0.0)
@@ -39,6 +37,23 @@ class Hpl(ApplicationCheck):
 
     def input_files(self) -> dict[str, str]:
         return {"HPL.dat": hpldat.text(self._problem)}
+
+
+@rfm.simple_test
+class Hpl(HplCheck):
+    """HPL over all nodes."""
+
+    tags = {"apps", "hpl", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+
+
+@rfm.simple_test
+class HplScaling(HplCheck):
+    """HPL on 1, 2, 4 … nodes, each with a problem of its own size (weak scaling): `railyard scaling`."""
+
+    tags = {"apps", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    all_nodes = False
+    own_parameters = ("nodes",)
+    nodes = parameter(node_counts(), type=int, loggable=True)
 
 
 @rfm.simple_test

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railyard.applicationtable import nodes_of_key
-from railyard.apps.scaling import Sweep, sweep
+from railyard.apps.scaling import Kind, Sweep, sweep
 from railyard.recordform import Record
 from railyard.wording import number, percent
 
@@ -94,8 +94,13 @@ def _put_together(
         first = alone.get((group.system, group.stack, group.benchmark, group.replayed), _Values())
         medians = {nodes: statistics.median(each) for nodes, each in (first.rates | values.rates).items()}
         if len(medians) > 1:
-            made[group] = sweep(medians, meant=(*medians, *first.failed, *values.failed))
+            made[group] = sweep(medians, _kind(group.benchmark), meant=(*medians, *first.failed, *values.failed))
     return made
+
+
+def _kind(problem: str) -> Kind:
+    """HPL's problem is made for the nodes that it has; all else is one problem, whatever has to solve it."""
+    return "weak" if problem.startswith("hpl/") else "strong"
 
 
 def _cell(group: Group) -> tuple[object, ...]:

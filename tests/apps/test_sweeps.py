@@ -87,3 +87,9 @@ def test_a_run_without_a_sweep_is_one_sentence_and_2(tmp_path: Path, capsys: pyt
         f'railyard: "{tmp_path}": found no problem on several numbers of nodes, expected a sweep; '
         "measure one: railyard run -t scaling\n"
     )
+
+
+def test_hpl_grows_with_its_nodes_so_that_no_serial_fraction_is_said() -> None:
+    points = [dataclasses.replace(record(n, rate), benchmark=f"hpl/hpl/{n}-nodes") for n, rate in ((1, 8.0), (4, 28.0))]
+    (made,) = sweeps(points).values()
+    assert (made.kind, made.sentence) == ("weak", "87.5 % of linear on 4 nodes")
