@@ -84,7 +84,7 @@ def write(path: Path, registry: "CollectorRegistry") -> None:
         ) from error
 
 
-def _library() -> tuple[Any, Any]:
+def _library() -> tuple[Any, "CollectorRegistry"]:
     try:
         from prometheus_client import CollectorRegistry, Gauge
     except ImportError as error:

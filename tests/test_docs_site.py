@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     program = Path(sys.executable).with_name("sphinx-build")
-    words = [program, "--fail-on-warning", "--quiet", "-d", folder / "doctrees", ROOT / "docs", folder / "html"]
+    words = [str(program), "--fail-on-warning", "--quiet", "-d", f"{folder}/doctrees", f"{ROOT}/docs", f"{folder}/html"]
     built = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")
     return folder / "html"
