@@ -11,6 +11,8 @@ from railyard.systems import Fabric, System
 RAIL_COUNTS = (1, 2, 4, 8)
 #: The most nodes that a check may ask for by number; a check of all nodes asks for none.
 MOST_NODES = 64
+#: A partition's feature: its nodes have ports with verbs, whose state can be read.
+RDMA_PORTS = "verbs"
 
 
 #: Whether the references have a number for a fabric, stack, rails, rail policy and benchmark.
@@ -212,7 +214,7 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     # What belongs to no fabric (a pair within a node) runs once, on the first.
     first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
     # Of a replayed system there are no ports to look at.
-    verbs = ["verbs"] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
+    verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
     return [fabric.kind, *first, *verbs, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 

@@ -11,6 +11,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import ReframeFatalError, SanityError
 from reframe.core.runtime import runtime
 
+from railyard.cells import RDMA_PORTS
 from railyard.home import HOME_VARIABLE
 from railyard.launch import TESTBEDS, seconds
 from railyard.rfm_backends import each_node_words
@@ -31,7 +32,7 @@ def first_stacks() -> list[str]:
         partitions = runtime().system.partitions
     except ReframeFatalError:  # the checks are read by `railyard matrix`, without ReFrame's own configuration
         return []
-    there = [each for each in partitions if "verbs" in each.features and each.environs]
+    there = [each for each in partitions if RDMA_PORTS in each.features and each.environs]
     return sorted({each.environs[0].name for each in there})
 
 
@@ -59,7 +60,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     @run_after("init")
     def select_fabrics(self) -> None:
         """Load where a fabric has RDMA ports, once a fabric."""
-        self.valid_systems = ["+verbs"]
+        self.valid_systems = [f"+{RDMA_PORTS}"]
         self.valid_prog_environs = first_stacks() or ["*"]
 
     @run_after("setup")

@@ -52,11 +52,12 @@ def test_a_site_without_checks_is_one_sentence_and_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "systems").mkdir()
+    (tmp_path / "checks").mkdir()
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     assert main(["matrix"]) == 2
     assert capsys.readouterr().err == (
         f"railyard: {tmp_path}/checks: found no check, expected files with classes derived from InterconnectCheck; "
-        "run from the clone, or copy checks/ beside systems/\n"
+        "put some there, or remove the folder: Railyard's own are taken then\n"
     )
 
 

@@ -30,10 +30,12 @@ from railyard.run import (
 from tests.records import made_record
 
 HOME = Path("/site")
+#: The site has no checks of its own, so that Railyard's are given.
+SHIPPED = Path(__file__).parents[1] / "checks"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 RUN = "20261121T060000Z-ab12"
 CASE = CaseId("ImbUniband %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich")
-DEFAULTS = "-C /site/reframe_settings.py -c /site/checks -R"
+DEFAULTS = f"-C /site/reframe_settings.py -c {SHIPPED} -R"
 
 
 @pytest.mark.parametrize(
@@ -41,10 +43,10 @@ DEFAULTS = "-C /site/reframe_settings.py -c /site/checks -R"
     [
         ("", DEFAULTS),
         ("-n Uniband -S full=1", DEFAULTS),
-        ("-C mine.py", "-c /site/checks -R"),
-        ("-Cmine.py", "-c /site/checks -R"),
-        ("--config-file=mine.py", "-c /site/checks -R"),
-        ("--config-file mine.py", "-c /site/checks -R"),
+        ("-C mine.py", f"-c {SHIPPED} -R"),
+        ("-Cmine.py", f"-c {SHIPPED} -R"),
+        ("--config-file=mine.py", f"-c {SHIPPED} -R"),
+        ("--config-file mine.py", f"-c {SHIPPED} -R"),
         ("-c mine/", "-C /site/reframe_settings.py"),
         ("-c./mine", "-C /site/reframe_settings.py"),
         ("--checkpath=mine/ -R", "-C /site/reframe_settings.py"),
@@ -213,7 +215,7 @@ def test_reframe_runs_one_case_at_a_time_and_reports_into_the_runs_folder(fake: 
     _, lines = fake('echo "$@"')
     folder = tmp_path / "run"
     assert lines == [
-        f"-C {tmp_path}/reframe_settings.py -c {tmp_path}/checks -R --system virtual -n Uniband -r "
+        f"-C {tmp_path}/reframe_settings.py -c {SHIPPED} -R --system virtual -n Uniband -r "
         f"--exec-policy=serial --report-file={folder}/reframe-report.json --prefix={folder}/reframe"
     ]
     assert (folder / "reframe.log").read_text(encoding="utf-8") == lines[0] + "\n"

@@ -131,4 +131,6 @@ def _where(root: Path | None) -> str:
 
 
 def _environments(home: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.parent.name for path in (home / "spack_envs").glob("*/spack.yaml")))
+    from railyard.spack.sources import environments
+
+    return tuple(sorted(path.parent.name for path in environments(home).glob("*/spack.yaml")))

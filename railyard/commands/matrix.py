@@ -27,7 +27,7 @@ def command(name: str, as_json: bool) -> int:
     if not asked:
         raise SetupError(
             f"{home / 'checks'}: found no check, expected files with classes derived from InterconnectCheck; "
-            "run from the clone, or copy checks/ beside systems/"
+            "put some there, or remove the folder: Railyard's own are taken then"
         )
     system = find_system(home / "systems", name)
     cells = matrix(system, asked, references_of(home / "references", system).has_number)

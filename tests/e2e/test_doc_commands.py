@@ -37,11 +37,13 @@ RUN = {
     "judge osu_bw.out --link ib-edr --slot pcie3-x16": 0,
     "judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx": 0,
     "fabric --own": 0,
+    "run --system NAME --dry-run": 0,
+    "ci generate --system mine --tag mycluster-login": 0,
 }
 
 #: What the rest of a command begins with -> why it is not run here, and where it is.
 NOT_RUN = {
-    r"make (run|test|docs|venv|wheelhouse)\b": "make: tests/test_packaging.py holds its recipes",
+    r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/test_packaging.py holds its recipes",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
@@ -52,7 +54,10 @@ NOT_RUN = {
     r".*\brailyard report last --plots": "needs runs whose benchmarks have curves drawn by matplotlib: tests/report",
     r"(srun .*|\S*)\brailyard (detect|doctor)\b": "writes a new system: tests/e2e/test_new_cluster.py",
     r"\S*\brailyard fabric --system": "needs a fabric: tests/e2e/test_fabric.py",
-    r"(railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
+    r"(\S*railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
+    r"\S*railyard run --system (virtual-slurm|virtual-verbs|mycluster)": "Slurm or guests: tests/e2e/test_slurm.py",
+    r"\S*railyard history\b": "needs measured runs: tests/history",
+    r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/test_pipeline.py",
     r"for i in ": "ten runs on a cluster",
     r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
     r"eval ": "a shell's completion: tests/test_cli.py",
