@@ -143,7 +143,8 @@ def check_covered(system: System, references: References) -> None:
     """Raise InputError where a system has neither references nor the word report_only, or both."""
     file = f"references/{system.system}.yaml"
     if system.report_only is None and not references.entries:
-        found = f"no {file}" if references.file is None else f"no entry in {file}"
+        sought = file if system.like is None else f"{file} and no references/{system.like}.yaml"
+        found = f"no {sought}" if references.file is None else f"no entry in {references.file}"
         action = "write it, or set report_only to the sentence that says why there are none"
         raise InputError(f"systems/{system.system}.yaml", found, "references", None, "report_only", action)
     if system.report_only is not None and references.entries:

@@ -85,6 +85,7 @@ LINE = {
             {
                 "node": "vn1",
                 "rails": [{"device": "hsn0", "meant": True, "tx_bytes": 1, "rx_bytes": None, "share": 1.0}],
+                "clock_khz": 2100000,
             }
         ],
     },
@@ -142,7 +143,7 @@ RECORD = Record(
         ),
     ),
     path_proof=PathProofRecord(
-        "proven", "all on hsn0", 1234, (NodeTraffic("vn1", (RailTraffic("hsn0", True, 1, None, 1.0),)),)
+        "proven", "all on hsn0", 1234, (NodeTraffic("vn1", (RailTraffic("hsn0", True, 1, None, 1.0),), 2100000),)
     ),
     references=("hsn-uni-1",),
     environment={"reframe": "4.10.4", "mpi": None},
