@@ -93,7 +93,7 @@ def slow(bed: Testbed) -> None:
 
 def test_jobs_pass_over_one_rail_and_two_and_nothing_is_left(slurm_there: None, site: VirtualSite) -> None:
     ran = site.run(*SYSTEM, "-n", "ImbUniband", "-p", "mpich")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, ""), ran.out
     assert outcomes(ran.records) == {f"ImbUniband %rails={rails} @virtual-slurm:hsn+mpich": PASSES for rails in (1, 2)}
     for record in ran.records:
         assert (record.scheduler, record.nodes) == ("slurm-nodb", ("vn1", "vn2"))
