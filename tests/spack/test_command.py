@@ -1,8 +1,8 @@
 """`railyard spack …` as a person types it: every line that it prints."""
 
 import json
-import re
 import os
+import re
 import time
 from pathlib import Path
 
