@@ -21,6 +21,7 @@ myst_heading_anchors = 3
 # Links from these pages to files beside docs/ lead into the repository, which Sphinx does not copy.
 suppress_warnings = ["myst.xref_missing"]
 exclude_patterns = ["_build"]
+smartquotes = False  # two dashes before an option stay two
 
 html_theme = "furo"
 html_title = f"Railyard {__version__}"

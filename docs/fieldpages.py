@@ -61,7 +61,7 @@ def _kind(field: Mapping[str, Any]) -> str:
         shown = [f"`{value}`" for value in field["enum"][:8]]
         return ", ".join(shown) + (f" … ({len(field['enum'])} in all)" if len(field["enum"]) > 8 else "")
     if "const" in field:
-        return f"`{field['const']}`"
+        return f"`{json.dumps(field['const'])}`"
     for choice in ("anyOf", "oneOf", "allOf"):
         if choice in field:
             kinds = [_kind(each) for each in field[choice] if each.get("type") != "null"]
