@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reframe.core.builtins import parameter, run_after, run_before
-from reframe.core.exceptions import ReframeError, ReframeFatalError
-from reframe.core.runtime import runtime
+from reframe.core.exceptions import ReframeError
 
 from railyard import stacks
 from railyard.applicationtable import key_on
@@ -17,6 +16,7 @@ from railyard.breadth import EXTENDED
 from railyard.check import InterconnectCheck
 from railyard.launch import TESTBEDS, Launch
 from railyard.railpolicies import DEFAULT
+from railyard.rfm_current import environment_features, partition_features
 from railyard.rfm_guards import as_reframe_error
 
 if TYPE_CHECKING:
@@ -36,11 +36,9 @@ def stated(prefix: str, every: tuple[str, ...]) -> tuple[str, ...]:
     All of them where ReFrame has no system (the matrix reads the checks so, and leaves out what a system asks not for);
     the first alone where it asks for none, since a parameter must have a value.
     """
-    try:
-        partitions = runtime().system.partitions
-    except ReframeFatalError:
+    features = environment_features()
+    if features is None:
         return every
-    features = {feature for part in partitions for environ in part.environs for feature in environ.features}
     return tuple(name for name in every if f"{prefix}-{name}" in features) or every[:1]
 
 
@@ -49,21 +47,15 @@ def stated_names(prefix: str) -> tuple[str, ...]:
 
     A parameter must have a value, and no stack has a tool of that name.
     """
-    try:
-        partitions = runtime().system.partitions
-    except ReframeFatalError:
-        return ("none",)
-    features = {feature for part in partitions for environ in part.environs for feature in environ.features}
+    features = environment_features() or ()
     return tuple(sorted(f.removeprefix(f"{prefix}-") for f in features if f.startswith(f"{prefix}-"))) or ("none",)
 
 
 def node_counts() -> tuple[int, ...]:
     """Return on how many nodes a sweep is measured: powers of two up to what the current system has."""
-    try:
-        partitions = runtime().system.partitions
-    except ReframeFatalError:
+    features = partition_features()
+    if features is None:
         return _COUNTS
-    features = {feature for partition in partitions for feature in partition.features}
     most = max((count for count in range(1, _COUNTS[-1] + 1) if f"nodes{count}" in features), default=1)
     return node_counts_up_to(most)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
-from reframe.core.exceptions import ReframeError, ReframeFatalError
-from reframe.core.runtime import runtime
+from reframe.core.exceptions import ReframeError
 
 from railyard import pairlaunch
 from railyard.cells import RAIL_COUNTS, disabled_reason
@@ -19,6 +18,7 @@ from railyard.launch import TESTBEDS, Launch, device_name, plan_launch
 from railyard.railpolicies import DEFAULT, environment_terms, named_policies, policy_of
 from railyard.replay.form import REPLAYED
 from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
+from railyard.rfm_current import partition_features, partitions
 from railyard.rfm_guards import CarriedInit, as_reframe_error
 from railyard.rfm_judging import COUNTERS, LINKED, Judged
 from railyard.schedulernames import is_slurm
@@ -35,11 +35,9 @@ def rail_counts() -> tuple[int, ...]:
 
     A count that no partition has would never be selected, and making each such variant costs ReFrame 2 ms.
     """
-    try:
-        partitions = runtime().system.partitions
-    except ReframeFatalError:  # the checks are read by `railyard matrix`, without ReFrame's own configuration
+    features = partition_features()
+    if features is None:
         return RAIL_COUNTS
-    features = {feature for partition in partitions for feature in partition.features}
     return tuple(count for count in RAIL_COUNTS if f"rails{count}" in features) or RAIL_COUNTS
 
 
@@ -48,20 +46,13 @@ def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
 
     Those are of ReFrame's current system, as ``rail_counts`` are. A NIC per rank only where there is a pair a rail.
     """
-    try:
-        partitions = runtime().system.partitions
-    except ReframeFatalError:
-        return (DEFAULT,)
-    named = named_policies(environment.features for partition in partitions for environment in partition.environs)
+    named = named_policies(environ.features for each in partitions() or () for environ in each.environs)
     return (DEFAULT, *(policy for policy in named if pair_a_rail or policy != NIC_PER_RANK))
 
 
 def builds_with_spack() -> bool:
     """Return whether ReFrame's current system has stacks whose benchmarks Spack builds."""
-    try:
-        return any(partition.extras.get("railyard_spack") for partition in runtime().system.partitions)
-    except ReframeFatalError:
-        return False
+    return any(each.extras.get("railyard_spack") for each in partitions() or ())
 
 
 class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):

@@ -1,5 +1,6 @@
 """The facts about links and slots: every generation that a system's file may name, with its rates and headers."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -222,6 +223,16 @@ _PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
     (5, 32.0, "128b/130b", 128 / 130, 24, 1.0),
     (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
 )
+
+_SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
+
+
+def pcie_generation(speed: str | None) -> int | None:
+    """Return the generation of PCI Express whose lanes signal at a speed as the kernel prints it: ``8.0 GT/s PCIe``, of
+    older kernels ``8 GT/s``. None for ``Unknown``, any other word, and a speed that no generation has.
+    """
+    found = _SPEED.match(speed or "")
+    return next((row[0] for row in _PCIE if found and row[1] == float(found[1])), None)
 
 
 def _slots() -> Iterator[Slot]:

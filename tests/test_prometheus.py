@@ -13,19 +13,12 @@ from railyard.cli import main
 from railyard.errors import RailyardError, SetupError
 from railyard.record import FILE_NAME, append_record
 from railyard.recordform import FigureRecord, Record, VerdictRecord
+from tests.records import made_record
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
-MADE = Record(
+MADE = made_record(
     run="r1",
-    time="2026-11-21T06:00:12Z",
     case='ImbUniband %rails=1 "odd\\" @virtual:hsn+mpich',
-    check="ImbUniband",
-    system="virtual",
-    fabric="hsn",
-    stack="mpich",
-    rails=1,
-    benchmark="imb/Uniband",
-    state="pass",
     verdict=VerdictRecord("so"),
     figures=(FigureRecord("peak", 47.8, "MB/s"), FigureRecord("peak", 1.0, "MB/s"), FigureRecord("N½", 9, "B")),
 )

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -96,22 +95,12 @@ def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
 def _records(side: "Selector") -> "tuple[Record, ...]":
     """Return the records of a side's runs, the last of each case; a line that gave none is said on stderr."""
     from railyard.home import find_home
-    from railyard.record import read_records
     from railyard.run import runs_folder
-    from railyard.store.finals import final
-    from railyard.store.names import folders
+    from railyard.store.finals import finals_of_runs
 
-    found: list[Path] = []
-    for name in side.runs:
-        # a folder that is named needs no site around it
-        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, runs_folder(find_home()))
-    records: list[Record] = []
-    for folder in dict.fromkeys(found):
-        read = read_records(folder)
-        for problem in read.problems:
-            click.echo(f"warning: {problem}", err=True)
-        records += final(read.records)
-    return tuple(records)
+    return finals_of_runs(
+        side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)
+    )
 
 
 def _side_words(side: "Selector", records: "tuple[Record, ...]") -> str:

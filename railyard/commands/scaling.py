@@ -1,7 +1,6 @@
 """railyard scaling: speed-up, efficiency and serial fraction of the sweeps over nodes that stand in stored runs."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,21 +41,12 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     return 0
 
 
-def _records(names: tuple[str, ...]) -> "list[Record]":
+def _records(names: tuple[str, ...]) -> "tuple[Record, ...]":
     """Return the records of these runs, the last of each case; a line that gave none is said on stderr."""
     from railyard.home import find_home
-    from railyard.record import read_records
     from railyard.run import runs_folder
-    from railyard.store.finals import final
-    from railyard.store.names import folders
+    from railyard.store.finals import finals_of_runs
 
-    found: list[Path] = []
-    for name in names:
-        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, runs_folder(find_home()))
-    records: list[Record] = []
-    for folder in dict.fromkeys(found):
-        read = read_records(folder)
-        for problem in read.problems:
-            click.echo(f"warning: {problem}", err=True)
-        records += final(read.records)
-    return records
+    return finals_of_runs(
+        names, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)
+    )

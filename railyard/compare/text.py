@@ -73,31 +73,31 @@ def _test_json(test: Compared) -> dict[str, Any]:
 
 
 def _sides(of: Comparison, sides: tuple[str, str], width: int) -> str:
-    lines = [_folded(f"A: {sides[0]}", width, "   "), _folded(f"B: {sides[1]}", width, "   ")]
+    lines = [folded(f"A: {sides[0]}", width, "   "), folded(f"B: {sides[1]}", width, "   ")]
     for name, a, b in of.pairing.contrasts:
-        lines.append(_folded(f"{name}: {a} on A, {b} on B", width, "   "))
+        lines.append(folded(f"{name}: {a} on A, {b} on B", width, "   "))
     return "\n".join(lines)
 
 
 def _environment(of: Comparison, width: int) -> Iterator[str]:
     yield "What differed around the tests"
     for one in of.environment:
-        yield _folded(one.words, width, "    ", "  ")
+        yield folded(one.words, width, "    ", "  ")
     if not of.environment:
         yield "  nothing that is recorded"
     if of.attribution:
-        yield _folded(of.attribution, width, "    ", "  ")
+        yield folded(of.attribution, width, "    ", "  ")
 
 
 def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
     one, other = test.repeats
-    yield _folded(f"{test.name}: {one} repeat{'' if one == 1 else 's'} on A, {other} on B", width, "  ")
+    yield folded(f"{test.name}: {one} repeat{'' if one == 1 else 's'} on A, {other} on B", width, "  ")
     for figure in test.figures:
-        yield _folded(_figure(figure, colour), width, "    ", "  ")
+        yield folded(_figure(figure, colour), width, "    ", "  ")
     for curve in test.curves:
-        yield _folded(f"{curve.metric} along {len(curve.sizes)} sizes: {curve.sentence}", width, "    ", "  ")
+        yield folded(f"{curve.metric} along {len(curve.sizes)} sizes: {curve.sentence}", width, "    ", "  ")
     for reason in test.refused:
-        yield _folded(f"not compared: {reason}", width, "    ", "  ")
+        yield folded(f"not compared: {reason}", width, "    ", "  ")
 
 
 def _figure(figure: FigureResult, colour: bool) -> str:
@@ -115,27 +115,27 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
     for words, names in (("only on A", of.pairing.only_a), ("only on B", of.pairing.only_b)):
         if names:
             more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-            yield _folded(f"{words}, not compared: {listing([*names[:_MOST_NAMED], *more])}", width, "  ")
+            yield folded(f"{words}, not compared: {listing([*names[:_MOST_NAMED], *more])}", width, "  ")
     for sentence in of.pairing.left_out:
-        yield _folded(sentence, width, "  ")
-    yield from (_folded(f"differs: {words}", width, "  ") for words in _differing(of))
+        yield folded(sentence, width, "  ")
+    yield from (folded(f"differs: {words}", width, "  ") for words in _differing(of))
     if gate is not None:
         for regression in gate.regressions:
-            yield _folded(f"regression: {regression}", width, "  ")
+            yield folded(f"regression: {regression}", width, "  ")
     kinds = [figure.finding.kind for figure in of.figures]
     told = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in KIND_WORDS.items() if kind in kinds)
     tests = f"{len(of.tests)} test{'' if len(of.tests) == 1 else 's'}"
-    yield _folded(f"{tests}, {len(kinds)} figure{'' if len(kinds) == 1 else 's'}: {told or 'none alike'}", width, "  ")
+    yield folded(f"{tests}, {len(kinds)} figure{'' if len(kinds) == 1 else 's'}: {told or 'none alike'}", width, "  ")
     judged = sum(kind != "cannot-tell" for kind in kinds)
     if judged:
         by_chance = judged * (1 - CONFIDENCE)
-        yield _folded(
+        yield folded(
             f"each is told at {100 * CONFIDENCE:g} % confidence: some {by_chance:.1f} of {judged} may differ by chance",
             width,
             "  ",
         )
     if gate is not None:
-        yield _folded(gate.sentence, width, "  ")
+        yield folded(gate.sentence, width, "  ")
 
 
 def _differing(of: Comparison) -> Iterator[str]:
@@ -149,7 +149,8 @@ def _differing(of: Comparison) -> Iterator[str]:
                 yield f"{test.name}: {curve.metric}: {curve.sentence}"
 
 
-def _folded(words: str, width: int, hanging: str, indent: str = "") -> str:
+def folded(words: str, width: int, hanging: str, indent: str = "") -> str:
+    """Return words in lines of at most this width, names whole; lines after the first begin with ``hanging``."""
     return textwrap.fill(
         words,
         width,

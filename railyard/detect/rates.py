@@ -4,13 +4,11 @@ import re
 from dataclasses import dataclass
 
 from railyard.links import LINKS, SLOTS
+from railyard.linktable import pcie_generation
 from railyard.parsers.fabric.speeds import lanes, speed_name, speed_of_lane, width_of
 
 # "100 Gb/sec (4X EDR)"; before Linux 5.x without the speed's name for SDR: "10 Gb/sec (4X)"
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) Gb/sec(?: \(([0-9]+[xX])(?: ([A-Za-z0-9]+))?\))?")
-_GT_S = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
-# Signalling rate of a lane, GT/s -> generation of PCI Express.
-_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 _IB_MTUS = (4096, 2048, 1024, 512, 256)
 # What the kernel takes off an Ethernet MTU before it chooses the path MTU: GRH 40, UDP 8, BTH 12, XRC 4, AtomicETH 28,
 # ICRC 4. Source: iboe_get_mtu in Linux include/rdma/ib_addr.h.
@@ -69,9 +67,7 @@ def slot_name(speed: str | None, width: str | None) -> str | None:
 
     Virtual functions print 0 lanes or "Unknown".
     """
-    found = _GT_S.match(speed or "")
-    generation = _GENERATIONS.get(float(found[1])) if found else None
-    name = f"pcie{generation}-x{width}"
+    name = f"pcie{pcie_generation(speed)}-x{width}"
     return name if name in SLOTS else None
 
 

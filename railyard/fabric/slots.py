@@ -2,10 +2,9 @@
 
 from railyard import links
 from railyard.fabric.model import Card, Expected, Finding, Readings, SlotState
+from railyard.linktable import pcie_generation
 from railyard.wording import number
 
-#: GT/s of a lane: PCIe generation. current_link_speed prints "8.0 GT/s PCIe", older kernels "8 GT/s".
-_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 _MENDS = {
     "max_payload": "set PCIe max payload in the BIOS, or boot with pci=pcie_bus_perf",
     "max_read_request": "setpci -s {address} CAP_EXP+8.w, bits 14 to 12, or the BIOS",
@@ -28,20 +27,9 @@ def slot_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return found
 
 
-def generation(speed: str | None) -> int | None:
-    """Return the PCIe generation of a printed speed ("8.0 GT/s PCIe"); None for "Unknown" and any other word."""
-    word, _, unit = (speed or "").partition(" ")
-    if not unit.startswith("GT/s"):
-        return None
-    try:
-        return _GENERATIONS.get(float(word))
-    except ValueError:
-        return None
-
-
 def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Slot) -> list[Finding]:
     wanted = int(meant.name[len("pcie")])
-    width, here = slot.width or 0, generation(slot.speed)
+    width, here = slot.width or 0, pcie_generation(slot.speed)
     if not width or here is None:
         said = f"a slot of speed {_quoted(slot.speed)} and width {width or 'unknown'}"
         fix = f"cannot be judged: lspci -vv -s {slot.address} as root shows LnkSta"
@@ -57,7 +45,7 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Sl
 
 def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
     """Return what to do: a card that could do no more is in the wrong place, one that could was trained badly."""
-    best = generation(slot.max_speed)
+    best = pcie_generation(slot.max_speed)
     could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted
     if not could:
         most = "less" if slot.max_width is None or best is None else _shown(best, slot.max_width)

@@ -1,10 +1,10 @@
 """What histories show, as text for a terminal, as JSON values, and as drawings for a page."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from railyard.compare.text import folded
 from railyard.history.changes import Change, Judged, State
 from railyard.history.detect import ALARM
 from railyard.history.series import Point
@@ -23,7 +23,7 @@ _STATE_WORDS: dict[State, str] = {
 def text(found: Sequence[Judged], *, whole: bool = False, width: int = 100, colour: bool = False) -> str:
     """Return the figures that changed, with ``whole`` all of them, and a summary. Folded to ``width``, never cut."""
     parts = ["\n".join(_lines(one, whole, width, colour)) for one in found if whole or one.state == "changed"]
-    parts.append("\n".join(_folded(line, width, "", "  ") for line in summary(found)))
+    parts.append("\n".join(folded(line, width, "  ") for line in summary(found)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,26 +69,15 @@ def over_time(found: Sequence[Judged]) -> tuple[OverTime, ...]:
 
 
 def _lines(one: Judged, whole: bool, width: int, colour: bool) -> Iterator[str]:
-    yield _folded(f"{one.series.name}, {one.series.figure}: {one.sentence}", width, "", "  ")
+    yield folded(f"{one.series.name}, {one.series.figure}: {one.sentence}", width, "  ")
     for change in one.changes:
-        yield _coloured(_folded(change.sentence, width), change, colour)
+        yield _coloured(folded(change.sentence, width, "    ", "  "), change, colour)
     for remark in one.series.remarks if whole or one.changes else ():
-        yield _folded(remark, width)
+        yield folded(remark, width, "    ", "  ")
 
 
 def _coloured(words: str, change: Change, colour: bool) -> str:
     return f"\x1b[{_SGR[change.kind]}m{words}\x1b[0m" if colour else words
-
-
-def _folded(words: str, width: int, indent: str = "  ", hanging: str = "    ") -> str:
-    return textwrap.fill(
-        words,
-        width,
-        initial_indent=indent,
-        subsequent_indent=hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _json(one: Judged) -> dict[str, Any]:

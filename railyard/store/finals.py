@@ -1,8 +1,11 @@
 """Which records of a run count: the last of each case, and a failure beside a later pass."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from railyard.record import read_records
 from railyard.recordform import Record
+from railyard.store.names import folders
 
 
 def final(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -21,3 +24,21 @@ def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
         failed = [one for one in earlier if records[one][2] == "fail"] if state in ("pass", "report-only") else []
         earlier[:] = [*failed, place]
     return tuple(place for last in kept.values() for place in last)
+
+
+def finals_of_runs(names: Sequence[str], stored: Callable[[], Path], say: Callable[[str], None]) -> tuple[Record, ...]:
+    """Return the records that count of every run that is named, a run once; ``stored`` gives the folder of all runs.
+
+    A folder that is named needs no site around it, so that ``stored`` is asked for names alone. ``say`` is given each
+    line that held no record. Raises RailyardError where a name stands for no run.
+    """
+    found: list[Path] = []
+    for name in names:
+        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, stored())
+    records: list[Record] = []
+    for folder in dict.fromkeys(found):
+        read = read_records(folder)
+        for problem in read.problems:
+            say(problem)
+        records += final(read.records)
+    return tuple(records)

@@ -9,9 +9,10 @@ import pytest
 from railyard.fabric.judge import judge
 from railyard.fabric.model import Card, Expected, Readings, SlotState
 from railyard.fabric.pciconfig import Control, device_control, redirects
-from railyard.fabric.slots import generation, slot_findings
+from railyard.fabric.slots import slot_findings
 from railyard.fabric.sysfs import cards_of, ports_of
 from railyard.fabric.uniform import driver_findings
+from railyard.linktable import pcie_generation
 
 GOOD = SlotState("0000:3b:00.0", "8.0 GT/s PCIe", 16, "8.0 GT/s PCIe", 16, 256)
 
@@ -105,7 +106,7 @@ def test_settings_are_held_where_the_file_names_them_and_the_node_shows_them(exp
     ],
 )
 def test_speeds_as_kernels_print_them(text: str | None, found: int | None) -> None:
-    assert generation(text) == found
+    assert pcie_generation(text) == found
 
 
 # Configuration space, made: a list of capabilities with PCI Express at 0x60, its Device Control word at 0x68.

@@ -10,18 +10,11 @@ import pytest
 
 from railyard.record import FILE_NAME, append_record
 from railyard.recordform import CurveRecord, FigureRecord, NodeGroup, Record, VerdictRecord
+from tests.records import made_record
 
-MADE = Record(
+MADE = made_record(
     run="",
     time="",
-    case="ImbUniband %rails=1 @virtual:hsn+mpich",
-    check="ImbUniband",
-    system="virtual",
-    fabric="hsn",
-    stack="mpich",
-    rails=1,
-    benchmark="imb/Uniband",
-    state="pass",
     verdict=VerdictRecord("so"),
     policy="single",
     nodes=("vn1", "vn2"),

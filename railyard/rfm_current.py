@@ -1,0 +1,28 @@
+"""What ReFrame's current system offers while a check file is read: its partitions, or that there is no system."""
+
+from typing import Any
+
+from reframe.core.exceptions import ReframeFatalError
+from reframe.core.runtime import runtime
+
+
+def partitions() -> tuple[Any, ...] | None:
+    """Return the partitions of ReFrame's current system; None where it has none, since `railyard matrix` reads the
+    checks without ReFrame's own configuration.
+    """
+    try:
+        return tuple(runtime().system.partitions)
+    except ReframeFatalError:
+        return None
+
+
+def partition_features() -> set[str] | None:
+    """Return every feature that some partition of the current system has; None without a system."""
+    found = partitions()
+    return None if found is None else {feature for each in found for feature in each.features}
+
+
+def environment_features() -> set[str] | None:
+    """Return every feature that some environment of the current system has; None without a system."""
+    found = partitions()
+    return None if found is None else {f for each in found for environ in each.environs for f in environ.features}
