@@ -97,6 +97,9 @@ class VirtualSite:
             finally:
                 running.kill()
             elapsed_s = time.monotonic() - begun
+        # Pytest shows these only where the test fails: a cell's own sentence then, and not its exit code alone.
+        print(out)
+        print(err, file=sys.stderr)
         return Ran(running.returncode, out, err, elapsed_s, self.records())
 
     def run(self, *options: str) -> Ran:
