@@ -107,7 +107,9 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     judged = verdict.judge(inputs)
     # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
     fault = "fabric" if findings.suspects else judged.fault
-    said = replace(judged, sentence=f"{judged.sentence}; {findings.sentence}", fault=fault)
+    # Likely causes and remarks were joined to the judged sentence, which alone is judged again: they stay behind it.
+    behind = assessment.verdict.sentence.removeprefix(judged.sentence)
+    said = replace(judged, sentence=f"{judged.sentence}; {findings.sentence}{behind}", fault=fault)
     return replace(assessment, inputs=inputs, verdict=said)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from railyard.assess import Assessment, with_placement, with_suspects
+from railyard.assess import Assessment, with_placement, with_remark, with_suspects
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
 from railyard.prooffile import ProofRules
@@ -441,6 +441,12 @@ def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
         ", over hsn0 of vn1 and vn2; none of 6 probes of single rails was slow: nobody is blamed; look at each rail "
         "alone (hsn0) between vn1 and vn2 and good partners, then link state and error counters"
     )
+
+
+def test_remarks_stand_behind_what_the_probes_found(assessed: Assess) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    found = with_suspects(with_remark(slow, "MTU 1024"), Findings((), "nobody is blamed"))
+    assert found.verdict.sentence == f"{slow.verdict.sentence}; nobody is blamed; MTU 1024"
 
 
 # Properties
