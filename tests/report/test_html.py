@@ -312,6 +312,23 @@ def test_a_cell_of_many_benchmarks_lists_them_by_state_and_counts_those_that_do_
     )
 
 
+def test_many_reasons_of_a_cell_are_folded_under_how_many_benchmarks_they_keep_from_running(
+    healthy_run: list[Record],
+) -> None:
+    one = healthy_run[0]
+    reasons = {"no verbs": 5, "no iperf3": 1, "no hpl": 3, "no fabtests": 1}
+    cells = [
+        Cell(one.fabric, one.stack, one.rails, f"{reason}/b{index}", reason)
+        for reason, count in reasons.items()
+        for index in range(count)
+    ]
+    page = html_report([one], cells=cells)
+    assert "<details><summary>10 benchmarks do not run</summary>" in page
+    assert "5 benchmarks: do not run (a) no iperf3/b0: does not run (b)" in Page(page).text
+    few = html_report([one], cells=[cell for cell in cells if cell.reason != "no fabtests"])
+    assert "benchmarks do not run</summary>" not in few
+
+
 def test_more_than_six_failures_are_folded(healthy_run: list[Record]) -> None:
     failed = [dataclasses.replace(record, state="fail") for record in healthy_run[:9]]
     page = Page(html_report(failed))
