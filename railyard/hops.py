@@ -14,6 +14,7 @@ from pathlib import Path
 from railyard.errors import InputError
 from railyard.home import state_folder
 from railyard.jsonform import FormError, decode, encode
+from railyard.nodenames import label
 
 FORMAT = 1
 _AGAIN = "measure it again: railyard fabric --keep-hops"
@@ -45,16 +46,20 @@ def keep(home: Path, kept: Kept) -> Path:
     return file
 
 
-def hops_between(home: Path, system: str, fabric: str, nodes: Sequence[str], devices: Sequence[str]) -> int | None:
+def hops_between(
+    home: Path, system: str, fabric: str, nodes: Sequence[str], devices: Sequence[str], leaf_of: Mapping[str, str]
+) -> int | None:
     """Return the switches between two nodes, where all these rails have as many; None where that is not known.
 
+    Where no distances are kept, two nodes at one leaf switch by the system's file (``leaf_of``) have that one.
     Raises InputError for a file that is damaged or of another form.
     """
-    file = file_of(home, system, fabric)
-    if len(nodes) != 2 or not file.is_file():
+    if len(nodes) != 2:
         return None
-    one, other = (node.split(".")[0].lower() for node in nodes)
-    kept = _read(file)
+    one, other = map(label, nodes)
+    kept = kept_of(home, system, fabric)
+    if kept is None:
+        return 1 if one in leaf_of and leaf_of[one] == leaf_of.get(other) else None
     found = set()
     for device in devices:
         places = kept.places.get(device, {})
@@ -62,7 +67,14 @@ def hops_between(home: Path, system: str, fabric: str, nodes: Sequence[str], dev
     return found.pop() if len(found) == 1 else None
 
 
-def _read(file: Path) -> Kept:
+def kept_of(home: Path, system: str, fabric: str) -> Kept | None:
+    """Return what is kept of a fabric, None where nothing is.
+
+    Raises InputError for a file that is damaged or of another form.
+    """
+    file = file_of(home, system, fabric)
+    if not file.is_file():
+        return None
     try:
         kept = decode(Kept, json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, FormError) as error:

@@ -6,6 +6,7 @@ names, so that a later launch may have other ranks on them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from railyard.leafswitches import Leaves, sides
 from railyard.pairs import Layout, PairsError, Settings, Step, Value, Verdict, advance
 from railyard.pairs.model import Round
 from railyard.pairtable import PAIRS, hosts_of, pairs_of
@@ -16,25 +17,30 @@ from railyard.suspects import Findings, RailProbe, Suspect, plan_probes, suspect
 MOST_NAMED = 4
 #: How often each rail is measured alone; the best counts.
 RAIL_REPEATS = 2
+_UNKNOWN: Leaves = {}
 
 
-def layout_of(table: Table, expected_mb_s: float | None) -> Layout:
-    """Return the nodes of all rounds in the order of their ranks. Raises ValueError for one node, or a node twice.
+def layout_of(table: Table, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN) -> Layout:
+    """Return the nodes of all rounds in the order of their ranks, and the leaf switch of each.
 
-    ``expected_mb_s`` is the least that a pair should give; None where nobody says so.
+    ``expected_mb_s`` is the least that a pair should give; None where nobody says so. Raises ValueError for one node, a
+    node twice, or one that stands at none of the leaf switches that are known.
     """
-    return Layout(hosts_of(table), expected=expected_mb_s)
+    hosts = hosts_of(table)
+    return Layout(hosts, sides(leaf_of, hosts), expected=expected_mb_s)
 
 
-def next_step(tables: Sequence[Table], settings: Settings, expected_mb_s: float | None) -> Step | Verdict:
+def next_step(
+    tables: Sequence[Table], settings: Settings, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN
+) -> Step | Verdict:
     """Return what to measure next, or the verdict, from the tables of all rounds and of each step made so far.
 
-    Raises ValueError where there is no table of all rounds, or one that holds no numbers, PairsError where a table is
-    not of its step.
+    ``leaf_of`` has each node's leaf switch, where those are known. Raises ValueError where there is no table of all
+    rounds, or one that holds no numbers, PairsError where a table is not of its step.
     """
     if not tables or f"pairs/{tables[0].benchmark}" != PAIRS:
         raise ValueError("found no table of all pairs, expected it first")
-    layout = layout_of(tables[0], expected_mb_s)
+    layout = layout_of(tables[0], expected_mb_s, leaf_of)
     return advance(layout, [values_of(table, layout) for table in tables], settings)
 
 
@@ -87,6 +93,7 @@ def findings(
     rails: Mapping[str, Table],
     meant: Sequence[str],
     alone_mb_s: float,
+    leaf_of: Leaves = _UNKNOWN,
 ) -> Findings:
     """Return who is slow by all steps, and by each rail alone; nobody where the steps are not all there, with why.
 
@@ -94,13 +101,13 @@ def findings(
     that was measured alone, ``alone_mb_s`` is what one gives, one way.
     """
     try:
-        reached = next_step(tables, settings, least_mb_s)
+        reached = next_step(tables, settings, least_mb_s, leaf_of)
         if isinstance(reached, Step):
             return Findings((), f"{reached.why}: that was not measured, so nobody is blamed")
         by_rail = rails_at_fault(rails, alone_mb_s) if rails else None
     except (ValueError, PairsError) as error:
         return Findings((), f"nobody is blamed: {error}")
-    blamed = _blamed(reached, layout_of(tables[0], least_mb_s), meant[0] if len(meant) == 1 else None)
+    blamed = _blamed(reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None)
     if by_rail is None or not by_rail.suspects:
         said = f"; {by_rail.sentence}" if by_rail is not None else ""
         return Findings(blamed, f"{reached.sentence}{said}")

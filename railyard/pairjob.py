@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 ROUNDS = "rounds.txt"
 ROUNDS_OF_TWO = "rounds-of-two.txt"
+SWITCHES = "switches.txt"
 ALONE = "alone"
 #: Steps after the first, at most: sifting, sides, and alone (``railyard.pairs``).
 STEPS = tuple(f"again-{number}" for number in range(1, 13))

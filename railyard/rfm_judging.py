@@ -15,6 +15,7 @@ from reframe.core.exceptions import PerformanceError, SanityError
 from railyard.casename import check_of, plain_check
 from railyard.hops import hops_between
 from railyard.launch import Launch
+from railyard.leafswitches import stated
 from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import Cell
 from railyard.replay.index import folder_of
@@ -194,7 +195,8 @@ class Judged(Scheduled):
             return None
         system, fabric = self.site.system, self.current_partition.name
         devices = [rail.device for rail in system.fabrics[fabric].rails[: self.rails]]
-        return hops_between(self.site.home, system.system, fabric, launch.nodes, devices)
+        switches = system.fabrics[fabric].leaf_switches
+        return hops_between(self.site.home, system.system, fabric, launch.nodes, devices, stated(switches))
 
     def _evidence(self) -> "Evidence":
         from railyard.runcase import Evidence

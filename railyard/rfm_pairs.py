@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reframe.core.builtins import run_before, variable
 
-from railyard import pairjob
+from railyard import leafswitches, pairjob
 from railyard.breadth import EXTENDED
 from railyard.check import InterconnectCheck
 from railyard.parsers import pairs as parser
@@ -68,6 +68,7 @@ class PairsCheck(InterconnectCheck):
         (stage / pairjob.ROUNDS).write_text(rounds_text(self.rounds(self.num_nodes)), encoding="ascii")
         (stage / pairjob.ROUNDS_OF_TWO).write_text("0-1\n", encoding="ascii")
         if self.measures_again and not self.is_replayed:
+            (stage / pairjob.SWITCHES).write_text(leafswitches.text(self._leaves()), encoding="utf-8")
             self.postrun_cmds = self._again()
 
     def _again(self) -> list[str]:
@@ -81,7 +82,14 @@ class PairsCheck(InterconnectCheck):
         """Return the options of ``railyard pairs``: how often a suspect is measured, and what a pair should give."""
         least = self._least()
         expected = [] if least is None else ["--expected", repr(least)]
-        return ["--repeats", str(self.again_repeats), *expected]
+        known = ["--switches", pairjob.SWITCHES] if self._leaves() else []
+        return ["--repeats", str(self.again_repeats), *expected, *known]
+
+    def _leaves(self) -> "leafswitches.Leaves":
+        """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
+        system, fabric = self.site.system, self.current_partition.name
+        devices = [rail.device for rail in system.fabrics[fabric].rails[: self.rails]]
+        return leafswitches.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     def _least(self) -> float | None:
         """Return the least that a pair may give by the references, in MB/s; None where they have no bound."""
@@ -129,7 +137,8 @@ class PairsCheck(InterconnectCheck):
         rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
         settings = Settings(repeats=self.again_repeats)
         alone = self._expected_alone(found)
-        return findings(found.pair_tables, settings, self._least(), rails, self._launch.meant, alone)
+        meant, leaf_of = self._launch.meant, self._leaves()
+        return findings(found.pair_tables, settings, self._least(), rails, meant, alone, leaf_of)
 
 
 def _quoted(words: "Iterable[str]") -> list[str]:

@@ -9,6 +9,7 @@ from railyard.countertable import DRIVERS
 from railyard.errors import did_you_mean
 from railyard.fabricstate import lanes_and_speed
 from railyard.fields import show
+from railyard.nodenames import label
 from railyard.referencefields import ANY
 from railyard.schedulernames import SLURM_WITHOUT_DATABASE
 from railyard.systemfile import Disabled, Fabric, StackEntry, System
@@ -27,6 +28,7 @@ def check_system(system: System, document: Document) -> None:
     _check_jobs(system, document)
     for name, fabric in system.fabrics.items():
         _check_fabric(("fabrics", name), fabric, document)
+        _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
         _check_thresholds(name, entry, system, document)
@@ -80,6 +82,25 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
             field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
             found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"
             raise document.error((*here, field), found, expected)
+
+
+def _check_switches(path: Path_, fabric: Fabric, system: System, document: Document) -> None:
+    """Refuse a node at two leaf switches, one that the system lacks, and one of the system's that stands at none."""
+    at: dict[str, str] = {}
+    known = {label(node): node for node in system.nodes.names}
+    for switch, nodes in fabric.leaf_switches.items():
+        for node in nodes:
+            first = at.setdefault(label(node), switch)
+            if first != switch or sum(label(other) == label(node) for other in nodes) > 1:
+                where = f"it stands at {first} too" if first != switch else "it stands there twice"
+                raise document.error((*path, switch), show(node), "each node at one leaf switch, once", where)
+            if known and label(node) not in known:
+                action = did_you_mean(node, system.nodes.names)
+                raise document.error((*path, switch), show(node), f"a node of {system.system}", action)
+    lost = next((node for node in known if node not in at), None) if at else None
+    if lost is not None:
+        expected = "every node of the system at a leaf switch, or no switches at all"
+        raise document.error(path, f"no switch for {show(known[lost])}", expected)
 
 
 def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:

@@ -4,14 +4,16 @@ import re
 from collections.abc import Collection
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from railyard import links, stacks
 from railyard.errors import did_you_mean
-from railyard.fields import Name, PathText, Prose, Value, refuse, show
+from railyard.fields import Name, PathText, Prose, Value, one_or_many, refuse, show
+from railyard.nodenames import expanded
 from railyard.spack.tools import TOOLS
 
 _BLANK = re.compile(r"\{([^{}]*)\}")
+_NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
 
 def _known(names: Collection[str], what: str) -> AfterValidator:
@@ -38,6 +40,17 @@ def _blanks(text: str) -> str:
     return text
 
 
+def _node_names(value: Any) -> list[Any]:
+    given = value if isinstance(value, list) else [value]
+    try:
+        names = [name for each in given for name in (expanded(each) if isinstance(each, str) else [each])]
+    except ValueError as error:
+        raise refuse(show(", ".join(map(str, given))), _NODE_NAMES, str(error)) from None
+    if not names:
+        raise refuse("no name", _NODE_NAMES)
+    return names
+
+
 def sentence_or_false(value: Any) -> Any:
     """Return None for false, and a sentence as it is; refuse anything else."""
     if value is False:
@@ -60,5 +73,6 @@ ToolName = Annotated[
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 Template = Annotated[PathText, AfterValidator(_blanks)]
 EnvValue = Annotated[Value, AfterValidator(_blanks)]
+NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
 #: 2 for a network of 2 to 1; a network gives half of the nodes at most what their cards can take.
 Blocking = Annotated[float, Field(strict=True, ge=1)]

@@ -31,6 +31,7 @@ from railyard.systemfields import (
     EnvValue,
     HostPattern,
     LinkName,
+    NodeNames,
     SlotName,
     StackName,
     Template,
@@ -95,6 +96,9 @@ class Fabric(Model):
     mtu: Count | None = Field(None, description="The path's MTU, where it is not the link's largest")
     blocking: Blocking = Field(
         1.0, description="What half of the nodes against the other half gets less than their cards give: 2 for 2 to 1"
+    )
+    leaf_switches: dict[Name, NodeNames] = Field(
+        {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")

@@ -39,8 +39,8 @@ def test_two_nodes_have_the_hops_on_which_all_their_rails_agree(
     tmp_path: Path, nodes: tuple[str, ...], devices: tuple[str, ...], hops: int | None
 ) -> None:
     keep(tmp_path, Kept(FORMAT, "made", "edr", PLACES, HOPS))
-    assert hops_between(tmp_path, "made", "edr", nodes, devices) == hops
-    assert hops_between(tmp_path, "made", "fdr", nodes, devices) is None
+    assert hops_between(tmp_path, "made", "edr", nodes, devices, {}) == hops
+    assert hops_between(tmp_path, "made", "fdr", nodes, devices, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_table_that_is_damaged_is_one_sentence(tmp_path: Path, text: str, sent
     file.parent.mkdir(parents=True)
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as refused:
-        hops_between(tmp_path, "made", "edr", ("vn1", "vn2"), ("mlx5_0",))
+        hops_between(tmp_path, "made", "edr", ("vn1", "vn2"), ("mlx5_0",), {})
     assert str(refused.value) == f"{file}: {sentence}"
 
 

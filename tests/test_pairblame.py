@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from railyard.leafswitches import Leaves, stated
 from railyard.pairblame import (
     findings,
     layout_of,
@@ -13,6 +14,8 @@ from railyard.pairblame import (
     rounds_text,
 )
 from railyard.pairs import Settings, Step, Verdict, rounds
+from railyard.pairs.search import search
+from railyard.pairs.simulated import Faults, Simulated, Tree
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.parsers.parsed import Table
 from railyard.suspects import Findings
@@ -126,3 +129,45 @@ def test_of_a_rails_repeats_the_best_counts() -> None:
     rows = ((*disturbed.rows[0][:3], 5.0, 5.0, 0.0), disturbed.rows[1])
     one = Table("pairs", "1", "alone", COLUMNS, UNITS, rows, 1, True, {"hosts": HOSTS})
     assert rails_at_fault({"hsn0": one}, 48.2).suspects == ()
+
+
+TREE = Tree(64, 8)
+#: As a system's file has it: which nodes stand at which leaf.
+LEAF_OF = stated({f"leaf{leaf}": tuple(f"n{leaf * 8 + node:04d}" for node in range(8)) for leaf in range(8)})
+ALL_OF_TREE = " ".join(TREE.layout().nodes)
+
+
+def of_tree(faults: Faults, leaf_of: Leaves) -> Findings:
+    """Return who is blamed for faults of a simulated fat tree of eight leaves, by tables as a job makes them."""
+    network = Simulated(TREE, faults, 3)
+    tables: list[Table] = []
+    step: Step | Verdict = next(search(TREE.layout()))
+    while isinstance(step, Step):
+        rows = tuple((1, a, b, value, value, 0.0) for a, b, value in network.measure(step))
+        name = "alone" if tables else "pairs"
+        tables.append(Table("pairs", "1", name, COLUMNS, UNITS, rows, 1, True, {"hosts": ALL_OF_TREE}))
+        step = next_step(tables, Settings(), None, leaf_of)
+    return findings(tables, Settings(), 11_000.0, {}, ("mlx5_0",), 12_000.0, leaf_of)
+
+
+def test_a_slow_side_of_the_switch_is_named_where_the_file_says_who_stands_at_which_leaf() -> None:
+    found = of_tree(Faults(sides={5: 0.5}), LEAF_OF)
+    assert blamed(found) == [("switch", None, "mlx5_0")]
+    assert found.suspects[0].reason.startswith("leaf5")
+
+
+def test_without_leaves_a_slow_side_is_nobodys_fault() -> None:
+    """Each of its pairs alone has its full rate, so the leaves are all that tells it."""
+    assert of_tree(Faults(sides={5: 0.5}), {}).suspects == ()
+
+
+def test_a_slow_node_of_a_known_side_is_still_that_node() -> None:
+    assert blamed(of_tree(Faults(nodes={43: 0.5}), LEAF_OF)) == [("rail", "n0043", "mlx5_0")]
+
+
+def test_a_node_at_no_known_leaf_blames_nobody_and_says_so() -> None:
+    tables = measured(pairs_of_node(1, 10.0))
+    found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2, {"vn1": "leaf1"})
+    assert found == Findings(
+        (), "nobody is blamed: vn2 stands at none of the leaf switches that are known, which have 1 nodes"
+    )

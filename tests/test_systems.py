@@ -281,6 +281,30 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             'did you mean "netdev"?',
         ),
         (
+            "    slot: pcie3-x16\n",
+            "    slot: pcie3-x16\n    leaf_switches: {leaf1: 'n[1-8]', leaf2: [n9, 'n[9-15]']}\n",
+            'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "n9", expected each node at one leaf switch, '
+            "once; it stands there twice",
+        ),
+        (
+            "    slot: pcie3-x16\n",
+            "    slot: pcie3-x16\n    leaf_switches: {leaf1: n1, leaf2: [n2, N1.site.org]}\n",
+            'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "N1.site.org", expected each node at one '
+            "leaf switch, once; it stands at leaf1 too",
+        ),
+        (
+            "    slot: pcie3-x16\n",
+            "    slot: pcie3-x16\n    leaf_switches: {leaf1: 'n[8-1]'}\n",
+            'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf1: found "n[8-1]", expected names of nodes, or ranges '
+            "of them such as \"node[001-018,020]\"; '8-1' does not rise, or is more than 10000 names",
+        ),
+        (
+            "    slot: pcie3-x16\n",
+            "    slot: pcie3-x16\n    leaf_switches: {leaf1: []}\n",
+            "systems/site.yaml:13: fabrics.edr.leaf_switches.leaf1: found no name, expected names of nodes, or "
+            'ranges of them such as "node[001-018,020]"',
+        ),
+        (
             "  mvapich2:",
             "  mvapich_2:",
             'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of railyard.stacks; '
@@ -573,3 +597,30 @@ def test_a_mistake_in_what_applications_need_is_a_sentence(tmp_path: Path, old: 
     with pytest.raises(InputError) as caught:
         load_system(write(tmp_path, APPLICATIONS.replace(old, new)))
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("switches", "said"),
+    [
+        (
+            "{leaf1: [n1, n2], leaf2: n4}",
+            'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "n4", expected a node of site; known: '
+            "n1, n2, n3",
+        ),
+        (
+            "{leaf1: [n1, n2]}",
+            'systems/site.yaml:13: fabrics.edr.leaf_switches: found no switch for "n3", expected every node of the '
+            "system at a leaf switch, or no switches at all",
+        ),
+    ],
+)
+def test_named_nodes_are_those_at_the_leaf_switches(tmp_path: Path, switches: str, said: str) -> None:
+    text = SITE.replace("{count: 16}", "{names: [n1, n2, n3]}")
+    slot = "    slot: pcie3-x16\n"
+    with pytest.raises(InputError) as refused:
+        load_system(write(tmp_path, text.replace(slot, f"{slot}    leaf_switches: {switches}\n")))
+    assert str(refused.value).removeprefix(f"{tmp_path}/") == said
+    whole = load_system(
+        write(tmp_path, text.replace(slot, f"{slot}    leaf_switches: {{leaf1: 'n[1-2]', leaf2: n3}}\n"))
+    )
+    assert whole.fabrics["edr"].leaf_switches == {"leaf1": ("n1", "n2"), "leaf2": ("n3",)}

@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from railyard.errors import InputError
+from railyard.leafswitches import Leaves
+from railyard.leafswitches import parse as parse_leaves
 from railyard.pairblame import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text
 from railyard.pairs import PairsError, Settings, Step, Verdict
 from railyard.parsers.pairs import parse
@@ -25,6 +27,11 @@ _expected = click.option(
     metavar="MB/s",
     help="The least that a pair should give; without it pairs are judged by one another.",
 )
+_switches = click.option(
+    "--switches",
+    type=click.Path(path_type=Path),
+    help="A file with the leaf switch of each node, NODE SWITCH a line: then a slow side of the switch is told too.",
+)
 
 
 @click.group(name="pairs")
@@ -36,9 +43,10 @@ def command() -> None:
 @_outputs
 @_repeats
 @_expected
-def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None) -> int:
+@_switches
+def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
     """Print the rounds to measure next, as railyard-pairs reads them; nothing where the verdict is reached."""
-    found = _asked(_tables(outputs), outputs, repeats, expected)
+    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(rounds_text(found.rounds, found.repeats), nl=False)
     return 0
@@ -48,12 +56,13 @@ def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None
 @_outputs
 @_repeats
 @_expected
-def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | None) -> int:
+@_switches
+def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
     """Print the rounds that tell which rail of a named node is slow; nothing where nobody is named."""
-    tables = _tables(outputs)
-    found = _asked(tables, outputs, repeats, expected)
+    tables, leaf_of = _tables(outputs), _leaves(switches)
+    found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Verdict):
-        click.echo(rounds_text(rail_rounds(found, layout_of(tables[0], expected)), RAIL_REPEATS), nl=False)
+        click.echo(rounds_text(rail_rounds(found, layout_of(tables[0], expected, leaf_of)), RAIL_REPEATS), nl=False)
     return 0
 
 
@@ -61,9 +70,10 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
 @_outputs
 @_repeats
 @_expected
-def judge_command(outputs: tuple[Path, ...], repeats: int, expected: float | None) -> int:
+@_switches
+def judge_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
     """Say which nodes or pairs are slow; exit 1 where one is named, or where a step is still to be measured."""
-    found = _asked(_tables(outputs), outputs, repeats, expected)
+    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1
@@ -71,9 +81,21 @@ def judge_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     return 1 if found.named or found.unclear else 0
 
 
-def _asked(tables: Sequence[Table], outputs: tuple[Path, ...], repeats: int, expected: float | None) -> Step | Verdict:
+def _leaves(file: Path | None) -> Leaves:
+    if file is None:
+        return {}
     try:
-        return next_step(tables, Settings(repeats=repeats), expected)
+        return parse_leaves(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        found = f"no readable file ({error.strerror})" if isinstance(error, OSError) else str(error)
+        raise InputError(str(file), found, "a node and its leaf switch a line: node001 leaf1") from None
+
+
+def _asked(
+    tables: Sequence[Table], outputs: tuple[Path, ...], repeats: int, expected: float | None, leaf_of: Leaves
+) -> Step | Verdict:
+    try:
+        return next_step(tables, Settings(repeats=repeats), expected, leaf_of)
     except (ValueError, PairsError) as error:
         wanted = "the output of all pairs, then that of each step after it"
         raise InputError(", ".join(map(str, outputs)), str(error), wanted) from None

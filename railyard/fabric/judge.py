@@ -13,7 +13,8 @@ from railyard.fabric.slots import slot_findings
 from railyard.fabric.subnets import of_subnets
 from railyard.fabric.topology import hop_counts, hop_findings
 from railyard.fabric.uniform import driver_findings, uniform_findings
-from railyard.fabric.words import count, label, some, unique
+from railyard.fabric.words import count, some, unique
+from railyard.nodenames import label
 
 #: In the order in which a person mends: who is there, how they are linked, then how they are set.
 JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from railyard.fabric.model import Expected, Finding, Readings
-from railyard.fabric.words import cable, count, is_adapter, is_other, label, link_words
+from railyard.fabric.words import cable, count, is_adapter, is_other, link_words
+from railyard.nodenames import label
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.speeds import lanes, slower
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from railyard.fabric.model import Expected, Finding, Readings
-from railyard.fabric.words import count, is_adapter, is_other, label, some, unique
+from railyard.fabric.words import count, is_adapter, is_other, some, unique
+from railyard.nodenames import label
 from railyard.parsers.fabric.port import PortState
 
 _CABLE = "is the node up? look at its cable, and at ibstat on the node"

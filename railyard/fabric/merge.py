@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from railyard.fabric.words import label
+from railyard.nodenames import label
 from railyard.parsers.fabric.port import NOTHING, PortState
 
 Key = Callable[[PortState], object]

@@ -10,7 +10,8 @@ from itertools import combinations
 
 from railyard.fabric.members import adapters
 from railyard.fabric.model import Expected, Finding, Readings
-from railyard.fabric.words import is_adapter, label, some
+from railyard.fabric.words import is_adapter, some
+from railyard.nodenames import label
 from railyard.parsers.fabric.port import Peer, PortState
 
 

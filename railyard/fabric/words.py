@@ -10,11 +10,6 @@ from railyard.wording import number
 AGGREGATION = re.compile(r"aggregation node", re.IGNORECASE)
 
 
-def label(node: str) -> str:
-    """Return a host's name without its domain, in lower case: how two spellings of one node are held equal."""
-    return node.split(".")[0].lower()
-
-
 def asked_as(device: str, port: int) -> str:
     """Return how files name the rail that a subnet was asked from: "mlx5_0", of a second port "mlx5_0_2"."""
     return device if port == 1 else f"{device}_{port}"
