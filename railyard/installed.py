@@ -88,7 +88,7 @@ def request_of(site: Site, stack: str) -> "Request":
     root = Path(site.system.spack.root.replace("{home}", str(site.home))).expanduser()
     return Request(
         home=site.home,
-        system=site.system.system,
+        system=_built_as(site),
         stack=stack,
         environment=entry.spack.environment or stack,
         root=root if root.is_absolute() else site.home / root,
@@ -96,6 +96,14 @@ def request_of(site: Site, stack: str) -> "Request":
         with_=entry.spack.with_,
         without=entry.spack.without,
     )
+
+
+def _built_as(site: Site) -> str:
+    """Return the system whose overlay, lock and builds count: the one that this is like, unless it has an overlay."""
+    from railyard.spack.overlay import overlay_file
+
+    own, like = site.system.system, site.system.like
+    return own if like is None or overlay_file(site.home, own).exists() else like
 
 
 def _launcher(prefix: str | None) -> str:

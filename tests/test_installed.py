@@ -124,3 +124,14 @@ def test_a_run_is_told_which_mpi_it_is_meant_to_be(made: MadeSite) -> None:
 
 def test_of_installed_software_no_version_is_known(virtual: Site) -> None:
     assert (installed(virtual, "intelmpi").mpi_version, installed(virtual, "intelmpi").mpi_standard) == (None, None)
+
+
+@pytest.mark.parametrize("has_overlay", [False, True])
+def test_a_system_like_another_has_its_builds_unless_it_has_an_overlay(made: MadeSite, has_overlay: bool) -> None:
+    text = "system: twin\nlike: made\ndescription: the same nodes\nscheduler: slurm-nodb\nlauncher: srun\n"
+    (made.home / "systems/twin.yaml").write_text(text, encoding="utf-8")
+    if has_overlay:
+        (made.home / "systems/spack/twin.yaml").write_text("packages: {}\n", encoding="utf-8")
+    site = Site(made.home, load_system(made.home / "systems/twin.yaml"), site_of(made).references)
+    expected = "twin" if has_overlay else "made"
+    assert {request_of(site, stack).system for stack in site.system.stacks} == {expected}
