@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.cells import Need
-from railyard.launch import seconds
+from railyard.launch import limit_s
 from railyard.schedulerfile import options
 from railyard.systems import System
 
@@ -46,8 +46,7 @@ def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -
     for name in checks:
         need = asked.get(name)
         nodes = 2 if need is None else max(need.nodes, system.nodes.number) if need.all_nodes else need.nodes
-        is_app = need is not None and need.check_class == "app"
-        limit_min = seconds(system.jobs.time_limit("app" if is_app else "micro", system.time_limit)) / 60
+        limit_min = limit_s(system, "micro" if need is None else need.check_class) / 60
         total += nodes * limit_min
         minutes += limit_min
         most = max(most, nodes)

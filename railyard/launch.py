@@ -10,7 +10,7 @@ from railyard.saidmpi import Meant
 from railyard.schedulernames import is_slurm
 from railyard.site import Site
 from railyard.stacks import Settings
-from railyard.systems import Rail
+from railyard.systems import Rail, System
 from railyard.testbed.entry import CLUSTER, GUESTS, agent_script
 from railyard.testbed.spec import MANAGEMENT_DEVICE
 
@@ -155,3 +155,8 @@ def seconds(duration: str) -> int:
     if found is None:
         raise ValueError(f"{duration!r} is no duration")
     return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))
+
+
+def limit_s(system: System, check_class: str = "micro") -> int:
+    """Return how long a run may take, in seconds: the system's limit for a class of checks (``app``, or any other)."""
+    return seconds(system.jobs.time_limit("app" if check_class == "app" else "micro", system.time_limit))

@@ -12,7 +12,7 @@ from reframe.core.exceptions import SanityError
 
 from railyard.cells import RDMA_PORTS
 from railyard.home import HOME_VARIABLE
-from railyard.launch import TESTBEDS, seconds
+from railyard.launch import TESTBEDS, limit_s
 from railyard.rfm_backends import each_node_words
 from railyard.rfm_current import partitions
 from railyard.rfm_guards import CarriedInit, as_reframe_error
@@ -65,7 +65,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         system = self.site.system
         self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
         self.env_vars = {HOME_VARIABLE: str(self.site.home)}
-        self.time_limit = f"{seconds(system.time_limit)}s"
+        self.time_limit = f"{limit_s(system)}s"
         bed = TESTBEDS.get(system.launcher)
         if bed is not None:
             self.job.launcher.railyard = each_node_words(self.site.home, system.nodes.names[: self.num_tasks], bed)

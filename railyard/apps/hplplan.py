@@ -4,7 +4,7 @@ import re
 
 from railyard.apps import hpldat
 from railyard.errors import RailyardError
-from railyard.launch import seconds
+from railyard.launch import limit_s
 from railyard.systems import System
 
 #: Of the system's time limit: the rest is for starting, making the matrix, checking it, and a rate that was guessed.
@@ -41,7 +41,7 @@ def plan(
         raise RailyardError(f'HPL: found a grid of "{grid}", expected P and Q such as 2x3')
     return hpldat.problem(
         hpldat.Machine(nodes, ranks_per_node, hardware.memory, nodes * of_node),
-        budget_s=budget_s or SHARE_OF_LIMIT * seconds(system.time_limit),
+        budget_s=budget_s or SHARE_OF_LIMIT * limit_s(system, "app"),
         block=block,
         share=share,
         order=order or None,

@@ -9,6 +9,7 @@ from railyard.apps.hplplan import plan
 from railyard.apps.peak import Most, most, peak_gflop_s
 from railyard.errors import RailyardError
 from railyard.nodefile import NodeHardware
+from railyard.schedulerfile import SchedulerSettings
 from railyard.site import site_at
 from railyard.systems import System
 
@@ -27,6 +28,12 @@ def test_the_virtual_cluster_solves_within_an_eighth_of_its_limit() -> None:
     assert made.sentence == (
         "N 4416 by a time budget of 15.00 s at 4.000 Gflop/s (the memory would allow 21888), on a grid of 2x2, NB 192"
     )
+
+
+def test_the_limit_is_that_of_applications() -> None:
+    limits = SchedulerSettings.model_validate({"time_limits": {"micro": "1m", "app": "16m"}})
+    found = site_at(ROOT, "virtual").system.model_copy(update={"jobs": limits})
+    assert "by a time budget of 120.0 s" in plan(found, 4, 1).sentence
 
 
 def test_a_clock_says_how_fast_it_will_be() -> None:

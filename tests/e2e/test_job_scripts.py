@@ -43,6 +43,7 @@ ALL = (
     "{account: abc, partition: hpc, qos: normal, constraint: edr&haswell, exclude: [n3, n7], switches: 1, "
     "exclusive: true, time_limits: {micro: 5m}}"
 )
+BANDWIDTH = ("osu.py", "OsuBandwidth%rails=1")
 #: Scheduler of ReFrame -> launcher, the system's own options, its settings, and the golden file.
 SCHEDULERS = {
     "slurm": ("srun", "--mem=0", ALL, "slurm"),
@@ -53,8 +54,13 @@ SCHEDULERS = {
 }
 
 
-def dry_run(folder: Path, scheduler: str, launcher: str, access: str, jobs: str) -> str:
-    """Return directives and launch line of one test's job script, hash, tag and site folder masked."""
+def dry_run(
+    folder: Path, scheduler: str, launcher: str, access: str, jobs: str, test: tuple[str, str] = BANDWIDTH
+) -> str:
+    """Return directives and launch line of one test's job script, hash, tag and site folder masked.
+
+    ``test`` is its file below checks/microbench, and what selects it.
+    """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
     system = SYSTEM.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs)
@@ -62,8 +68,8 @@ def dry_run(folder: Path, scheduler: str, launcher: str, access: str, jobs: str)
     (site.folder / "osu").mkdir()
     (site.folder / "osu/osu_bw").touch()
     done = subprocess.run(
-        [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks/microbench/osu.py", "--dry-run",
-         "--system", "made", "-n", "OsuBandwidth%rails=1", "--prefix", "out", "--keep-stage-files"],
+        [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", f"checks/microbench/{test[0]}", "--dry-run",
+         "--system", "made", "-n", test[1], "--prefix", "out", "--keep-stage-files"],
         cwd=site.folder, env=site.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -82,6 +88,11 @@ def test_the_job_script_is_the_golden_one(tmp_path: Path, scheduler: str) -> Non
     launcher, access, jobs, golden = SCHEDULERS[scheduler]
     expected = (GOLDEN / f"{golden}.txt").read_text(encoding="utf-8")
     assert dry_run(tmp_path, scheduler, launcher, access, jobs) == expected
+
+
+def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -> None:
+    text = dry_run(tmp_path, "slurm", "srun", "", FEW, ("fabric.py", "FabricState"))
+    assert "#SBATCH --time=0:5:0" in text.splitlines()
 
 
 def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:
