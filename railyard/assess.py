@@ -16,7 +16,6 @@ from railyard.runcase import Case, Evidence
 from railyard.saidmpi import Meant
 from railyard.spack.target import UNFIT_EXIT
 from railyard.spack.tools import TOOLS
-from railyard.suspects import Findings
 from railyard.verdict import Verdict
 from railyard.wording import listing
 
@@ -101,24 +100,6 @@ def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
 
 
-def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
-    """Return the assessment with what probes found: who is to blame, and the probes' own sentence."""
-    inputs = replace(assessment.inputs, suspects=findings.suspects)
-    judged = verdict.judge(inputs)
-    # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
-    fault = "fabric" if findings.suspects else judged.fault
-    # Likely causes and remarks were joined to the judged sentence, which alone is judged again: they stay behind it.
-    behind = assessment.verdict.sentence.removeprefix(judged.sentence)
-    said = replace(judged, sentence=f"{judged.sentence}; {findings.sentence}{behind}", fault=fault)
-    return replace(assessment, inputs=inputs, verdict=said)
-
-
-def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
-    """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
-    is_low = assessment.verdict.state == "fail" and assessment.verdict.rule == 5
-    return with_remark(assessment, "; ".join(remarks) or None) if is_low else assessment
-
-
 def _beside_hops(case: Case) -> list[str]:
     """Return why references by hops did not count: the run's are not known, or are others."""
     policy = case.launch.settings.policy_name
@@ -129,14 +110,6 @@ def _beside_hops(case: Case) -> list[str]:
     if case.hops is not None:
         return [f"{said}: {listing(case.launch.nodes)} have {case.hops} between them"]
     return [f"{said}: how many switches lie between its nodes is not known (railyard fabric --keep-hops)"]
-
-
-def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
-    """Return the assessment with a remark behind its verdict's sentence; as it is where there is none."""
-    if remark is None:
-        return assessment
-    judged = assessment.verdict
-    return replace(assessment, verdict=replace(judged, sentence=f"{judged.sentence}; {remark}"))
 
 
 def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
@@ -201,6 +174,7 @@ def _job(
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
         ended=evidence.ended,
+        unplaced=evidence.unplaced,
         unread=unread,
         wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence),
         unplayed=None if evidence.played is None else evidence.played.problem,

@@ -20,14 +20,15 @@ from railyard.replay.form import REPLAYED
 from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
 from railyard.rfm_current import partition_features, partitions
 from railyard.rfm_guards import CarriedInit, as_reframe_error
-from railyard.rfm_judging import COUNTERS, LINKED, Judged
+from railyard.rfm_judging import LINKED, Judged
+from railyard.rfm_placing import COUNTERS
+from railyard.rfm_probing import READER
 from railyard.schedulernames import is_slurm
 from railyard.stacks import NIC_PER_RANK, pair_feature
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))
 FULL_SIZES = tuple(2**n for n in range(23))
-READER = "reader.sh"
 
 
 def rail_counts() -> tuple[int, ...]:
@@ -233,7 +234,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
 
     def _install_launch(self, launch: Launch) -> None:
         """Give ReFrame the job: the counter reader and the benchmark, in one launch."""
-        self.env_vars = dict(launch.env)
+        self.env_vars = {**launch.env, **self.place_variables()}
         self._tag = f"{self.hashcode}-{time.time_ns():x}"
         if self.is_replayed:
             self._install_recording()
@@ -252,7 +253,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         benchmark = self._benchmark_words(self.arguments(self.message_sizes), launch)
         words = [READER, COUNTERS, self._tag, ",".join(launch.meant), ",".join(launch.watched), "--", *benchmark]
         self.executable = "sh"
-        self.executable_opts = [shlex.quote(word) for word in words]
+        self.executable_opts = [shlex.quote(word) for word in (*self.place_words(launch), *words)]
         self.prerun_cmds = [f"mkdir -p {COUNTERS}", *self._checks_before_the_run(self._program())]
 
     def _install_recording(self) -> None:
@@ -300,6 +301,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
                 self._refuse_without_cluster()
         (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
         (Path(self.stagedir) / SCRIPT).write_text(node_script(), encoding="utf-8")
+        self.write_place_script()
         idle_ms = self.site.system.fabrics[self.current_partition.name].proof.idle_ms
         if idle_ms is not None:
             (Path(self.stagedir) / IDLE).write_text(f"{idle_ms}\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from railyard.bounds import HARD_ERRORS, RESENT_SHARE
 from railyard.counters import DeviceCounters, NodeCounters
 from railyard.countertable import error_maximum
 from railyard.railsplit import Finding
-from railyard.suspects import Suspect
+from railyard.suspects import Suspect, sends_again
 from railyard.wording import percent
 
 _SHOWN = 4
@@ -38,9 +38,8 @@ def error_findings(
         if broken:
             where = f"{device.device} of {node}"
             sentence = f"errors on {where} during the run: {'; '.join(broken)}"
-            look = f"cable, port and switch port of {where}: link state, and error counters of both ends"
             suspect = Suspect("rail", node, device.device, "; ".join(broken))
-            found.append(Finding("failed", sentence, "fabric", look, (suspect,)))
+            found.append(Finding("failed", sentence, "fabric", look_at(where), (suspect,)))
     return found
 
 
@@ -60,10 +59,20 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
             said.append(f"{stands} and cannot be seen to grow: clear it")
         if device.virtual:
             said.append(f"port errors of {where} not seen: it is a virtual function")
-    if reading.resent and reading.sent and reading.resent > RESENT_SHARE.value * reading.sent:
+    if loses(reading) and reading.resent and reading.sent:
         share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
         said.append(f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})")
     return said
+
+
+def loses(reading: NodeCounters) -> bool:
+    """Return whether TCP of a node sent more segments again than a healthy path makes it, over whatever rail."""
+    return sends_again(reading.resent, reading.sent)
+
+
+def look_at(where: str) -> str:
+    """Return what to look at where a rail makes errors or loses packets; ``where`` is ``hsn1 of vn2``."""
+    return f"cable, port and switch port of {where}: link state, and error counters of both ends"
 
 
 def _judged(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:

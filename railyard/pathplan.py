@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from railyard import appassess, counters, metrics, pairassess, pathproof, stacklog, stacks
+from railyard import appassess, counters, linkerrors, metrics, pairassess, pathproof, stacklog, stacks
 from railyard.launch import counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.payload import is_mirrored, least_moved, parts_of_a_vector
@@ -38,7 +38,8 @@ def judged_path(
     else:
         path = pairassess.path(case, tables, readings, plan) if in_pairs else pathproof.judge(readings, plan)
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
-    return replace(_with_log(case, path, log), clocks_khz=clocks)
+    resends = tuple(node for node, read in readings.items() if linkerrors.loses(read))
+    return replace(_with_log(case, path, log), clocks_khz=clocks, resends=resends)
 
 
 def _with_log(case: Case, path: pathproof.PathProof, log: str) -> pathproof.PathProof:

@@ -49,7 +49,8 @@ class PathProof:
     """Whether the path is proven, the sentence that says so, and every node's bytes.
 
     ``fault`` is set where it failed or is not proven. ``disturbance`` says that a meant rail carried more than the run
-    moved: no failure by itself. ``expected_bytes`` is the sum over nodes and both ways.
+    moved: no failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP
+    sent more segments again than the bound allows.
     """
 
     state: ProofState
@@ -61,6 +62,7 @@ class PathProof:
     expected_bytes: int | None = None
     disturbance: str | None = None
     clocks_khz: Mapping[str, int] = field(default_factory=dict)
+    resends: tuple[str, ...] = ()
 
     def as_record(self) -> dict[str, Any]:
         """Return the ``path_proof`` object of a record (format 1)."""

@@ -1,12 +1,49 @@
-"""Where a failed run's processes ran: how far from its rails, and at which clock; remarks, which decide nothing."""
+"""Where a run's processes ran: how far from its rails, and at which clock.
 
-from collections.abc import Collection, Iterable, Mapping
+Of a run that was told neither these are remarks, which decide nothing; one that was told to run near its rails or far
+from them (``place.sh``, package data beside this file) fails where it did not.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Literal
 
 from railyard.bounds import CLOCK_SHARE
 from railyard.nodefacts import NodeFacts
-from railyard.wording import percent
+from railyard.wording import listing, percent
 
 _MOST_PROCESSORS = 1 << 16
+#: Near the rails, on the processors of their NUMA nodes, or on all the others.
+Side = Literal["near", "far"]
+SCRIPT = "place.sh"
+
+
+def place_script() -> str:
+    """Return the text of the script that puts a command on one side, to be written beside the counter reader."""
+    return files("railyard").joinpath(SCRIPT).read_text(encoding="utf-8")
+
+
+def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, rails: Sequence[str]) -> str | None:
+    """Return why a run was not where it was told to be, by the first process of each node; None where it was.
+
+    What a node does not show is not known, and that is no better.
+    """
+    by_name = {facts.node.split(".")[0]: facts for facts in found}
+    for node in nodes:
+        facts = by_name.get(node.split(".")[0])
+        if facts is None:
+            return f"asked to run {side} {listing(rails)}: where the processes of {node} ran is not known"
+        own = facts.facts.get("cpus_allowed", "")
+        shown = [facts.devices.get(rail, {}).get("local_cpulist", "") for rail in rails]
+        bound, local = processors(own), frozenset[int]().union(*(processors(text) for text in shown))
+        if bound and local and (bound <= local if side == "near" else not bound & local):
+            continue
+        near = ", ".join(filter(None, shown)) or "none that the node shows"
+        return (
+            f"asked to run {side} {listing(rails)}: the first process of {node} was on processors "
+            f"{own or 'that are not known'}, and near are {near}"
+        )
+    return None
 
 
 def remarks(nodes: Iterable[NodeFacts], clocks_khz: Mapping[str, int], rails: Collection[str]) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""After a failure between two nodes single rails are measured again: a slow one is named, and not its partner."""
+"""Single rails are measured alone after a failure between two nodes, or where TCP sent much again: one is named.
+
+A slow rail, or one that loses packets, is named by what it does with several partners, and these are not.
+"""
 
 import shlex
 import subprocess
@@ -7,13 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from railyard import suspects
-from railyard.suspects import Findings, Probe, RailProbe, plan_probes
+from railyard.suspects import Findings, LossProbe, Made, Probe, RailProbe, plan_probes
 from railyard.wording import listing, number
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20
 #: Message size of a probe in bytes: large enough for the bandwidth-bound regime, small enough for a rail at a tenth.
 PROBE_SIZE_BYTES = 1 << 20
+#: Segments of TCP that both nodes of a clean rail send before it counts as clean. A rail that loses one packet in a
+#: hundred drops what the kernel hands it in one piece, up to 64 KiB (45 segments of 1448 B): of 30,000 segments, 650
+#: such pieces and more, all arrive with a chance of 0.99^650, once in 700 times.
+LEAST_SEGMENTS = 30_000
+#: Runs that it may take until so many were sent, at most.
+MOST_RUNS = 12
 #: How often a probe that was slow and explains nothing is made again, at most.
 AGAIN = 2
 
@@ -46,22 +55,68 @@ def probe_rails(
         if probe.rail in explained:
             continue
         for again in range(AGAIN):
-            if made[index].slow:
+            if made[index].is_bad:
                 name = f"{index + 1}-again-{again + 1}"
                 made[index] = max(made[index], _made(name, probe, expected_mb_s, command, value, folder), key=_speed)
-        if first.slow and not made[index].slow:
+        if first.is_bad and not made[index].is_bad:
             unsteady.append((first, made[index]))
     found = _of_the_run(suspects.suspects(made), made, nodes or pair)
     return replace(found, sentence=f"{found.sentence}; {_unsteady(unsteady)}") if unsteady else found
+
+
+def probe_losses(
+    pair: tuple[str, str],
+    others: Sequence[str],
+    rails: Sequence[str],
+    command: Callable[[Probe, str], tuple[dict[str, str], list[str]]],
+    segments: Callable[[str], tuple[int, int] | None],
+    folder: Path,
+    nodes: Sequence[str] = (),
+) -> Findings:
+    """Return who loses packets, from what TCP sends again over each rail alone between the pair and good partners.
+
+    A probe is run until it has lost too much, or until LEAST_SEGMENTS were sent; one that sends fewer tells nothing
+    and counts for nobody. ``command`` is given a name for what its counters are written to, ``segments`` gives what was
+    sent again and sent there, None where that was not counted. The rest is as in ``probe_rails``.
+    """
+    made = []
+    for index, probe in enumerate(plan_probes(pair, tuple(others), tuple(rails)), start=1):
+        found = _lost(f"loss-{index}", probe, command, segments, folder)
+        if found is not None:
+            made.append(found)
+    return _of_the_run(suspects.suspects(made), made, nodes or pair)
+
+
+def _lost(
+    name: str,
+    probe: Probe,
+    command: Callable[[Probe, str], tuple[dict[str, str], list[str]]],
+    segments: Callable[[str], tuple[int, int] | None],
+    folder: Path,
+) -> LossProbe | None:
+    resent = sent = 0
+    for run in range(1, MOST_RUNS + 1):
+        each = f"{name}-{run}"
+        _output(each, command(probe, each), folder)
+        counted = segments(each)
+        if counted is None:
+            return None
+        resent, sent = resent + counted[0], sent + counted[1]
+        if not sent:
+            return None
+        found = LossProbe(probe.node_a, probe.node_b, probe.rail, resent, sent)
+        if found.is_bad or sent >= LEAST_SEGMENTS:
+            return found
+    return None
 
 
 def _speed(probe: RailProbe) -> float:
     return probe.value_mb_s or 0.0
 
 
-def _of_the_run(found: Findings, made: Sequence[RailProbe], nodes: Sequence[str]) -> Findings:
-    """Return the findings without a slow pair that the run did not use, which explains nothing of its failure."""
-    elsewhere = {probe.rail for probe in made if probe.slow and not {probe.node_a, probe.node_b} <= set(nodes)}
+def _of_the_run(found: Findings, made: Sequence[Made], nodes: Sequence[str]) -> Findings:
+    """Return the findings without a bad pair that the run did not use, which explains nothing of its failure."""
+    elsewhere = {probe.rail for probe in made if probe.is_bad and not {probe.node_a, probe.node_b} <= set(nodes)}
     kept = tuple(one for one in found.suspects if one.kind != "pair" or one.rail not in elsewhere)
     if kept == found.suspects:
         return found
@@ -90,18 +145,23 @@ def _made(
     value: Callable[[str], float | None],
     folder: Path,
 ) -> RailProbe:
-    env, words = command(probe)
-    script = folder / f"probe-{number}.sh"
-    exports = "".join(f"export {name}={_exported(text)}\n" for name, text in env.items())
+    text = _output(f"probe-{number}", command(probe), folder)
+    return RailProbe(probe.node_a, probe.node_b, probe.rail, value(text), expected_mb_s)
+
+
+def _output(name: str, asked: tuple[dict[str, str], list[str]], folder: Path) -> str:
+    """Return what a probe printed; its script and output stay in the folder."""
+    env, words = asked
+    script = folder / f"{name}.sh"
+    exports = "".join(f"export {variable}={_exported(text)}\n" for variable, text in env.items())
     script.write_text(f"#!/bin/sh\n{exports}exec {' '.join(words)}\n", encoding="utf-8")
-    output = folder / f"probe-{number}.out"
+    output = folder / f"{name}.out"
     with output.open("w", encoding="utf-8") as out:
         subprocess.run(
             ["sh", str(script)],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
-    text = output.read_text(encoding="utf-8", errors="replace")
-    return RailProbe(probe.node_a, probe.node_b, probe.rail, value(text), expected_mb_s)
+    return output.read_text(encoding="utf-8", errors="replace")
 
 
 def _exported(text: str) -> str:

@@ -21,6 +21,7 @@ from railyard.replay.form import Cell
 from railyard.replay.index import folder_of
 from railyard.rfm_backends import TIMEOUT_EXIT
 from railyard.rfm_guards import as_reframe_error
+from railyard.rfm_placing import COUNTERS
 from railyard.rfm_slurm import Scheduled
 from railyard.site import Site, site_at
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from railyard.replay.form import Played
     from railyard.runcase import Case, Evidence
 
-COUNTERS = "counters"
 LINKED = "linked.txt"
 
 
@@ -106,7 +106,8 @@ class Judged(Scheduled):
         if self.is_dry_run():
             return
         from railyard import results
-        from railyard.assess import assess, with_remark
+        from railyard.afterwards import with_remark
+        from railyard.assess import assess
         from railyard.recording import record_of
 
         elapsed = time.monotonic() - self._started
@@ -186,7 +187,7 @@ class Judged(Scheduled):
             validates=self.validates,
             hops=self._hops(launch),
             time_limit_s=self.limit_s,
-            remarks=self.remarks,
+            remarks=(*self.remarks, *self.place_remarks(launch)),
         )
 
     def _hops(self, launch: Launch) -> int | None:
@@ -204,7 +205,7 @@ class Judged(Scheduled):
         stage = Path(self.stagedir)
         files = sorted((stage / COUNTERS).glob("*.counters"))
         stdout, stderr = _read(stage / str(self.stdout)), _read(stage / str(self.stderr))
-        ended = self.how_it_ended()
+        ended = self.how_it_ended(stderr)
         return Evidence(
             stdout=f"{stdout}\n{stderr}" if self.rows_on_stderr else stdout,
             stderr=stderr,
@@ -214,17 +215,9 @@ class Judged(Scheduled):
             counters=tuple(_read(file) for file in files),
             tag=self._tag,
             linked=None if self.is_replayed else _read(stage / LINKED),
+            unplaced=None if self.is_replayed else self.unplaced(self._launched()),
             played=self._played(stage / str(self.stdout)) if self.is_replayed else None,
         )
-
-    def _placed(self, found: "Assessment") -> "Assessment":
-        """Return the assessment with what the nodes said of processors and clocks, where that may be why it failed."""
-        from railyard import nodefacts, placement
-        from railyard.assess import with_placement
-
-        texts = [_read(file) for file in sorted((Path(self.stagedir) / COUNTERS).glob("*.facts"))]
-        nodes = [facts for text in texts if (facts := nodefacts.parse(text, self._tag)) is not None]
-        return with_placement(found, placement.remarks(nodes, found.path.clocks_khz, found.case.launch.meant))
 
     def _played(self, stdout: Path) -> "Played":
         from railyard.replay.index import played

@@ -117,7 +117,7 @@ class PairsCheck(InterconnectCheck):
 
     def _with_suspects(self, found: "Assessment") -> "Assessment":
         """Name who is slow by all steps together; a run that broke is probed as any other."""
-        from railyard.assess import with_suspects
+        from railyard.afterwards import with_suspects
         from railyard.pairassess import with_slow_nodes
 
         verdict = found.verdict

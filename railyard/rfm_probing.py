@@ -1,4 +1,4 @@
-"""The probing part of every check: after a failure each rail is measured alone, with the check's own tool."""
+"""The probing part of every check: each rail is measured alone, with the check's own tool, where a run gives reason."""
 
 import shlex
 from collections.abc import Callable
@@ -15,6 +15,10 @@ from railyard.site import Site
 if TYPE_CHECKING:
     from railyard.assess import Assessment
     from railyard.suspects import Probe
+
+
+#: The counter reader's name in the stage directory.
+READER = "reader.sh"
 
 
 class Probing(GuardedFigures):
@@ -51,8 +55,12 @@ class Probing(GuardedFigures):
         raise NotImplementedError
 
     def _with_suspects(self, found: "Assessment") -> "Assessment":
+        """Measure the rails alone where the run gives reason to: one is named, and not its partner."""
+        return self._with_lossy_rails(self._with_slow_rails(found))
+
+    def _with_slow_rails(self, found: "Assessment") -> "Assessment":
         """Measure the rails alone where a bandwidth between named nodes failed: one is named, and not its partner."""
-        from railyard.assess import with_suspects
+        from railyard.afterwards import with_suspects
         from railyard.probes import probe_rails
 
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
@@ -75,11 +83,51 @@ class Probing(GuardedFigures):
                 return with_suspects(found, findings)
         return with_suspects(found, findings) if slow else found
 
+    def _with_lossy_rails(self, found: "Assessment") -> "Assessment":
+        """Count what TCP sends again over each rail alone where it was too much: the node and rail that lose fail it.
+
+        A node's own counter knows no rail, and the sender of what was lost is not who lost it.
+        """
+        from railyard.afterwards import with_losses
+        from railyard.probes import probe_losses
+
+        launch, path = found.case.launch, found.path
+        # Nobody's rail is measured while somebody else uses it.
+        proven = path.state == "proven" and path.disturbance is None
+        named = any(suspect.kind == "rail" for suspect in found.verdict.suspects)
+        is_tcp = self.site.system.fabrics[found.case.fabric].kind == "tcp"
+        if not (path.resends and proven and is_tcp) or named or self.site.system.launcher not in TESTBEDS:
+            return found
+        findings = None
+        for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
+            others = tuple(name for name in self.site.system.nodes.names if name not in pair)
+            findings = probe_losses(
+                pair, others, launch.meant, self._loss_words, self._segments, Path(self.stagedir), launch.nodes
+            )
+            if any(suspect.kind == "rail" for suspect in findings.suspects):
+                break
+        return found if findings is None else with_losses(found, findings)
+
     def _expected_alone(self, found: "Assessment") -> float:
         alone = self.site.system.fabrics[found.case.fabric].limit(1, 1)
         return 0.0 if alone is None else alone.value_mb_s
 
-    def _probe_words(self, probe: "Probe") -> tuple[dict[str, str], list[str]]:
+    def _loss_words(self, probe: "Probe", name: str) -> tuple[dict[str, str], list[str]]:
+        """Return a probe under the counter reader, which writes to a folder of this name in the stage directory."""
+        Path(self.stagedir, name).mkdir(exist_ok=True)
+        return self._probe_words(probe, ("sh", READER, name, name, probe.rail, "", "--"))
+
+    def _segments(self, name: str) -> tuple[int, int] | None:
+        """Return the segments that both nodes of a probe sent again, and sent; None where one did not count them."""
+        from railyard import counters
+
+        texts = [path.read_text(encoding="utf-8") for path in Path(self.stagedir, name).glob("*.counters")]
+        read = [counters.parse(text, name) for text in texts]
+        pairs = [(each.resent, each.sent) for each in read if each.problem is None]
+        counted = [(resent, sent) for resent, sent in pairs if resent is not None and sent is not None]
+        return (sum(pair[0] for pair in counted), sum(pair[1] for pair in counted)) if len(counted) == 2 else None
+
+    def _probe_words(self, probe: "Probe", front: tuple[str, ...] = ()) -> tuple[dict[str, str], list[str]]:
         from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES
 
         launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
@@ -87,7 +135,7 @@ class Probing(GuardedFigures):
         bed = TESTBEDS[self.site.system.launcher]
         head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program, bed)
         benchmark = self._benchmark_words(self.probe_arguments(PROBE_SIZE_BYTES), launch, self.probe_program)
-        words = [*head, *launch.options, *benchmark]
+        words = [*head, *launch.options, *front, *benchmark]
         return dict(launch.env), [shlex.quote(word) for word in words]
 
     def _probe_value(self, text: str) -> float | None:

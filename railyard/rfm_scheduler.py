@@ -95,8 +95,11 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         job._completion_time = time.time()
 
 
-def ended(job: Any) -> Ended | None:
-    """Return why a job of any Slurm scheduler did not run to its end; None where it did, or nothing is known."""
+def ended(job: Any, printed: str = "") -> Ended | None:
+    """Return why a job of any Slurm scheduler did not run to its end; None where it did, or nothing is known.
+
+    ``printed`` is the job's error output, where slurmstepd says what the record of a job need not have.
+    """
     known: Ended | None = getattr(job, "railyard_ended", None)
     if known is not None:
         return known
@@ -105,4 +108,5 @@ def ended(job: Any) -> Ended | None:
         record = schedulerstate.parse_job(slurmask.show_job(job.jobid)[0]) or slurmask.accounted(job.jobid)
     if record is None:
         return None
-    return schedulerstate.ended(record, slurmask.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ())
+    nodes = slurmask.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
+    return schedulerstate.ended(record, nodes) or schedulerstate.killed_for_memory(record, printed)

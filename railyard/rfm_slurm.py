@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import variable
 
-from railyard.launch import seconds
+from railyard.launch import limit_s, seconds
 from railyard.rfm_backends import KILL_AFTER_S
 from railyard.rfm_guards import as_reframe_error
-from railyard.rfm_probing import Probing
+from railyard.rfm_placing import Placing
 from railyard.schedulernames import is_slurm
 from railyard.stacks import STACKS
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railyard.schedulerstate import Ended
 
 
-class Scheduled(Probing):
+class Scheduled(Placing):
     """The scheduler's part of InterconnectCheck, which declares what is named here."""
 
     #: Which of the system's time limits holds: ``micro``, or ``app`` for an application.
@@ -43,8 +43,7 @@ class Scheduled(Probing):
     @property
     def limit_s(self) -> int:
         """How long the run may take, in seconds: the system's limit for this class of checks."""
-        system = self.site.system
-        return seconds(system.jobs.time_limit("app" if self.check_class == "app" else "micro", system.time_limit))
+        return limit_s(self.site.system, self.check_class)
 
     @property
     def launcher_name(self) -> str:
@@ -117,10 +116,13 @@ class Scheduled(Probing):
         if not slurm.has_controller(Testbed(self.site.home)):
             raise SetupError(f"testbed: {slurm.NOT_UP}")
 
-    def how_it_ended(self) -> "Ended | None":
-        """Return what the scheduler says of a job that it ended; None where it ran to its end."""
+    def how_it_ended(self, printed: str) -> "Ended | None":
+        """Return what the scheduler says of a job that it ended, in its record or in the job's error output.
+
+        None where it ran to its end.
+        """
         if not self.has_slurm:
             return None
         from railyard.rfm_scheduler import ended
 
-        return ended(self.job)
+        return ended(self.job, printed)

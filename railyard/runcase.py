@@ -45,7 +45,8 @@ class Evidence:
     """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
 
     ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
-    ``ended`` is the scheduler's word on a job that did not run to its end.
+    ``ended`` is the scheduler's word on a job that did not run to its end. ``unplaced`` is why its processes were
+    not near its rails, or far from them, as they were told to be.
     ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
     of nodes gave when they were measured again, a text a step.
     """
@@ -58,6 +59,7 @@ class Evidence:
     tag: str = ""
     linked: str | None = None
     scheduler_error: str | None = None
+    unplaced: str | None = None
     ended: Ended | None = None
     played: Played | None = None
     again: tuple[str, ...] = ()

@@ -13,6 +13,11 @@ from railyard.nodestate import NodeState, known, record_fields
 from railyard.wording import listing
 
 _EXIT = re.compile(r"(\d+):(\d+)")
+#: What slurmstepd writes into a job's own error output where it was killed for memory, found by sampling
+#: (OverMemoryKill, slurm_jobacct_gather.c) or by the kernel (task_cgroup_memory.c): the record has an exit code alone.
+_MEMORY = re.compile(
+    r"slurmstepd(?:-(?P<node>[^\s:]+))?: error: (?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)"
+)
 
 #: States in which a job has ended and will not run again.
 FINAL = frozenset(
@@ -113,6 +118,19 @@ def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
         return None
     kind, text = made
     return Ended(kind, f"job {job.job} {text.format(limit=_limit(job))}{_on(job)}{_because(job)}")
+
+
+def killed_for_memory(job: JobState, printed: str) -> Ended | None:
+    """Return that a job was killed for memory where its own error output says so; None where it does not.
+
+    Slurm's record of such a job often has no more than its exit code (state FAILED). No node is to blame for that.
+    """
+    found = [said for line in printed.splitlines() if (said := _MEMORY.search(line)) is not None]
+    if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
+        return None
+    nodes = list(dict.fromkeys(said["node"] for said in found if said["node"]))
+    where = f" on {listing(nodes)}" if nodes else _on(job)
+    return Ended("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
 
 
 def still_pending(job: JobState, seconds: float) -> Ended:

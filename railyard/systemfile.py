@@ -101,6 +101,11 @@ class Fabric(Model):
         {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
+    placement: Literal["near", "far"] | None = Field(
+        None,
+        description="Processors that ranks run on: near, of the NUMA node of their rails; far, all others; left out: "
+        "where launcher and library put them",
+    )
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from railyard.assess import Assessment, with_placement, with_remark, with_suspects
+from railyard.afterwards import with_placement, with_remark, with_suspects
+from railyard.assess import Assessment
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
 from railyard.prooffile import ProofRules

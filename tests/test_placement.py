@@ -1,9 +1,13 @@
-"""Remarks on a failed run's placement: its first process far from a rail, and a clock that is low."""
+"""Where processes ran: put near their rails or far from them, and remarks on a failed run's placement and clock."""
+
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from railyard.nodefacts import NodeFacts
-from railyard.placement import processors, remarks
+from railyard.placement import SCRIPT, Side, place_script, processors, remarks, why_elsewhere
 
 NEAR = {"mlx5_0:1": {"local_cpulist": "64-127"}}
 CLOCK = {"frequency_max_khz": "3700000", "governor": "powersave"}
@@ -57,3 +61,81 @@ def test_a_low_clock_is_said_with_the_governor() -> None:
 )
 def test_a_clock_that_is_high_enough_or_not_known_is_not(clock_khz: int | None, said: dict[str, str]) -> None:
     assert slow(clock_khz, said) == ()
+
+
+# --- put near or far
+
+
+def placed(root: Path, side: str, near: str | None, shell: str = "sh") -> set[int]:
+    """Return the processors that a command runs on which is put beside ``hsn0``, whose NUMA node has these."""
+    device, kernel = root / "sys/class/net/hsn0/device", root / "sys/devices/system/cpu"
+    device.mkdir(parents=True)
+    kernel.mkdir(parents=True)
+    (kernel / "online").write_text(Path("/sys/devices/system/cpu/online").read_text())
+    if near is not None:
+        (device / "local_cpulist").write_text(f"{near}\n")
+    (root / SCRIPT).write_text(place_script())
+    done = subprocess.run(
+        [shell, SCRIPT, side, "hsn1,hsn0", "--", "grep", "Cpus_allowed_list", "/proc/self/status"],
+        cwd=root, env={**os.environ, "RAILYARD_SYSFS": str(root / "sys")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return set(processors(done.stdout.split()[1]))
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+def test_a_command_is_put_near_its_rail_or_on_all_other_processors(tmp_path: Path, shell: str) -> None:
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) < 2:
+        pytest.skip("one processor: nothing is far from it")
+    own = max(allowed)
+    assert placed(tmp_path / "near", "near", str(own), shell) == {own}
+    assert placed(tmp_path / "far", "far", str(own), shell) == allowed - {own}
+
+
+@pytest.mark.parametrize("near", [None, "", "nonsense", "1-0,x"])
+@pytest.mark.parametrize("side", ["near", "far"])
+def test_a_command_beside_a_rail_of_no_known_processors_runs_where_it_was(
+    tmp_path: Path, side: str, near: str | None
+) -> None:
+    assert placed(tmp_path, side, near) == os.sched_getaffinity(0)
+
+
+def test_there_is_no_far_side_of_a_rail_that_is_near_all(tmp_path: Path) -> None:
+    online = Path("/sys/devices/system/cpu/online").read_text().strip()
+    assert placed(tmp_path, "far", online) == os.sched_getaffinity(0)
+
+
+def elsewhere(side: Side, bound: str, near: dict[str, dict[str, str]] = NEAR) -> str | None:
+    facts = [NodeFacts("vn1.site", {"cpus_allowed": bound}, near)]
+    return why_elsewhere(facts, ("vn1",), side, ("mlx5_0:1",))
+
+
+@pytest.mark.parametrize(("side", "bound"), [("near", "64-127"), ("near", "70"), ("far", "0-63"), ("far", "0")])
+def test_a_process_that_is_where_it_was_put_is_no_failure(side: Side, bound: str) -> None:
+    assert elsewhere(side, bound) is None
+
+
+@pytest.mark.parametrize(
+    ("side", "bound", "sentence"),
+    [
+        ("near", "0-127", "asked to run near mlx5_0:1: the first process of vn1 was on processors 0-127, and near are"),
+        ("far", "63-64", "asked to run far mlx5_0:1: the first process of vn1 was on processors 63-64, and near are"),
+        ("near", "", "asked to run near mlx5_0:1: the first process of vn1 was on processors that are not known, and"),
+    ],
+)
+def test_a_process_that_is_not_where_it_was_put_is_named(side: Side, bound: str, sentence: str) -> None:
+    found = elsewhere(side, bound)
+    assert found is not None
+    assert found.startswith(sentence)
+    assert found.endswith("near are 64-127")
+
+
+def test_what_a_node_does_not_show_is_not_near() -> None:
+    assert elsewhere("near", "0-3", {}) == (
+        "asked to run near mlx5_0:1: the first process of vn1 was on processors 0-3, and near are none that the node "
+        "shows"
+    )
+    assert why_elsewhere([], ("vn1",), "near", ("mlx5_0:1",)) == (
+        "asked to run near mlx5_0:1: where the processes of vn1 ran is not known"
+    )

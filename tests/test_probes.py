@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from railyard.probes import probe_rails
+import pytest
+
+from railyard.probes import LEAST_SEGMENTS, probe_losses, probe_rails
 from railyard.suspects import Findings, Probe, Suspect
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
@@ -105,3 +107,51 @@ def test_a_slow_pair_that_the_run_did_not_use_explains_nothing(tmp_path: Path) -
         "hsn1 is slow only between one pair (vn2-vn3 4.700 MB/s of 48.00 MB/s): the path between them, "
         "which this run did not take: nobody is blamed for that",
     )
+
+
+# --- loss
+
+
+def lost(
+    folder: Path, bad: str, *, sent: int = 10_000, resent: int = 90, rails: tuple[str, ...] = ("hsn1",)
+) -> Findings:
+    """Return the findings of probes that send so many segments a run, and some again where ``bad`` matches."""
+
+    def command(probe: Probe, name: str) -> tuple[dict[str, str], list[str]]:
+        told = {"PROBE": f"{probe.rail}-{probe.node_a}-{probe.node_b}", "COUNTED": f"{name}.counted"}
+        script = f"case $PROBE in {bad}) again={resent};; *) again=0;; esac; echo $again {sent} > $COUNTED"
+        return told, ["sh", "-c", f"'{script}'"]
+
+    def segments(name: str) -> tuple[int, int] | None:
+        again, all_sent = (folder / f"{name}.counted").read_text(encoding="utf-8").split()
+        return int(again), int(all_sent)
+
+    return probe_losses(PAIR, OTHERS, rails, command, segments, folder)
+
+
+def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(tmp_path: Path) -> None:
+    found = lost(tmp_path, "hsn1-*vn2*", rails=("hsn0", "hsn1"))
+    reason = (
+        "hsn1 of vn2 alone loses packets with every partner: 0.9 % with vn1, 0.9 % with vn3 and 0.9 % with vn4 of "
+        "segments sent again, bound 0.1 % (resent-share)"
+    )
+    assert found == Findings((Suspect("rail", "vn2", "hsn1", reason),), reason)
+
+
+def test_a_clean_rail_is_run_until_enough_was_sent_and_a_lossy_one_once(tmp_path: Path) -> None:
+    lost(tmp_path, "hsn1-vn1-vn2")
+    runs = {name: len(list(tmp_path.glob(f"{name}-*.counted"))) for name in ("loss-1", "loss-2")}
+    assert runs == {"loss-1": 1, "loss-2": -(-LEAST_SEGMENTS // 10_000)}
+
+
+@pytest.mark.parametrize(("resent", "is_blamed"), [(31, True), (30, False)])
+def test_a_share_within_the_bound_blames_nobody(tmp_path: Path, resent: int, is_blamed: bool) -> None:
+    found = lost(tmp_path, "*vn2*", sent=30_000, resent=resent)
+    assert bool(found.suspects) == is_blamed
+    if not is_blamed:
+        assert found.sentence == "none of 6 probes of single rails lost packets: nobody is blamed"
+
+
+def test_probes_that_send_too_little_count_for_nobody(tmp_path: Path) -> None:
+    assert lost(tmp_path, "none", sent=10) == Findings((), "no rail was measured alone, so nobody is blamed")
+    assert lost(tmp_path, "none", sent=0) == Findings((), "no rail was measured alone, so nobody is blamed")

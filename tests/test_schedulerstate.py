@@ -12,6 +12,7 @@ from railyard.schedulerstate import (
     JobState,
     blocked,
     ended,
+    killed_for_memory,
     lost,
     parse_accounting,
     parse_job,
@@ -117,6 +118,47 @@ def test_the_node_that_died_is_named_and_its_neighbour_is_not() -> None:
     assert ended(job("NODE_FAIL", "NodeDown", "0:1")) == Ended(
         "node", "job 12 was ended since a node died: a node of vn[1-2] failed, the scheduler does not say which", ()
     )
+
+
+#: As slurmstepd wrote it on the virtual cluster (OverMemoryKill, Slurm 22.05.8), and as its plugin for cgroups has it.
+SAMPLED = """\
+slurmstepd-vn3: error: StepId=2.0 exceeded memory limit (328318976 > 104857600), being killed
+slurmstepd-vn3: error: Exceeded job memory limit
+slurmstepd-vn4: error: StepId=2.0 exceeded memory limit (328302592 > 104857600), being killed
+srun: error: vn3: task 0: Killed
+"""
+BY_KERNEL = "slurmstepd: error: Detected 1 oom_kill event in StepId=2.0. Some of the step tasks have been OOM Killed.\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "where"),
+    [
+        (SAMPLED, "on vn3 and vn4 (StepId=2.0 exceeded memory limit (328318976 > 104857600), being killed)"),
+        (
+            BY_KERNEL,
+            "on vn[1-2] (Detected 1 oom_kill event in StepId=2.0. Some of the step tasks have been OOM Killed.)",
+        ),
+    ],
+)
+def test_a_job_killed_for_memory_says_so_in_its_own_error_output(printed: str, where: str) -> None:
+    failed = job("FAILED", "NonZeroExitCode", "137:0")
+    assert ended(failed) is None
+    sentence = f"job 12 was killed for memory: it used more than it was given {where}"
+    assert killed_for_memory(failed, printed) == Ended("memory", sentence)
+    assert killed_for_memory(job("FAILED", "JobLaunchFailure", "0:9"), printed) == Ended("memory", sentence)
+
+
+@pytest.mark.parametrize(
+    ("found", "printed"),
+    [
+        # A step that was killed and that the job's script did without.
+        (job("COMPLETED", "None", "0:0"), SAMPLED),
+        (job("FAILED", "NonZeroExitCode", "1:0"), "IMB-MPI1: error: memory limit\n"),
+        (job("RUNNING"), SAMPLED),
+    ],
+)
+def test_a_job_that_was_not_killed_for_memory_is_not_said_to_be(found: JobState, printed: str) -> None:
+    assert killed_for_memory(found, printed) is None
 
 
 def test_what_we_ended_ourselves_says_why() -> None:

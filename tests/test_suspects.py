@@ -79,7 +79,7 @@ def test_without_two_good_partners_nobody_is_blamed() -> None:
 
 @pytest.mark.parametrize(("value", "slow"), [(40.6, True), (40.7, False), (None, True)])
 def test_slow_is_below_85_percent_of_the_expected(value: float | None, slow: bool) -> None:
-    assert probe("vn1-vn2", value=value).slow is slow
+    assert probe("vn1-vn2", value=value).is_bad is slow
 
 
 def test_no_slow_probe_blames_nobody() -> None:

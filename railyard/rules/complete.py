@@ -141,6 +141,15 @@ def _unvalidated(inputs: Inputs) -> RuleResult | None:
     return None
 
 
+def _unplaced(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.unplaced is None:
+        return None
+    look = (
+        "which processors the job has (Slurm's --exclusive, cpusets), taskset on the nodes, and the slots of the rails"
+    )
+    return failed(1, inputs.job.unplaced, "set-up", look)
+
+
 #: What ended a job -> the class of the fault, and what to look at next.
 _ENDED: Mapping[str, tuple[FaultClass, str]] = {
     "memory": ("set-up", "the memory that the job was given, and what else took memory on its nodes"),
@@ -165,6 +174,7 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _failures,
     _readable,
     _unvalidated,
+    _unplaced,
 )
 
 

@@ -110,7 +110,7 @@ class Job:
     parser's where the output is none of the tool's. ``wrong_library`` says what the benchmark is linked to in place of
     its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application,
     whose own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
-    killed, preempted, requeued, its node died.
+    killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not run where they were told to.
     """
 
     exit_code: int | None
@@ -131,6 +131,7 @@ class Job:
     unplayed: str | None = None
     computes: bool = False
     ended: Ended | None = None
+    unplaced: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

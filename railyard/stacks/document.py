@@ -56,6 +56,9 @@ def _stack(name: str, stack: Stack) -> str:
     lines = [f"## {name}", "", _without_mpi(stack) if stack.pair else _mpi(stack)]
     if stack.root_env:
         lines += ["", f"As root: {_code(f'{key}={value}' for key, value in stack.root_env.items())}."]
+    if stack.own_pinning:
+        variables = _code(f"{key}={value}" for key, value in stack.own_pinning.items())
+        lines += ["", f"Where a fabric has a `placement`, it leaves its processes where they were put: {variables}."]
     if stack.launches:
         lines += ["", _launches(stack.launches)]
     else:

@@ -150,6 +150,7 @@ INTELMPI = Stack(
         ),
     ),
     srun_mpi="pmi2",
+    own_pinning={"I_MPI_PIN": "0"},
     ways={
         "tcp": _TCP,
         "ib": _IB,

@@ -150,6 +150,7 @@ class Stack:
     ``sonames`` are the names of its library that a program is linked to (``*`` for a compiler's own); one name may be
     several stacks' (libmpi.so.12 is MPICH's ABI), so a path is held against the prefix too. ``spack_package`` is what
     Spack calls it. ``startup_pattern`` begins a line that no other library prints at its start, where it was told to.
+    ``own_pinning`` are variables that keep the library from binding its processes itself when it starts.
     ``tools`` are the benchmarks that are a client and a server, of a stack without MPI; an MPI library has none.
     """
 
@@ -164,6 +165,7 @@ class Stack:
     ways: Mapping[str, Way | str]
     root_env: Mapping[str, str] = field(default_factory=dict)
     startup_pattern: str | None = None
+    own_pinning: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -113,6 +113,7 @@ MVAPICH2 = Stack(
         ),
     ),
     srun_mpi="pmi2",
+    own_pinning={"MV2_ENABLE_AFFINITY": "0"},
     ways={
         "tcp": "the gen2 build (verbs) has no TCP transport, and the TCP build is another one without rails: use "
         "openmpi or mpich.",

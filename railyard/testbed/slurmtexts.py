@@ -24,6 +24,8 @@ CLIENTS = ("sbatch", "salloc", "squeue", "scancel", "scontrol", "sinfo")
 #: Cores that each node claims, whatever the host has: more than any check has ranks on a node.
 CORES = 16
 PARTITION = "all"
+#: Whose jobs preempt those of the other partition.
+URGENT = "urgent"
 #: How long a slurmd may not answer until its node is down and its job ended, in seconds: a site has some minutes.
 SLURMD_TIMEOUT_S = 15
 _NODES_A_LEAF = 2
@@ -97,11 +99,15 @@ def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
         f"SlurmdLogFile={folder}/log/slurmd.%n.log",
         "ProctrackType=proctrack/linuxproc",
         "TaskPlugin=task/none",
-        "JobAcctGatherType=jobacct_gather/none",
+        # Without cgroups a job that uses more memory than it asked for is found by looking: by default never, and each
+        # second where the job says --acctg-freq=task=1.
+        "JobAcctGatherType=jobacct_gather/linux",
+        "JobAcctGatherParams=OverMemoryKill",
+        "JobAcctGatherFrequency=task=0",
         "SwitchType=switch/none",
         "MpiDefault=none",
         "SelectType=select/cons_tres",
-        "SelectTypeParameters=CR_Core",
+        "SelectTypeParameters=CR_Core_Memory",
         "TopologyPlugin=topology/tree",
         "SchedulerType=sched/backfill",
         "SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0",
@@ -115,6 +121,9 @@ def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
         # How long scontrol can still be asked about a job that has ended, in seconds: the verdict reads its record.
         "MinJobAge=600",
         "JobRequeue=0",
+        # A job of the partition urgent takes the nodes of one that runs: how preemption is shown.
+        "PreemptType=preempt/partition_prio",
+        "PreemptMode=CANCEL",
         # Takes CPUs and memory as they are written here: the host has fewer.
         "SlurmdParameters=config_overrides",
     ]
@@ -126,7 +135,9 @@ def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
         )
     # EXCLUSIVE: a job has its nodes for itself, as a path proof needs.
     nodes = ",".join(spec.nodes)
-    lines.append(f"PartitionName={PARTITION} Nodes={nodes} Default=YES MaxTime=60 State=UP OverSubscribe=EXCLUSIVE")
+    shared = f"Nodes={nodes} MaxTime=60 State=UP OverSubscribe=EXCLUSIVE"
+    lines.append(f"PartitionName={PARTITION} {shared} Default=YES PriorityTier=1")
+    lines.append(f"PartitionName={URGENT} {shared} PriorityTier=2")
     return "\n".join(lines) + "\n"
 
 

@@ -30,7 +30,7 @@ fabrics:
     description: two cards
     kind: ib
     link: ib-edr
-    rails:
+{more}    rails:
       - {{device: mlx5_0, port: 1, counters: mlx5}}
       - {{device: mlx5_1, port: 1, counters: mlx5}}
 stacks:
@@ -55,15 +55,21 @@ SCHEDULERS = {
 
 
 def dry_run(
-    folder: Path, scheduler: str, launcher: str, access: str, jobs: str, test: tuple[str, str] = BANDWIDTH
+    folder: Path,
+    scheduler: str,
+    launcher: str,
+    access: str,
+    jobs: str,
+    test: tuple[str, str] = BANDWIDTH,
+    more: str = "",
 ) -> str:
     """Return directives and launch line of one test's job script, hash, tag and site folder masked.
 
-    ``test`` is its file below checks/microbench, and what selects it.
+    ``test`` is its file below checks/microbench, and what selects it, ``more`` a line of the fabric.
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
-    system = SYSTEM.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs)
+    system = SYSTEM.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
     (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
     (site.folder / "osu").mkdir()
     (site.folder / "osu/osu_bw").touch()
@@ -93,6 +99,11 @@ def test_the_job_script_is_the_golden_one(tmp_path: Path, scheduler: str) -> Non
 def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -> None:
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, ("fabric.py", "FabricState"))
     assert "#SBATCH --time=0:5:0" in text.splitlines()
+
+
+def test_a_fabric_says_on_which_side_of_the_node_its_ranks_run(tmp_path: Path) -> None:
+    text = dry_run(tmp_path, "slurm", "srun", "", FEW, more="    placement: near\n")
+    assert " sh place.sh near mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
 
 
 def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:

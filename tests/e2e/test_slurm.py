@@ -193,6 +193,50 @@ def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(with_slurm: tuple
 
 
 @full
+def test_a_job_that_is_preempted_says_so(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    slow(bed)
+    urgent = ("--partition=urgent", "--nodes=4", "--chdir=/tmp", "--output=/dev/null", "--wrap=sleep 1")
+    ran = during(site, bed, lambda job: client(bed, "sbatch", *urgent), *ONE_CELL)
+    keep(bed, "preempted", ran)
+    assert failed(ran.record) == ("fail", 1, "scheduler")
+    assert "was preempted by another job on vn[1-2]" in ran.record.verdict.sentence
+    assert suspects(ran.record) == set()
+
+
+@full
+def test_a_job_that_is_requeued_is_ended_and_not_judged_as_one_run(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    slow(bed)
+
+    def requeue(job: str) -> None:
+        # Asked for with --no-requeue: it takes an administrator who insists.
+        scontrol(bed, "update", f"JobId={job}", "Requeue=1")
+        scontrol(bed, "requeue", job)
+
+    ran = during(site, bed, requeue, *ONE_CELL)
+    keep(bed, "requeued", ran)
+    assert failed(ran.record) == ("fail", 1, "scheduler")
+    assert "was requeued once: what it left may be of two runs" in ran.record.verdict.sentence
+    assert suspects(ran.record) == set()
+    assert "JobState=CANCELLED" in scontrol(bed, "-o", "show", "job", ran.record.job_id or "")
+
+
+@full
+def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    # In MB of each node, and looked at each second: there are no cgroups here.
+    memory = "access: [--mem=20, --acctg-freq=task=1]\n"
+    site.edit("systems/virtual-slurm.yaml", "launcher: srun\n", f"launcher: srun\n{memory}")
+    slow(bed)
+    ran = site.run(*ONE_CELL)
+    assert failed(ran.record) == ("fail", 1, "set-up")
+    said = r"was killed for memory: it used more than it was given on .*exceeded memory limit \(\d+ > 20971520\)"
+    assert re.search(said, ran.record.verdict.sentence)
+    assert suspects(ran.record) == set()
+
+
+@full
 def test_a_restart_of_the_controller_disturbs_no_job(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
     ran = during(site, bed, lambda job: slurm.restart_controller(bed), *ONE_CELL)

@@ -16,10 +16,11 @@ def test_every_node_is_there_with_its_address() -> None:
     nodes = [line.split()[:2] for line in lines_of("slurm.conf") if line.startswith("NodeName=")]
     assert nodes == [[f"NodeName=vn{n}", f"NodeAddr=10.99.0.{n}"] for n in (1, 2, 3, 4)]
     assert "SlurmctldHost=vn1(10.99.0.1)" in lines_of("slurm.conf")
-    (partition,) = (line for line in lines_of("slurm.conf") if line.startswith("PartitionName="))
-    assert partition == (
-        "PartitionName=all Nodes=vn1,vn2,vn3,vn4 Default=YES MaxTime=60 State=UP OverSubscribe=EXCLUSIVE"
-    )
+    shared = "Nodes=vn1,vn2,vn3,vn4 MaxTime=60 State=UP OverSubscribe=EXCLUSIVE"
+    assert [line for line in lines_of("slurm.conf") if line.startswith("PartitionName=")] == [
+        f"PartitionName=all {shared} Default=YES PriorityTier=1",
+        f"PartitionName=urgent {shared} PriorityTier=2",
+    ]
 
 
 def test_two_leaves_below_a_spine() -> None:
@@ -44,7 +45,8 @@ def test_what_a_daemon_keeps_is_its_nodes_own() -> None:
 
 
 def test_no_setting_is_there_twice() -> None:
-    names = [line.split("=")[0] for line in lines_of("slurm.conf") if not line.startswith("NodeName=")]
+    many = ("NodeName=", "PartitionName=")
+    names = [line.split("=")[0] for line in lines_of("slurm.conf") if not line.startswith(many)]
     assert len(names) == len(set(names))
 
 

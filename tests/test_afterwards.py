@@ -1,0 +1,49 @@
+"""What loss probes add to a verdict: a rail that loses packets fails the path, and nobody is blamed without one."""
+
+from collections.abc import Callable
+
+import pytest
+
+from railyard.afterwards import with_losses
+from railyard.assess import Assessment
+from railyard.suspects import Findings, Suspect
+
+Assess = Callable[..., Assessment]
+REASON = "hsn0 of vn2 alone loses packets with every partner: 1.0 % with vn1 and 0.9 % with vn3"
+
+
+def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_reference(assessed: Assess) -> None:
+    healthy = assessed()
+    assert healthy.verdict.state == "pass"
+    suspect = Suspect("rail", "vn2", "hsn0", REASON)
+    verdict = with_losses(healthy, Findings((suspect,), REASON)).verdict
+    assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 4, "fabric", (suspect,))
+    assert verdict.sentence == f"{REASON}; {healthy.path.sentence}"
+    assert verdict.look_at == (
+        "cable, port and switch port of hsn0 of vn2: link state, and error counters of both ends"
+    )
+    # The bandwidth held all the same, and that stays said.
+    assert verdict.rules[4] == healthy.verdict.rules[4]
+
+
+@pytest.mark.parametrize(
+    "blamed",
+    [(), (Suspect("switch", None, "hsn0", "all"),), (Suspect("pair", None, "hsn0", "one pair"),)],
+    ids=["nobody", "switch", "pair"],
+)
+def test_what_names_no_nodes_rail_is_a_remark(assessed: Assess, blamed: tuple[Suspect, ...]) -> None:
+    healthy = assessed()
+    verdict = with_losses(healthy, Findings(blamed, "what was found")).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert verdict.sentence == f"{healthy.verdict.sentence}; what was found"
+
+
+@pytest.mark.parametrize(("resent", "is_named"), [(11, True), (10, False)])
+def test_the_nodes_that_sent_too_much_again_are_known(
+    assessed: Assess, counters_text: Callable[..., str], resent: int, is_named: bool
+) -> None:
+    end = f"after - tcp_out_segs 10000\nafter - tcp_retrans_segs {resent}\nend 0"
+    begin = "before - tcp_out_segs 0\nbefore - tcp_retrans_segs 0\n"
+    moved = {"hsn0": (2.0, 190.0)}
+    texts = (counters_text("vn1", {"hsn0": (190.0, 2.0)}), counters_text("vn2", moved, begin + end))
+    assert assessed(counters=texts).path.resends == (("vn2",) if is_named else ())
