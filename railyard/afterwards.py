@@ -37,7 +37,8 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
         look_at=look_at(listing([f"{suspect.rail} of {suspect.node}" for suspect in lossy])),
         suspects=lossy,
     )
-    inputs = replace(assessment.inputs, path=path)
+    # Who was slow by chance is cleared: what is lost explains it.
+    inputs = replace(assessment.inputs, path=path, suspects=())
     return replace(assessment, inputs=inputs, path=path, verdict=verdict.judge(inputs))
 
 

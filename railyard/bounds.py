@@ -131,7 +131,8 @@ RESENT_SHARE = JudgingBound(
     "resent-share",
     0.001,
     "of segments",
-    "healthy runs of the virtual cluster stay below it, also where both rails are full; it is said and decides nothing",
+    "healthy runs of the virtual cluster stay below it, also where both rails are full; above it each rail is measured "
+    "alone, and one that loses packets with every partner fails",
     _OWN,
 )
 CLOCK_SHARE = JudgingBound(

@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.afterwards import with_losses
+from railyard.afterwards import with_losses, with_suspects
 from railyard.assess import Assessment
 from railyard.suspects import Findings, Suspect
 
 Assess = Callable[..., Assessment]
+M = 1 << 20
 REASON = "hsn0 of vn2 alone loses packets with every partner: 1.0 % with vn1 and 0.9 % with vn3"
 
 
@@ -24,6 +25,13 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
     )
     # The bandwidth held all the same, and that stays said.
     assert verdict.rules[4] == healthy.verdict.rules[4]
+
+
+def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed: Assess) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    pair, rail = Suspect("pair", None, "hsn0", "slow only between one pair"), Suspect("rail", "vn2", "hsn0", REASON)
+    found = with_losses(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
+    assert (found.verdict.rule, found.verdict.suspects) == (4, (rail,))
 
 
 @pytest.mark.parametrize(

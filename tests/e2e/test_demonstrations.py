@@ -116,13 +116,10 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
     with site.bed() as bed:
         bed.degrade("vn2", "hsn1", "lossy", 5)
         record = shown(site.cell("ImbUniband", "intelmpi", 2))
-    assert failed(record) == ("fail", 5, "fabric")
-    # Stalls come and go, so probes see them or not: where that is too little nobody is blamed, and that is said.
-    assert suspects(record) <= {("rail", "vn2", "hsn1"), ("pair", None, "hsn1")}
-    for suspect in record.verdict.suspects:
-        assert suspect.kind == "rail" or "only between one pair (vn1-vn2 " in suspect.reason
-    if not record.verdict.suspects:
-        assert re.search(r"nobody is blamed|too few good partners were measured", record.verdict.sentence)
+    # Stalls come and go, so probes see them and blame the rail for being slow; or else for what TCP sends again.
+    assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
+    assert suspects(record) == {("rail", "vn2", "hsn1")}
+    assert re.search(r"hsn1 of vn2 alone (is slow|loses packets) with every partner", record.verdict.sentence)
     # The good rail is never under suspicion.
     assert "hsn0 is slow" not in record.verdict.sentence
 
