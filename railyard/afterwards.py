@@ -39,7 +39,9 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
     )
     # Who was slow by chance is cleared: what is lost explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
-    return replace(assessment, inputs=inputs, path=path, verdict=verdict.judge(inputs))
+    judged = verdict.judge(inputs)
+    said = replace(judged, sentence=f"{judged.sentence}{_behind(assessment)}")
+    return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
 def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:

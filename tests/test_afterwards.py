@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.afterwards import with_losses, with_suspects
+from railyard.afterwards import with_losses, with_remark, with_suspects
 from railyard.assess import Assessment
 from railyard.suspects import Findings, Suspect
 
@@ -23,6 +23,8 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
     assert verdict.look_at == (
         "cable, port and switch port of hsn0 of vn2: link state, and error counters of both ends"
     )
+    remarked = with_losses(with_remark(healthy, "3 of 4 nodes"), Findings((suspect,), REASON)).verdict
+    assert remarked.sentence == f"{verdict.sentence}; 3 of 4 nodes"
     # The bandwidth held all the same, and that stays said.
     assert verdict.rules[4] == healthy.verdict.rules[4]
 
