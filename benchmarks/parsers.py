@@ -6,8 +6,9 @@ The text is an output of the tool, its tables (osu, fabtests, imb, netpipe) or a
 of the samples that the tests are made of) repeated until the size is reached; each of a thousand copies of a sample has
 other decimals and GUIDs, so that little is fast because it was read before. Of pairs it is one table of many nodes.
 Growth is the time at the largest size over that at 1 MB, by size: 1 for a parser that is linear, 10 a step for one that
-is quadratic. ``--large`` adds 100 MB, which takes some 2 GB of memory. The second table is one line of 1 and of 4 MB
-among rows, of the kind that takes each parser longest.
+is quadratic. The last column is what `railyard parse` reaches at 1 MB, which asks every parser whose output a text is.
+``--large`` adds 100 MB, which takes some 2 GB of memory. The second table is one line of 1 and of 4 MB among rows, of
+the kind that takes each parser longest.
 """
 
 import argparse
@@ -15,12 +16,13 @@ import math
 import re
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, cycle, islice
 
 from sidebyside import CLONE, RECORDED, in_turns, spread
 
-from railyard.parsers import PARSERS, ParseError
+from railyard.parsers import PARSERS, Parsed, ParseError
+from railyard.parsers.detect import parse
 from railyard.parsers.fabric import FABRIC_PARSERS
 
 MADE = CLONE / "tests" / "parsers" / "made"
@@ -108,7 +110,9 @@ def main() -> None:
     if unknown:
         reader.error(f"--tools: {', '.join(unknown)}: no such parser, only {', '.join(EVERY)}")
     sizes = [MEGABYTE, 10 * MEGABYTE, *([100 * MEGABYTE] if asked.large else [])]
-    print(f"{'parser':<15}" + "".join(f"MB/s at {f'{size // MEGABYTE} MB':<16}" for size in sizes) + "growth")
+    print(
+        f"{'parser':<15}" + "".join(f"MB/s at {f'{size // MEGABYTE} MB':<16}" for size in sizes) + "growth  any tool's"
+    )
     for tool in tools:
         print(f"{tool:<14} {_speeds(tool, sizes, asked.repeats)}")
     print(f"\n{'parser':<14} s for a line of 1 MB    4 MB     growth  of")
@@ -123,22 +127,23 @@ def _speeds(tool: str, sizes: Sequence[int], repeats: int) -> str:
         return "no sample"
     rates = _rates(tool, measured, repeats)
     growth = statistics.median(rates[sizes[0]]) / statistics.median(rates[sizes[-1]])
-    return "".join(f"{spread(rates[size], 1):<24}" for size in sizes) + f"{growth:.2f}"
+    told = [_rate(parse, measured[MEGABYTE]) for _ in range(repeats)]
+    return "".join(f"{spread(rates[size], 1):<24}" for size in sizes) + f"{growth:<8.2f}{spread(told, 1)}"
 
 
 def _rates(tool: str, texts: Mapping[int, str], repeats: int) -> dict[int, list[float]]:
-    taken = in_turns(repeats, *(lambda text=text: len(text) / 1e6 / _seconds(tool, text) for text in texts.values()))
+    taken = in_turns(repeats, *(lambda text=text: _rate(EVERY[tool], text) for text in texts.values()))
     return dict(zip(texts, taken, strict=True))
 
 
-def _seconds(tool: str, text: str) -> float:
-    """Return the seconds of CPU that one text takes; ends where nothing was read."""
+def _rate(read: Callable[[str], Parsed], text: str) -> float:
+    """Return the MB/s of CPU time of one text; ends where nothing was read."""
     start = time.process_time()
-    parsed = EVERY[tool](text)
+    parsed = read(text)
     taken = time.process_time() - start
     if not parsed.fabric and not any(table.rows for table in parsed.tables):
-        raise SystemExit(f"{tool}: the parser read no row of {len(text)} characters")
-    return taken
+        raise SystemExit(f"{read.__module__}: the parser read no row of {len(text)} characters")
+    return len(text) / 1e6 / taken
 
 
 def _longest_line(tool: str) -> str:

@@ -85,4 +85,4 @@ def _own(port: PortState) -> OwnPort:
 
 def _state(node: str, port: OwnPort) -> PortState:
     said = {each.name: getattr(port, each.name) for each in fields(OwnPort)}
-    return PortState(node=node, kind="CA", saturated=full(port.counters.items()), **said)
+    return PortState(node=node, kind="CA", saturated=full(port.counters), **said)

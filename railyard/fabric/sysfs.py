@@ -79,7 +79,7 @@ def _port(folder: Path, node: str, device: str) -> PortState:
         guid=guid_of(gid[-19:]) if gid and gid.startswith("fe80:") and layer == "InfiniBand" else None,
         link_layer=LINK_LAYERS.get((layer or "").lower()),
         counters=counters,
-        saturated=full(counters.items()),
+        saturated=full(counters),
     )
 
 

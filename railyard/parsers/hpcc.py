@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from railyard.parsers.hpccwords import Figure, converted, figures, is_prose, network_figures, summary_figure
 from railyard.parsers.hplrun import HplReader
-from railyard.parsers.lines import Line, filled_lines, is_failure, number
+from railyard.parsers.lines import Line, filled_lines, is_failure, number, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
@@ -48,7 +48,8 @@ _OWN = re.compile(
     r"^(?:[#=-]{20,}|Produced by|Innovative Computing|University of|See the source|Compiled on|Hostname:"
     r"|Current time \(|End of HPC Challenge tests\.)"
 )
-_OWN_LETTERS = frozenset("#=-PIUSCHE")
+_is_own = remembering(_OWN)
+_is_bad = remembering(_BAD)
 # The tables of LatencyBandwidth -> how many figures make the row whole
 _NETWORK = MappingProxyType({"LatencyBandwidth": 5, "PingPong": 6, "NaturallyOrderedRing": 2, "RandomlyOrderedRing": 2})
 _BY_SIZE = 5
@@ -106,16 +107,16 @@ class _Reader:
         """Read one line, its blanks stripped: a banner, a section's begin or end, else a line of the open section."""
         if text[-1] == "." and " of " in text and self._section(line, text):
             return
-        if text[0] == "T" and self._banner(line, text):
+        if text.startswith("This ") and self._banner(line, text):
             return
         if self.section is None or self.section.name == "HPL":
-            if text[0] not in _OWN_LETTERS or not _OWN.match(text):
-                self.hpl.read(line)
+            if not _is_own(text):
+                self.hpl.read(line, text)
             return
         if self._inside(self.section, line, text):
             if text.endswith("(failed).") or text == "Success=0":
                 self.failures.append(Remark(line.number, text))
-        elif (bad := _BAD.match(text)) or not is_prose(text):
+        elif (bad := _is_bad(text)) or not is_prose(text):
             failed = bad or is_failure(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
@@ -184,7 +185,7 @@ class _Reader:
         return True
 
     def _network(self, section: _Section, line: Line, text: str) -> bool:
-        conditions = _CONDITIONS.match(text)
+        conditions = _CONDITIONS.match(text) if text.startswith("The ") else None
         if conditions:
             section.context[f"{conditions['what']}_size"] = int(conditions["size"])
             return True

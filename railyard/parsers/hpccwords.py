@@ -6,7 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from railyard.parsers.lines import number
+from railyard.parsers.lines import number, remembering
 from railyard.parsers.parsed import Cell
 
 
@@ -113,6 +113,8 @@ _PROSE = re.compile(
     r"|the \*best\*)"
 )
 
+_matches_prose = remembering(_PROSE)
+
 
 def figures(text: str) -> tuple[Figure, ...]:
     """Return the figures of a line of RandomAccess, DGEMM, STREAM or FFT; none where it is another line."""
@@ -169,7 +171,7 @@ def converted(value: int | float | None, factor: int) -> int | float | None:
 
 def is_prose(text: str) -> bool:
     """Return whether HPC Challenge itself prints this line, without a figure that is read here."""
-    return bool(_PROSE.match(text))
+    return _matches_prose(text)
 
 
 def _figure(what: str, value: str, printed: str) -> Figure:

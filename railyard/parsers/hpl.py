@@ -11,7 +11,7 @@ Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; their variants as record
 """
 
 from railyard.parsers.hplrun import HplReader
-from railyard.parsers.lines import each_line
+from railyard.parsers.lines import filled_lines
 from railyard.parsers.parsed import Parsed
 from railyard.parsers.signs import foreign, own_text
 
@@ -29,8 +29,8 @@ def parse(text: str) -> Parsed:
     if any(mark in text for mark in _HPCC):
         raise foreign(text, "output of HPL alone: this is HPC Challenge's, which hpcc reads")
     reader = HplReader()
-    for line in each_line(text):
-        reader.read(line)
+    for line, stripped in filled_lines(text):
+        reader.read(line, stripped)
     tables = reader.tables()
     if not reader.known and not (reader.failures and "xhpl" in text):
         raise foreign(text, _EXPECTED)

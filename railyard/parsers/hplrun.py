@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, is_failure, not_a_number, number
+from railyard.parsers.lines import Line, is_failure, not_a_number, number, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
 
 _FIRST, _LAST = ("N", "NB", "P", "Q", "time", "performance"), ("passed",)
@@ -32,12 +32,14 @@ _OWN = re.compile(
     r"|Written by A\. P|Modified by |An explanation of the input|The following parameter|- The |- Computational tests"
     r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$)"
 )
+_is_own = remembering(_OWN)
 
 
 class HplReader:
     """The state between lines: the row whose residual is awaited, the closing counts, and what was found so far.
 
-    ``read`` takes one line; ``tables`` gives, at the end, the tables; ``failures`` and ``remarks`` are the rest.
+    ``read`` takes one line that is not blank; ``tables`` gives, at the end, the tables; ``failures`` and ``remarks``
+    are the rest.
     """
 
     def __init__(self) -> None:
@@ -56,15 +58,12 @@ class HplReader:
         self._counts: dict[str, int] = {}
         self._ended = self._dots = self._spoiled = False
 
-    def read(self, line: Line) -> None:
-        """Read one line; the first character decides which kinds it can be."""
-        text = line.text.strip()
-        if not text:
-            return
+    def read(self, line: Line, text: str) -> None:
+        """Read one line, its blanks stripped; the first character decides which kinds it can be."""
         for kind in _KINDS.get(text[0], ()):
             if kind(self, line, text):
                 return
-        if _OWN.match(text):
+        if _is_own(text):
             return
         self._dots |= text[0] in ".…[" and line.dots
         (self.failures if is_failure(text) else self.remarks).append(Remark(line.number, text[:2000]))

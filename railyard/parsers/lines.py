@@ -3,8 +3,9 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, count, repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s under the name of MB
@@ -44,6 +45,7 @@ _FAILURE_ROOT = re.compile(
     r"|flux-job|task\(s\)"
 )
 
+_REMEMBERED = 200  # characters of the longest line that is remembered
 _ROW_BEGINS = " \t0123456789"
 # Words of rows for run_pattern: what they match, number() reads.
 WHOLE, DECIMAL = "[0-9]{1,18}", r"[0-9]{1,15}\.[0-9]{1,15}"
@@ -153,10 +155,9 @@ def each_line(text: str) -> Iterator[Line]:
 def filled_lines(text: str) -> Iterator[tuple[Line, str]]:
     """Return the lines of ``each_line`` that are not blank, each with its text without the blanks around it."""
     parts = texts_of(text)
-    for place, part in enumerate(parts, 1):
-        stripped = part.strip()
-        if stripped:
-            yield line_of((place, part, place < len(parts))), stripped
+    ended = chain(repeat(True, len(parts) - 1), (False,))
+    lines = map(line_of, zip(count(1), parts, ended, strict=False))
+    return filter(itemgetter(1), zip(lines, map(str.strip, parts), strict=True))
 
 
 def lines_of(text: str) -> list[Line]:
@@ -164,18 +165,42 @@ def lines_of(text: str) -> list[Line]:
     return list(each_line(text))
 
 
+def remembering(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    """Return a test whether a line matches, for what an output says again and again: prose, labels, flags.
+
+    It remembers short lines, since the alternatives of such a pattern are many and the lines of a tool's prose few.
+    """
+
+    @lru_cache(maxsize=1024)
+    def matches(text: str) -> bool:
+        return pattern.match(text) is not None
+
+    return lambda text: matches(text) if len(text) <= _REMEMBERED else pattern.match(text) is not None
+
+
 def first_line(text: str) -> Line:
     """Return the first line that is not blank; number 0 where there is none."""
     return next((line for line in Scanner(text) if line.text.strip()), Line(0, "", True))
 
 
-def cleaned(text: str) -> str:
+class CleanText(str):
+    """A text that ``cleaned`` went through: whoever reads it next need not look through all of it again."""
+
+    @cached_property
+    def folded(self) -> str:
+        """Return it in lower case behind a newline, so that a line's beginning can be looked for: made once."""
+        return f"\n{self.lower()}"
+
+
+def cleaned(text: str) -> CleanText:
     """Return a text without carriage returns at its lines' ends, launcher tags and colours; its lines stay the same."""
+    if isinstance(text, CleanText):
+        return text
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if "\r" in text or "<std" in text or "\x1b" in text:
-        return "\n".join([_clean(part) for part in text.split("\n")])
-    return text
+        text = "\n".join([_clean(part) for part in text.split("\n")])
+    return CleanText(text)
 
 
 def _clean(text: str) -> str:

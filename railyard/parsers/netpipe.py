@@ -72,7 +72,12 @@ _OWN = re.compile(
 _EXPECTED = 'output of NetPIPE: "Now starting the main loop" or its rows'
 _PROGRAM = re.compile(r"\bNP[a-z0-9]{2,12}\b")
 # the last one is _PROGRAM, written so that a search looks for its letters
-_SIGNS = ("now starting the main loop", "start testing with", " times -->", re.compile(r"np(?<!\wnp)[a-z0-9]{2,12}\b"))
+_SIGNS = (
+    "now starting the main loop",
+    "start testing with",
+    " times -->",
+    re.compile(r"np(?<!\wnp)[a-z0-9]{2,12}\b").search,
+)
 
 
 @dataclass(slots=True)

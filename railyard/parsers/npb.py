@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, filled_lines, is_failure, not_a_number, number
+from railyard.parsers.lines import Line, filled_lines, is_failure, not_a_number, number, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
@@ -60,9 +60,10 @@ _OWN = re.compile(
     r"|Compiled procs|Active proc|Avail threads|Request threads|Please send|NPB Development|Internet: npb|npb@nas"
     r"|[-+0-9.ED ]+$)"
 )
+_is_own = remembering(_OWN)
 _EXPECTED = 'output of NPB: a banner "NAS Parallel Benchmarks …" or a result block "… Benchmark Completed."'
 # the last one is the end of a program's name, "ft.C.16"
-_SIGNS = ("benchmark completed", "nas parallel benchmark", re.compile(r"\.[swa-f]\.[x0-9]"))
+_SIGNS = ("benchmark completed", "nas parallel benchmark", re.compile(r"\.[swa-f]\.[x0-9]").search)
 
 
 @dataclass(slots=True)
@@ -124,7 +125,7 @@ class _Reader:
             return
         if self.block and "=" in text and self._said(self.block, line, text):
             return
-        if not _OWN.match(f"{text} "):  # a label may stand alone
+        if not _is_own(f"{text} "):  # a label may stand alone
             failed = is_failure(text) or _OWN_FAILURE.match(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 

@@ -4,24 +4,24 @@ Every parser begins with it, since ``railyard parse`` asks all of them whose out
 print it say no at the speed of a search.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from railyard.parsers.lines import cleaned, first_line
+from railyard.parsers.lines import CleanText, cleaned, first_line
 from railyard.parsers.parsed import ParseError
 
-Sign = str | re.Pattern[str]
+#: What a text in lower case holds, or a search in it.
+Sign = str | Callable[[str], object]
+_BEGINNING = 2**16  # characters: nearly every output shows there whose it is
 
 
-def own_text(text: str, signs: Sequence[Sign], expected: str) -> str:
+def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
     """Return the text, ``cleaned``, where it holds one of the tool's signs; with one it may be foreign all the same.
 
     Signs are in lower case, the text's case is of no account; a newline at a sign's beginning is a line's beginning.
     Raises ParseError, which says what was expected, for a text without any: none of its lines can be the tool's.
     """
     plain = cleaned(text)
-    folded = f"\n{plain.lower()}"
-    if not any(_holds(folded, sign) for sign in signs):
+    if not (_holds(f"\n{plain[:_BEGINNING].lower()}", signs) or _holds(plain.folded, signs)):
         raise foreign(plain, expected)
     return plain
 
@@ -32,5 +32,5 @@ def foreign(text: str, expected: str) -> ParseError:
     return ParseError(first.number, first.text, expected)
 
 
-def _holds(folded: str, sign: Sign) -> bool:
-    return sign in folded if isinstance(sign, str) else sign.search(folded) is not None
+def _holds(folded: str, signs: Sequence[Sign]) -> bool:
+    return any(sign in folded if isinstance(sign, str) else sign(folded) for sign in signs)

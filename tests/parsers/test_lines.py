@@ -1,5 +1,7 @@
 """What every parser does with a line before it knows the tool. All texts are of our own making."""
 
+import re
+
 import pytest
 
 from railyard.parsers.lines import (
@@ -8,11 +10,14 @@ from railyard.parsers.lines import (
     Line,
     Run,
     Scanner,
+    cleaned,
     each_line,
+    filled_lines,
     first_line,
     is_failure,
     lines_of,
     number,
+    remembering,
     run_pattern,
     texts_of,
     whole,
@@ -39,6 +44,26 @@ def test_only_a_newline_ends_a_line_and_tags_and_colours_go(text: str, lines: li
     assert list(each_line(text)) == lines
     assert list(Scanner(text)) == lines
     assert texts_of(text) == [line for _, line, _ in lines] + ([] if lines and not lines[-1][2] else [""])
+
+
+def test_filled_lines_keep_their_numbers_and_whether_they_are_cut() -> None:
+    assert list(filled_lines(" a \n\t\n\nb")) == [(Line(1, " a ", True), "a"), (Line(4, "b", False), "b")]
+    assert list(filled_lines("a\n")) == [(Line(1, "a", True), "a")]
+    assert list(filled_lines(" \n ")) == []
+
+
+def test_a_cleaned_text_is_not_cleaned_again_and_folds_behind_a_newline() -> None:
+    text = cleaned(f"{TAG}A\r\nB")
+    assert (text, text.folded) == ("A\nB", "\na\nb")
+    assert cleaned(text) is text
+
+
+@pytest.mark.parametrize("length", [10, 5000])
+def test_what_is_remembered_is_what_the_pattern_says(length: int) -> None:
+    is_own = remembering(re.compile("own"))
+    for _ in range(2):
+        assert is_own(f"own{'x' * length}")
+        assert not is_own(f"no own{'x' * length}")
 
 
 def test_rows_that_stand_together_are_taken_at_once() -> None:

@@ -8,7 +8,7 @@ A PortCounters counter stops at its largest value and says no more: 255 of LinkD
 names are ``saturated``. Source: InfiniBand Architecture Specification, volume 1, 16.1.3.5; ``fields.c`` of libibmad.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from types import MappingProxyType
 
 # bits of each error counter in PortCounters; in PortCountersExtended all have 64
@@ -83,9 +83,9 @@ def is_full(name: str, value: int, bits: int | None = None) -> bool:
     return value == 2**bits - 1 if bits else value in _FULL
 
 
-def full(counters: Iterable[tuple[str, int]], bits: int | None = None) -> tuple[str, ...]:
+def full(counters: Mapping[str, int], bits: int | None = None) -> tuple[str, ...]:
     """Return the names of the counters that are full, in the order given."""
     if bits:
         top = 2**bits - 1
-        return tuple([name for name, value in counters if value == top])
-    return tuple([name for name, value in counters if value and is_full(name, value)])
+        return tuple([name for name, value in counters.items() if value == top]) if top in counters.values() else ()
+    return tuple([name for name, value in counters.items() if value and is_full(name, value)])

@@ -6,9 +6,9 @@ Source: ``print_port`` of infiniband-diags/iblinkinfo.c; headings of 1.4 and 1.5
 """
 
 import re
-from typing import Any
+from typing import NamedTuple
 
-from railyard.parsers.fabric.linkinfo import peer_of, whole_link
+from railyard.parsers.fabric.linkinfo import link_of, peer_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, guid_of, named
@@ -29,6 +29,15 @@ _EXPECTED = 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
 _SIGNS = ("==(",)
 
 
+class _Node(NamedTuple):
+    """What a heading says of the ports below it."""
+
+    node: str | None = None
+    device: str | None = None
+    kind: str | None = None
+    guid: str | None = None
+
+
 def parse(text: str) -> Parsed:
     """Return one PortState a printed port, in the order of the text; a port that is down has no width, speed or rate.
 
@@ -37,7 +46,7 @@ def parse(text: str) -> Parsed:
     lines, cut = lines_of(tools_text(text, "iblinkinfo", _SIGNS, _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
-    node: dict[str, Any] = {}
+    node = _Node()
     taken = 0
     for number, line in enumerate(lines, 1):
         if number == taken:
@@ -60,12 +69,9 @@ def parse(text: str) -> Parsed:
     return finish("iblinkinfo", ports, bool(ports), notes, lines, _EXPECTED)
 
 
-def _node(kind: str, guid: str | None, description: str) -> dict[str, Any]:
+def _node(kind: str, guid: str | None, description: str) -> _Node:
     node, device = (description.strip() or None, None) if kind == "Switch" else named(description)
-    fields = {"node": node, "device": device, "kind": KINDS.get(kind.lower())}
-    if guid:
-        fields["guid"] = guid_of(guid)
-    return fields
+    return _Node(node, device, KINDS.get(kind.lower()), guid_of(guid) if guid else None)
 
 
 def _is_whole(line: str) -> bool:
@@ -73,28 +79,27 @@ def _is_whole(line: str) -> bool:
     return "==>" in line and line.rstrip().endswith((")", 'available"'))
 
 
-def _port(line: str, node: dict[str, Any], number: int, cut: bool) -> PortState | None:
+def _port(line: str, above: _Node, number: int, cut: bool) -> PortState | None:
     """Return the port of one line; None where it is no such line, or cut before its partner is told."""
     left, _, rest = line.partition("==(")
-    link, arrow, remote = rest.partition("==>")
+    between, arrow, remote = rest.partition("==>")
     own = _LEFT.match(left) if arrow else None
     if own is None:
         return None
-    peer = peer_of(remote, cut)
-    fields = whole_link(link, peer[1] if peer else None)
-    if fields is None:
-        return None
-    if peer is None and cut and not remote.rstrip().endswith('"" ( )'):
+    peer, could = peer_of(remote, cut) or (None, None)
+    link = link_of(between, could)
+    if link is None or (peer is None and cut and not remote.rstrip().endswith('"" ( )')):
         return None
     guid, description, lid, port = own.groups()
-    said = {"port": int(port), "lid": int(lid), "line": number, **fields}
-    if description is None:
-        said.update(node)
-    else:
+    node, device, kind, node_guid = above
+    if description is not None:
         # with -l a line says neither kind nor whose the description is: an adapter's ends in its device
-        said["node"], said["device"] = named(description)
-    if guid:
-        said["guid"] = guid_of(guid)
-    if peer:
-        said["peer"] = peer[0]
-    return PortState(**said)
+        node, device = named(description)
+        kind = node_guid = None
+    return PortState(
+        *(node, device, int(port), kind, *link),
+        lid=int(lid),
+        guid=guid_of(guid) if guid else node_guid,
+        peer=peer,
+        line=number,
+    )

@@ -8,7 +8,7 @@ Source: ``out_switch_port``, ``out_ca_port``, ``dump_ports_report`` of infiniban
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.speeds import rate_gbit_s, speed_name, width_of
@@ -49,7 +49,21 @@ _OWN = re.compile(
 _KINDS = {"Ca": "CA", "Rt": "Router", "CA": "CA", "SW": "Switch", "RT": "Router"}  # of a node, and of -p
 _EXPECTED = 'a node as "Switch 40 "S-...", or a port of its -p'
 # GUIDs in the topology, a GUID and a width in the report
-_SIGNS: tuple[Sign, ...] = (*(f'"{kind}-' for kind in "shr?"), re.compile(r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s"))
+_SIGNS: tuple[Sign, ...] = (
+    *(f'"{kind}-' for kind in "shr?"),
+    re.compile(r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s").search,
+)
+
+
+class _Node(NamedTuple):
+    """What a heading says of the ports below it; ``guid`` and ``lid`` are a switch's."""
+
+    node: str | None
+    device: str | None
+    kind: str
+    node_guid: str | None
+    lid: int | None = None
+    guid: str | None = None
 
 
 def parse(text: str) -> Parsed:
@@ -60,7 +74,7 @@ def parse(text: str) -> Parsed:
     lines, cut = lines_of(tools_text(text, "ibnetdiscover", _SIGNS, _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
-    node: dict[str, Any] = {}
+    node: _Node | None = None
     header: tuple[int, str] | None = None  # of the last node
     for number, line in enumerate(lines, 1):
         if not line:
@@ -68,7 +82,7 @@ def parse(text: str) -> Parsed:
         if len(line) <= LONGEST:
             if line[0] == "[":
                 found = _PORT.match(line) if node and number != cut else None
-                if found:
+                if node and found:
                     ports.append(_topology_port(found, node, number))
                     continue
             elif line[0] in "vdsc#" and _OWN.match(line):
@@ -87,28 +101,32 @@ def parse(text: str) -> Parsed:
     return finish("ibnetdiscover", ports, known, notes, lines, _EXPECTED)
 
 
-def _node(found: re.Match[str]) -> dict[str, Any]:
+def _node(found: re.Match[str]) -> _Node:
     printed, digits, description, lid = found.groups()
     kind, guid = _KINDS.get(printed, "Switch"), guid_of(digits)
     if lid:
-        return {"node": description or None, "kind": kind, "node_guid": guid, "lid": int(lid), "guid": guid}
+        return _Node(description or None, None, kind, guid, int(lid), guid)
     name, device = named(description)
-    return {"node": name, "device": device, "kind": kind, "node_guid": guid}
+    return _Node(name, device, kind, guid)
 
 
-def _topology_port(found: re.Match[str], node: dict[str, Any], number: int) -> PortState:
+def _topology_port(found: re.Match[str], above: _Node, number: int) -> PortState:
     # fmt: off
     (port, guid, peer_node_guid, peer_port, peer_guid, lid,
      description, peer_lid, printed_width, printed_speed) = found.groups()
     # fmt: on
+    node, device, kind, node_guid, node_lid, own_guid = above
     width, speed, rate = _link(printed_width or "", printed_speed or "")
-    # an adapter's own GUID and LID stand on its port's line; a switch's are its node's
-    if guid or lid:
-        own = {"guid": guid_of(guid)} if guid else {}
-        node = {**node, **own, "lid": int(lid)} if lid else {**node, **own}
-    name, device = named(description) if peer_guid else (description or None, None)
-    peer = Peer(name, device, int(peer_port), int(peer_lid), guid_of(peer_guid or peer_node_guid))
-    return PortState(**node, port=int(port), rate=rate, width=width, speed=speed, peer=peer, line=number)
+    peer_node, peer_device = named(description) if peer_guid else (description or None, None)
+    return PortState(
+        *(node, device, int(port), kind, None, None, rate, width, speed),
+        # an adapter's own GUID and LID stand on its port's line; a switch's are its node's
+        lid=int(lid) if lid else node_lid,
+        guid=guid_of(guid) if guid else own_guid,
+        node_guid=node_guid,
+        peer=Peer(peer_node, peer_device, int(peer_port), int(peer_lid), guid_of(peer_guid or peer_node_guid)),
+        line=number,
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -8,12 +8,14 @@ Source: ``print_results``, ``print_data_cnts``, ``print_summary`` of infiniband-
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import NamedTuple
 
 from railyard.parsers.fabric.counters import is_full, standard_name
-from railyard.parsers.fabric.linkinfo import peer_of, whole_link
-from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, PortState
+from railyard.parsers.fabric.linkinfo import link_of, peer_of
+from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named
 from railyard.parsers.parsed import Parsed
@@ -36,6 +38,7 @@ _SUMMARY = re.compile(
 # ## Thresholds: [SymbolErrorCounter = 10][VL15Dropped = 100]
 _THRESHOLD = re.compile(r"\[(?P<name>[A-Za-z0-9]{1,60}) = (?P<value>[0-9]{1,20})\]")
 _DATA = frozenset({"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"})
+_NO_LINK = Link()
 _LONGEST = 4000  # the tool's own buffer for one port's counters has 2048 characters
 _EXPECTED = '"Errors for ..." or "## Summary: ..."'
 _SIGNS = ("errors for ", "data counters for ", "guid 0x", "\n## ")
@@ -55,15 +58,59 @@ def parse(text: str) -> Parsed:
     return finish("ibqueryerrors", reader.states(), reader.known, reader.notes, lines, _EXPECTED)
 
 
+class _Node(NamedTuple):
+    """What a heading says of the ports below it."""
+
+    node: str | None = None
+    device: str | None = None
+    kind: str | None = None
+
+
+@dataclass(slots=True)
+class _Port:
+    """A port that is reported: its link may follow, and the thresholds stand at the text's end."""
+
+    above: _Node
+    line: int
+    port: int
+    guid: str | None
+    counters: Mapping[str, int]
+    saturated: tuple[str, ...]
+    lid: int | None = None
+    link: Link = _NO_LINK
+    peer: Peer | None = None
+
+    def take(self, line: str, found: re.Match[str], cut: bool) -> None:
+        """Take the "Link info" line (-r) that follows; nothing of one that is cut."""
+        between, arrow, remote = line[found.end() :].partition("==>")
+        peer, could = (arrow and peer_of(remote, cut)) or (None, None)
+        link = link_of(between, could) if arrow else None
+        if link is not None and (peer or not cut):
+            self.lid, self.link, self.peer = int(found["lid"]), link, peer
+
+    def state(self, thresholds: Mapping[str, int]) -> PortState:
+        node, device, kind = self.above
+        return PortState(
+            *(node, device, self.port, kind, *self.link),
+            lid=self.lid,
+            guid=self.guid,
+            peer=self.peer,
+            counters=self.counters,
+            saturated=self.saturated,
+            thresholds=thresholds,
+            line=self.line,
+        )
+
+
 class _Reader:
-    """The node that is open, and the fields of each port so far: the thresholds stand at the text's end."""
+    """The node that is open, and each port so far."""
 
     def __init__(self) -> None:
         self.notes = Notes()
         self.known = False
-        self.node: dict[str, Any] = {}
+        self.node = _Node()
         self.header: tuple[int, str] | None = None  # of a node without any port so far
-        self.ports: list[dict[str, Any]] = []
+        self.ports: list[_Port] = []
         self.thresholds: dict[str, int] = {}
 
     def read(self, number: int, line: str, cut: bool) -> bool:
@@ -73,15 +120,15 @@ class _Reader:
             self.summary(number, line)
         elif first == "G" and (found := _PORT.match(line)):
             self.known, self.header = True, None
-            self.ports.append({**self.node, **_counted(line, found), "line": number})
+            self.ports.append(_port(self.node, number, line, found))
         elif first in ("E", "D") and (node := _NODE.match(line)) and not cut:
             self.notes.no_port(self.header)
             self.known, self.header = True, (number, line)
             what, guid, description = node.groups()
             name, device = (description, None) if guid and what == "Errors" else named(description)
-            self.node = {"node": name, "device": device, "kind": "Switch" if name == description and guid else None}
+            self.node = _Node(name, device, "Switch" if name == description and guid else None)
         elif first == "L" and self.ports and (link := _LINK.match(line)):
-            self.ports[-1].update(_linked(line, link, cut))
+            self.ports[-1].take(line, link, cut)
         else:
             return not line.strip()
         return True
@@ -97,10 +144,10 @@ class _Reader:
 
     def states(self) -> list[PortState]:
         thresholds = MappingProxyType(self.thresholds) if self.thresholds else NOTHING
-        return [PortState(**fields, thresholds=thresholds) for fields in self.ports]
+        return [port.state(thresholds) for port in self.ports]
 
 
-def _counted(line: str, found: re.Match[str]) -> dict[str, Any]:
+def _port(above: _Node, number: int, line: str, found: re.Match[str]) -> _Port:
     counters: dict[str, int] = {}
     saturated = []
     for printed, digits, wide in _COUNTER.findall(line, found.end()):
@@ -111,19 +158,5 @@ def _counted(line: str, found: re.Match[str]) -> dict[str, Any]:
         if is_full(name, value, bits):
             saturated.append(name)
     guid, port = found.groups()
-    return {
-        "port": ALL_PORTS if port == "ALL" else int(port),
-        "guid": guid_of(guid),
-        "counters": MappingProxyType(counters),
-        "saturated": tuple(saturated),
-    }
-
-
-def _linked(line: str, found: re.Match[str], cut: bool) -> dict[str, Any]:
-    """Return the fields of a "Link info" line (-r), which follows its port's counters."""
-    link, arrow, remote = line[found.end() :].partition("==>")
-    peer = peer_of(remote, cut) if arrow else None
-    fields = whole_link(link, peer[1] if peer else None) if arrow else None
-    if fields is None or (cut and peer is None):
-        return {}
-    return {"lid": int(found["lid"]), **fields, "peer": peer[0] if peer else None}
+    place = ALL_PORTS if port == "ALL" else int(port)
+    return _Port(above, number, place, guid_of(guid), MappingProxyType(counters), tuple(saturated))

@@ -8,6 +8,7 @@ Source: ``ca_dump`` and ``port_dump`` of infiniband-diags/ibstat.c.
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from railyard.parsers.fabric.port import PortState
@@ -39,7 +40,7 @@ _EXPECTED = "a device as \"CA 'mlx5_0'\", or port GUIDs only"
 _SIGNS: tuple[Sign, ...] = (
     *(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":")),
     "stat of ib device",
-    re.compile(r"\A\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)"),
+    re.compile(r"\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)").match,
 )
 
 
@@ -75,8 +76,12 @@ class _Reader:
 
     def read(self, number: int, line: str, cut: bool) -> None:
         key, colon, value = line.partition(": ")
-        known = colon and self.field(key.strip(), _uncommented(value), cut)
-        if known or not line.strip():
+        if colon and self.known:
+            # someone may have written behind it: "Down	# the cable is out"
+            value = value.partition("#")[0].strip() if "#" in value else value.strip()
+            if self.field(key.strip(), value, cut):
+                return
+        elif not line or line.isspace():
             return
         port = _PORT.match(line) if len(line) < 100 else None
         device = None if port or len(line) > 200 else _DEVICE.match(line)
@@ -92,17 +97,18 @@ class _Reader:
 
     def field(self, key: str, value: str, cut: bool) -> bool:
         """Take "key: value" where the key is one of ibstat's; a cut value only if it is a whole link layer's name."""
-        if not self.known:
-            return False
-        if key == "Link layer" and self.port is not None:
-            # a word cut short by whoever pasted it ("InfiniBan") names no layer
-            self.port["link_layer"] = LINK_LAYERS.get(value.lower())
-        elif key == "Firmware version" or key == "Node GUID":
+        reading = _OF_PORT.get(key) if self.port is not None else None
+        if self.port is not None and reading:
+            name, read = reading
+            # a word of a layer cut short by whoever pasted it ("InfiniBan") names none
+            if not cut or name == "link_layer":
+                self.port[name] = read(value)
+        elif self.port is not None and key == "Rate":
+            self.port |= {} if cut else _rate(value)
+        elif key in _OF_DEVICE:
+            name, read = _OF_DEVICE[key]
             if not cut:
-                self.device |= {"firmware": said(value)} if key[0] == "F" else {"node_guid": guid_of(value)}
-        elif self.port is not None and key in _READ:
-            if not cut:
-                self.port |= _READ[key](value)
+                self.device[name] = read(value)
         else:
             return key in _PORT_FIELDS or key in _DEVICE_FIELDS
         return True
@@ -119,6 +125,7 @@ class _Reader:
         self.header = None
 
 
+@lru_cache(maxsize=256)
 def _rate(value: str) -> dict[str, Any]:
     found = _RATE.match(value)
     if not found:
@@ -126,20 +133,19 @@ def _rate(value: str) -> dict[str, Any]:
     return {"rate": float(found["rate"]), "speed": speed_name(found["speed"] or "")}
 
 
-# printed key of a port -> its fields
-_READ: dict[str, Callable[[str], dict[str, Any]]] = {
-    "State": lambda value: {"state": state_of(value)},
-    "Physical state": lambda value: {"physical_state": physical_of(value)},
-    "Rate": _rate,
-    "Base lid": lambda value: {"lid": integer(value)},
-    "SM lid": lambda value: {"sm_lid": integer(value)},
-    "Port GUID": lambda value: {"guid": guid_of(value)},
+# printed key -> its field, and what reads it
+_OF_PORT: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "State": ("state", state_of),
+    "Physical state": ("physical_state", physical_of),
+    "Base lid": ("lid", integer),
+    "SM lid": ("sm_lid", integer),
+    "Port GUID": ("guid", guid_of),
+    "Link layer": ("link_layer", lambda value: LINK_LAYERS.get(value.lower())),
 }
-
-
-def _uncommented(value: str) -> str:
-    """Return a value without what someone wrote behind it ("Down	# the cable is out")."""
-    return value.partition("#")[0].strip() if "#" in value else value.strip()
+_OF_DEVICE: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "Firmware version": ("firmware", said),
+    "Node GUID": ("node_guid", guid_of),
+}
 
 
 def _listed(lines: list[str]) -> list[PortState]:

@@ -9,9 +9,8 @@
 
 import re
 from functools import lru_cache
-from typing import Any
 
-from railyard.parsers.fabric.port import Peer
+from railyard.parsers.fabric.port import Link, Peer
 from railyard.parsers.fabric.speeds import rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.words import guid_of, named, physical_of, state_of
 
@@ -32,10 +31,10 @@ BOTH_ENDS = "both ends"
 
 
 @lru_cache(maxsize=4096)
-def link_fields(text: str) -> dict[str, Any] | None:
-    """Return the fields of what stands between "==(" and "==>"; None where that is no link.
+def link_of(text: str, could: str | None) -> Link | None:
+    """Return what stands between "==(" and "==>" and, of a link with a partner, what it could be; None for no link.
 
-    Cached, since a fabric prints the same dozen over and over: the dictionary is to be read only.
+    Cached, since a fabric prints the same dozen over and over.
     """
     text = text.rstrip().removesuffix(")")
     # -p adds the switch's timers behind the bracket: "... LinkUp) (HOQ:12 VL_Stall:7"
@@ -43,23 +42,13 @@ def link_fields(text: str) -> dict[str, Any] | None:
     found = _LINK.match(inside) if len(inside) <= 200 else None
     if not found:
         return None
-    state = state_of(found["state"])
-    fields: dict[str, Any] = {"state": state, "physical_state": physical_of(found["physical"])}
-    lane = _LANE.match(found["speed"])
-    if state != "Down" and lane:
-        gbit = float(lane["gbit"])
-        fields |= {"lane_gbit_s": gbit, "speed": "FDR10" if lane["fdr10"] else speed_of_lane(gbit)}
-    if state != "Down":
-        fields["width"] = width_of(found["width"] or "")
-        fields["rate"] = rate_gbit_s(fields["width"], fields.get("speed"))
-    return fields
-
-
-@lru_cache(maxsize=4096)
-def whole_link(text: str, could: str | None) -> dict[str, Any] | None:
-    """Return the fields of ``link_fields`` and, of a link with a partner, those of ``best_fields``; to be read only."""
-    fields = link_fields(text)
-    return fields if fields is None or could is None else {**fields, **_best_fields(could, fields)}
+    state, physical_state = state_of(found["state"]), physical_of(found["physical"])
+    if state == "Down":
+        return Link(state, physical_state)
+    width = width_of(found["width"] or "")
+    gbit, speed = _lane(_LANE.match(found["speed"]))
+    link = Link(state, physical_state, rate_gbit_s(width, speed), width, speed, gbit)
+    return link if could is None else _with_best(link, could)
 
 
 def peer_of(text: str, cut: bool) -> tuple[Peer, str] | None:
@@ -75,16 +64,19 @@ def peer_of(text: str, cut: bool) -> tuple[Peer, str] | None:
     return Peer(node, device, int(port), int(lid), guid_of(guid) if guid else None), could[:200]
 
 
-def _best_fields(could: str, link: dict[str, Any]) -> dict[str, Any]:
-    """Return what the link could be: what "Could be" names, else what it is; nothing for a port that is down."""
-    if link["state"] == "Down":
-        return {}
+def _lane(found: re.Match[str] | None) -> tuple[float | None, str | None]:
+    """Return the signalled rate of a lane in Gbit/s and its speed's name."""
+    if not found:
+        return None, None
+    gbit = float(found["gbit"])
+    return gbit, "FDR10" if found["fdr10"] else speed_of_lane(gbit)
+
+
+def _with_best(link: Link, could: str) -> Link:
+    """Return the link with what it could be: what "Could be" names, else what it is."""
     better_width, better_speed = _COULD_WIDTH.search(could), _COULD_SPEED.search(could)
-    best_speed = link.get("speed")
+    best_speed = link.speed
     if better_speed:
         best_speed = "FDR10" if better_speed["fdr10"] else speed_of_lane(float(better_speed["gbit"]))
-    return {
-        "best_width": better_width["width"] if better_width else link.get("width"),
-        "best_speed": best_speed,
-        "best_from": BOTH_ENDS,
-    }
+    best_width = better_width["width"] if better_width else link.width
+    return link._replace(best_width=best_width, best_speed=best_speed, best_from=BOTH_ENDS)

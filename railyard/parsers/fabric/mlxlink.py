@@ -150,7 +150,7 @@ def _port(number: int, fields: dict[str, str]) -> PortState:
         link_layer="InfiniBand" if is_infiniband else "Ethernet" if ethernet_gbit_s(printed) else None,
         firmware=said(fields.get("Firmware Version", "")),
         counters=MappingProxyType(counters),
-        saturated=full(counters.items(), 64),
+        saturated=full(counters, 64),
         extra=MappingProxyType(extra),
         line=number,
     )

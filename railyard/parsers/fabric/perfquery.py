@@ -62,7 +62,7 @@ def _port(number: int, heading: re.Match[str], counters: dict[str, int]) -> Port
         port=int(heading["port"]),
         lid=int(heading["lid"]) if heading["lid"] else None,
         counters=MappingProxyType(counters),
-        saturated=full(counters.items(), 64 if heading["what"] == _EXTENDED else None),
+        saturated=full(counters, 64 if heading["what"] == _EXTENDED else None),
         extra=MappingProxyType({"counters": heading["what"]}),
         line=number,
     )

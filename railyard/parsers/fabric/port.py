@@ -23,6 +23,20 @@ class Peer(NamedTuple):
     guid: str | None = None
 
 
+class Link(NamedTuple):
+    """What a link is and could be, apart from whose it is: fields of PortState that stand there in this order."""
+
+    state: str | None = None
+    physical_state: str | None = None
+    rate: float | None = None
+    width: str | None = None
+    speed: str | None = None
+    lane_gbit_s: float | None = None
+    best_width: str | None = None
+    best_speed: str | None = None
+    best_from: str | None = None
+
+
 class PortState(NamedTuple):
     """One port, in the words of ibstat whatever the tool (a tuple: made five times faster than a frozen dataclass).
 

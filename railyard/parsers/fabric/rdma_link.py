@@ -21,7 +21,7 @@ _PORT = re.compile(
 )
 _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
-_SIGNS = ("\nlink ", '"ifname"', re.compile(r"\n[0-9]{1,5}/[0-9]{1,5}: "))
+_SIGNS = ("\nlink ", '"ifname"', re.compile(r"\n[0-9]{1,5}/[0-9]{1,5}: ").search)
 
 
 def parse(text: str) -> Parsed:

@@ -27,9 +27,9 @@ _EXPECTED = 'a port as "link mlx5_0/1 rx_write_requests 0 ...", or the same as J
 _SIGNS = ("\nlink ", '"ifname"')
 
 
-@lru_cache(maxsize=1024)
-def _is_name(word: str) -> bool:
-    return bool(_NAME.match(word))
+@lru_cache(maxsize=256)  # the ports of one driver have the same names
+def _are_names(words: tuple[str, ...]) -> bool:
+    return all(map(_NAME.match, words))
 
 
 class _Port:
@@ -45,7 +45,7 @@ class _Port:
         words = ([self.waiting] if self.waiting else []) + (words[:-1] if cut else words)
         names, values = words[::2], words[1::2]
         together = "".join(values)
-        if not all(map(_is_name, names)) or (values and not (together.isdecimal() and together.isascii())):
+        if not _are_names(tuple(names)) or (values and not (together.isdecimal() and together.isascii())):
             return False
         if max(map(len, values), default=0) > _DIGITS:
             return False
@@ -97,7 +97,7 @@ def _goes_on(port: _Port, line: str, before: str) -> bool:
 
 
 def _port(device: str, port: int, counters: dict[str, int], line: int) -> PortState:
-    saturated = full(counters.items(), 64)
+    saturated = full(counters, 64)
     return PortState(
         device=device, port=port, kind="CA", counters=MappingProxyType(counters), saturated=saturated, line=line
     )

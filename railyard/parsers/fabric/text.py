@@ -23,6 +23,10 @@ _FAILED = re.compile(
     r"\bib(?:panic|warn|error): |^Fatal error: |^\s*-E- |^Error: |\b[Ff]ailed\b|^No IB devices found|wasn't found"
     r"|Permission denied|Operation not permitted|No such (?:file|device)|unsupported|not supported|[Tt]imed out"
 )
+# Every line that _FAILED knows holds one of these, and a search for them begins at few letters only.
+_FAILED_ROOT = re.compile(
+    "ibpanic|ibwarn|iberror|rror:|-E- |ailed|No IB|wasn't|Permission|not permitted|No such|upported|imed out"
+)
 
 
 def tools_text(text: str, tool: str, signs: Sequence[Sign], expected: str) -> str:
@@ -32,7 +36,7 @@ def tools_text(text: str, tool: str, signs: Sequence[Sign], expected: str) -> st
     """
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    if text.startswith(">") or "\n>" in text:
+    if ">" in text and (text[0] == ">" or "\n>" in text):
         text = _QUOTED.sub("", text)
     return own_text(text, (tool, *signs), f"output of {tool}: {expected}")
 
@@ -61,7 +65,7 @@ class Notes:
         shown = line[:LONGEST].strip()
         if not shown:
             return
-        failed = _FAILED.search(shown) or is_failure(shown)
+        failed = (_FAILED_ROOT.search(shown) and _FAILED.search(shown)) or is_failure(shown)
         (self.failures if failed else self.remarks).append(Remark(number, shown))
 
     def failed(self, number: int, line: str) -> None:

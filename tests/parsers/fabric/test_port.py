@@ -5,9 +5,14 @@ import json
 import pytest
 
 from railyard.parsers.fabric.counters import ERROR_BITS, OLD_NAMES, is_full
-from railyard.parsers.fabric.port import Peer, PortState
+from railyard.parsers.fabric.port import Link, Peer, PortState
 from railyard.parsers.fabric.speeds import LANES, fastest, rate_gbit_s, slower, speed_of_lane, width_of
 from railyard.parsers.fabric.words import guid_of, integer, named, physical_of, state_of
+
+
+def test_a_link_fills_the_fields_between_kind_and_lid() -> None:
+    assert PortState._fields[PortState._fields.index("kind") + 1 : PortState._fields.index("lid")] == Link._fields
+    assert PortState._field_defaults.items() >= Link._field_defaults.items()
 
 
 def test_json_has_what_was_printed_and_no_more() -> None:

@@ -7,6 +7,7 @@ import pytest
 from railyard.parsers import Parsed, ParseError, Remark
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import Peer, PortState
+from railyard.parsers.fabric.text import Notes
 
 HERE = Path(__file__).parent
 
@@ -224,3 +225,33 @@ def test_ibportstate_tells_fdr10_and_what_this_end_has_enabled() -> None:
 def test_a_device_or_node_without_a_port_is_a_remark(tool: str, text: str, line: int, header: str) -> None:
     # found by benchmarks/fuzz.py: a text that was taken for the tool's, and of which nothing was said
     assert FABRIC_PARSERS[tool](text).remarks == (Remark(line, f"no port is printed: {header}"),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ibpanic: [7] main: no port",
+        "ibwarn: [7] mad_rpc: no answer",
+        "perfquery: iberror: no port",
+        "Fatal error:  No devices",
+        " -E- No device",
+        "Error: no such link",
+        "Failed to open the port",
+        "stat of IB device failed",
+        "No IB devices found",
+        "the device wasn't found",
+        "open: Permission denied",
+        "open: Operation not permitted",
+        "open: No such file or directory",
+        "open: No such device",
+        "this counter is unsupported",
+        "this counter is not supported",
+        "the query timed out",
+        "Timed out",
+    ],
+)
+def test_what_a_fabric_tool_says_of_a_failure_is_one(line: str) -> None:
+    notes = Notes()
+    notes.foreign(3, line)
+    notes.foreign(4, "an error counter of the port")
+    assert (notes.failures, notes.remarks) == ([(3, line.strip())], [(4, "an error counter of the port")])
