@@ -10,6 +10,7 @@ from railyard.compare.comparison import better_of
 from railyard.compare.shift import CONFIDENCE, Shift, shift
 from railyard.compare.surroundings import differences
 from railyard.history.detect import FEWEST, LEAST_RUNS, MOST_RUNS, Step, steps
+from railyard.history.rails import rail_words
 from railyard.history.series import Point, Series, node_words, nodes_of
 from railyard.wording import listing, number
 
@@ -40,7 +41,8 @@ class Change:
 
     ``index`` is the first run of the new level; ``shift`` lies between the level before and the one after, ``percent``
     is it in per cent of the level before (None where that is zero); ``p`` the chance to be told it without a change.
-    ``together``: what of hosts, versions and settings is not the same in the runs just before and just after.
+    ``rails``: over which rails, whose share moved, which were named slow. ``together``: what of hosts, versions and
+    settings is not the same in the runs just before and just after.
     """
 
     index: int
@@ -51,6 +53,7 @@ class Change:
     kind: Kind
     p: float
     nodes: NodesTold
+    rails: tuple[str, ...]
     together: tuple[str, ...]
     sentence: str
 
@@ -110,10 +113,11 @@ def _change(step: Step, before: Sequence[Point], after: Sequence[Point], unit: s
     nodes = nodes_told(before, after)
     together = _together(before[-_NEAR:], after[:_NEAR])
     percent = of.percent(of.value)
-    words = [_moved(of, unit, kind), _when(before[-1], after[0]), nodes.sentence]
+    rails = rail_words([point.record for point in before[-_NEAR:]], [point.record for point in after[:_NEAR]])
+    words = [_moved(of, unit, kind), _when(before[-1], after[0]), nodes.sentence, *rails]
     words.append(_together_words(together))
     sentence = "; ".join(words)
-    return Change(step.index, before[-1], after[0], of, percent, kind, step.p, nodes, together, sentence)
+    return Change(step.index, before[-1], after[0], of, percent, kind, step.p, nodes, rails, together, sentence)
 
 
 def nodes_told(before: Sequence[Point], after: Sequence[Point]) -> NodesTold:

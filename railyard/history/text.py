@@ -104,6 +104,7 @@ def _change_json(change: Change) -> dict[str, Any]:
         **{"low": change.shift.low, "high": change.shift.high},
         "between": [change.before.record.run, change.after.record.run],
         "nodes": {"kind": change.nodes.kind, "sentence": change.nodes.sentence},
+        "rails": list(change.rails),
         "together": list(change.together),
         "sentence": change.sentence,
     }
