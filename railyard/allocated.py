@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from railyard.allocation import Estimate, estimate, over_budget, salloc_words
+from railyard.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
 from railyard.casename import plain_check
 from railyard.errors import RailyardError
 from railyard.rfm_output import CaseId
@@ -34,7 +34,8 @@ def ask(
 ) -> Asked:
     """Say what a run under a scheduler takes at most, and return how ReFrame is started.
 
-    Raises RailyardError where that is over the budget, or where there is no Slurm to give an allocation.
+    In a job of Slurm the allocation is that job's own. Raises RailyardError where that is over the budget, where there
+    is no Slurm to give an allocation, or where the job has fewer nodes than a test.
     """
     if one_allocation and not is_slurm(system.scheduler):
         raise RailyardError(
@@ -49,11 +50,24 @@ def ask(
     echo(f"{found.words}{': steps of one allocation' if one_allocation else ''}")
     if not one_allocation:
         return Asked()
+    there = os.environ.get("SLURM_JOB_NUM_NODES")
+    if there is not None:
+        return _inside(found, int(there))
     if system.provider != "testbed":
         return Asked(tuple(salloc_words(system, found)))
     path = os.environ.get("PATH", os.defpath)
     variables = {name: text.replace("$PATH", path) for name, text in client_variables(home).items()}
     return Asked(tuple(salloc_words(system, found, str(slurm_folder(home) / "bin" / "salloc"))), variables)
+
+
+def _inside(found: Estimate, there: int) -> Asked:
+    """Return how ReFrame is started in the allocation that is there. Raises RailyardError where it is too small."""
+    if there < found.nodes:
+        raise RailyardError(
+            f"--one-allocation: found an allocation of {there} node{'' if there == 1 else 's'} around this run, "
+            f"expected {found.nodes} or more, as its largest test has; ask for more, or start it outside of any job"
+        )
+    return Asked(INSIDE)
 
 
 def _estimated(home: Path, system: System, promised: Sequence[CaseId]) -> Estimate:

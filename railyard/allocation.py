@@ -16,7 +16,9 @@ from railyard.systems import System
 #: ReFrame's launcher of a step in an allocation: it says itself how many tasks the step has.
 STEP_LAUNCHER = "srunalloc"
 # In the allocation, where SLURM_JOB_NODELIST is set: its nodes, with commas, are what the tests choose theirs from.
-_INSIDE = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'
+_STEPS = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'
+#: Words that stand before ReFrame's own where the allocation is there already: a pipeline's job that Slurm runs.
+INSIDE = ("sh", "-c", _STEPS, "railyard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,16 @@ def over_budget(found: Estimate, budget: float | None) -> str | None:
     )
 
 
-def salloc_words(system: System, found: Estimate, salloc: str = "salloc") -> list[str]:
-    """Return the words that stand before ReFrame's own to run it in one allocation of the nodes that its tests need.
+def shape(system: System, found: Estimate) -> list[str]:
+    """Return the options of one allocation of Slurm for these tests: nodes and time, and the system's own.
 
     The allocation's time is the sum of all limits: it is given back when the last test has ended.
     """
     asked = [word for option in (*system.access, *options(system.scheduler, system.jobs)) for word in option.split()]
-    shape = [f"--nodes={found.nodes}", "--exclusive", f"--time={math.ceil(found.minutes) + 1}"]
-    name = ["--job-name=railyard"]
-    return [salloc, *name, *shape, *(word for word in asked if word != "--exclusive"), "sh", "-c", _INSIDE, "railyard"]
+    own = [f"--nodes={found.nodes}", "--exclusive", f"--time={math.ceil(found.minutes) + 1}"]
+    return [*own, *(word for word in asked if word != "--exclusive")]
+
+
+def salloc_words(system: System, found: Estimate, salloc: str = "salloc") -> list[str]:
+    """Return the words that stand before ReFrame's own to run it in one allocation of the nodes that its tests need."""
+    return [salloc, "--job-name=railyard", *shape(system, found), *INSIDE]

@@ -6,51 +6,62 @@ and reports.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import yaml
 
+from railyard import pipelinescripts as lines
 from railyard.cells import Cell
 from railyard.errors import RailyardError
+from railyard.pipelinescripts import FILES, RESULTS, Place
 
 Per = Literal["stack", "test"]
-#: Where each job leaves its files, in a folder of its own below: two jobs never write the same one.
-RESULTS = "railyard-results"
-FILES = ("report.html", "records.jsonl", "junit.xml")
-STAGES = ("build", "measure", "report")
-#: A site without a clone has Railyard elsewhere than in the environment that `make venv` makes.
-PROGRAM = "${RAILYARD_PROGRAM:-.venv/bin/railyard}"
+#: What runs a job: the runner's own shell on a login node, Jacamar CI's there, or a batch executor (Jacamar's, or a
+#: custom one for Slurm) that makes each job one of Slurm's.
+Executor = Literal["shell", "jacamar", "slurm"]
 
 _HEAD = """\
 # Made by `railyard ci generate`: a child pipeline, made again for each pipeline. Edit the system, not this file.
 """
 #: Only a broken runner is tried again: a failed verdict is an answer, not bad luck.
 _RETRY = {"max": 1, "when": ["runner_system_failure"]}
+#: A job with rules that always hold is in pipelines of merge requests too, one without rules in no such one.
+_ALWAYS = [{"when": "always"}]
+_AFTER_SUCCESS = [{"when": "on_success"}]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a site chooses: the runner's tag, how long a job may take (GitLab's words), a job a stack or a test.
+    """What a site chooses: tags of the runner that measures, how long a job may take (GitLab's words), what a job is.
 
-    ``build``: Spack builds the benchmarks first, once. ``extended``: the extended checks too.
+    ``login_tags``: of the runner that builds and reports, empty where it is the same. ``build``: Spack builds the
+    benchmarks first, once. ``extended``: the extended checks too. ``pages``: the page in GitLab Pages.
     """
 
-    tag: str
+    tags: tuple[str, ...]
+    login_tags: tuple[str, ...] = ()
+    executor: Executor = "shell"
     timeout: str = "4 hours"
     per: Per = "stack"
     build: bool = False
     extended: bool = False
+    pages: bool = False
+    place: Place = field(default_factory=Place)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job that measures: its name, the folder for its files, and the options of its `railyard run`."""
+    """One job that measures: its name, the folder for its files, the options of its `railyard run`, and its checks.
+
+    ``checks`` names the check of each of its tests, for what they ask of a scheduler.
+    """
 
     name: str
     folder: str
     options: tuple[str, ...]
+    checks: tuple[str, ...]
 
 
 def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, ...]:
@@ -61,22 +72,35 @@ def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, .
             f"{system}: found no cell that runs, expected one at least, since GitLab refuses an empty pipeline; "
             f"railyard matrix --system {system} says why each does not"
         )
-    made = [_job(system, cell, settings) for cell in running]
-    return tuple(dict.fromkeys(made))
+    checks: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for cell in running:
+        checks.setdefault(_job(system, cell, settings), []).append(cell.check.split()[0])
+    return tuple(Job(*job, tuple(names)) for job, names in checks.items())
 
 
-def pipeline(system: str, cells: Sequence[Cell], settings: Settings) -> dict[str, Any]:
-    """Return the child pipeline of a system as GitLab's keywords. Raises RailyardError where nothing runs."""
+def pipeline(
+    system: str, cells: Sequence[Cell], settings: Settings, allocation: Callable[[Job], str] | None = None
+) -> dict[str, Any]:
+    """Return the child pipeline of a system as GitLab's keywords. Raises RailyardError where nothing runs.
+
+    ``allocation`` gives what a job asks of Slurm, for an executor that makes each job one of Slurm's.
+    """
     measuring = jobs(system, cells, settings)
-    made: dict[str, Any] = {
-        "stages": list(STAGES if settings.build else STAGES[1:]),
-        "default": {"tags": [settings.tag], "retry": _RETRY, "interruptible": False},
-    }
+    stages = [*(["build"] if settings.build else []), "measure", "report", *(["publish"] if settings.pages else [])]
+    default: dict[str, Any] = {"tags": list(settings.tags), "retry": _RETRY, "interruptible": False}
+    if settings.executor != "shell":
+        # Jacamar reads from it for whom a job runs; its own name is of no matter, its audience is.
+        default["id_tokens"] = {"SITE_ID_TOKEN": {"aud": "$CI_SERVER_URL"}}
+    made: dict[str, Any] = {"stages": stages, "default": default}
     if settings.build:
         made[f"{system} build"] = _building(system, settings)
     for job in measuring:
-        made[job.name] = _measuring(system, job, settings)
-    made[f"{system} report"] = _reporting(system, measuring)
+        made[job.name] = _measuring(system, job, settings, allocation)
+    made[f"{system} report"] = _reporting(system, measuring, settings)
+    made[f"{system} keep"] = _keeping(system, settings)
+    made[f"{system} compare"] = _comparing(system, settings)
+    if settings.pages:
+        made["pages"] = _publishing(settings)
     return made
 
 
@@ -85,7 +109,8 @@ def written(made: Mapping[str, Any]) -> str:
     return _HEAD + yaml.dump(dict(made), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
 
 
-def _job(system: str, cell: Cell, settings: Settings) -> Job:
+def _job(system: str, cell: Cell, settings: Settings) -> tuple[str, str, tuple[str, ...]]:
+    """Return name, folder and options of the job that a cell belongs to."""
     # -p and -n are regular expressions, of which -n is held against the test's name without its blanks.
     options = ["--system", f"{system}:{cell.fabric}", "-p", f"^{_plain(cell.stack)}$"]
     words = [cell.fabric, cell.stack]
@@ -98,7 +123,7 @@ def _job(system: str, cell: Cell, settings: Settings) -> Job:
         options += ["-n", f"^{_plain(''.join(test))}$"]
         words += test
     folder = "_".join(re.sub(r"[^\w.-]+", "-", word).strip("-") for word in words)
-    return Job(" ".join([system, *words]), folder, tuple(options))
+    return " ".join([system, *words]), folder, tuple(options)
 
 
 def _plain(text: str) -> str:
@@ -106,38 +131,35 @@ def _plain(text: str) -> str:
     return re.sub(r"([.+*?()\[\]{}|^$\\])", r"\\\1", text)
 
 
+def _login(stage: str, settings: Settings, rules: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return the keywords of a job that does not measure."""
+    tags = {"tags": list(settings.login_tags)} if settings.login_tags else {}
+    return {"stage": stage, **tags, "rules": list(rules), "variables": _runner_variables()}
+
+
 def _building(system: str, settings: Settings) -> dict[str, Any]:
-    return {
-        "stage": "build",
+    place = settings.place
+    return _login("build", settings, _AFTER_SUCCESS) | {
         "timeout": settings.timeout,
         # Two builds at once would wait for each other's lock until their time is out.
         "resource_group": f"railyard-build-{system}",
-        "variables": _runner_variables(),
-        "script": [*_enter(), f"{PROGRAM} spack install --system {_quoted(system)}"],
+        "script": [*lines.enter(place), lines.called(place, "spack", "install", "--system", system)],
     }
 
 
-def _measuring(system: str, job: Job, settings: Settings) -> dict[str, Any]:
-    folder = f"{RESULTS}/{job.folder}"
-    spack = " --spack" if settings.build else ""
-    call = f"{PROGRAM} run {' '.join(map(_quoted, job.options))}{spack} $RAILYARD_OPTIONS || code=$?"
+def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[Job], str] | None) -> dict[str, Any]:
+    folder, place = f"{RESULTS}/{job.folder}", settings.place
+    asked = {} if allocation is None else {"SCHEDULER_PARAMETERS": allocation(job)}
+    options = [*job.options, *(["--spack"] if settings.build else []), *(["--one-allocation"] if asked else [])]
+    call = lines.called(place, "run", *options, more=place.options)
     return {
         "stage": "measure",
+        "rules": _AFTER_SUCCESS,
         "timeout": settings.timeout,
         # Two runs at once would measure each other, those of another pipeline too.
         "resource_group": f"railyard-{system}",
-        "variables": _runner_variables(),
-        "script": [
-            *_enter(),
-            f'results="$CI_PROJECT_DIR/{folder}"',
-            'rm -rf "$results"',
-            'mkdir -p "$results"',
-            'touch "$results/started"',
-            "code=0",
-            call,
-            _kept(),
-            'exit "$code"',
-        ],
+        "variables": _runner_variables() | asked,
+        "script": [*lines.enter(place), *lines.measured(folder, call)],
         "artifacts": {
             "when": "always",
             "name": f"railyard-{system}-{job.folder}-$CI_COMMIT_SHORT_SHA",
@@ -148,28 +170,62 @@ def _measuring(system: str, job: Job, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _reporting(system: str, measuring: Sequence[Job]) -> dict[str, Any]:
+def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dict[str, Any]:
     """Return the job that makes one page of all jobs; the verdicts stay those of the jobs that measured."""
-    return {
-        "stage": "report",
-        # A failed verdict ends the stage before, and is what the page is read for.
-        "when": "always",
-        "variables": _runner_variables(),
+    # A failed verdict ends the stage before, and is what the page is read for.
+    return _login("report", settings, _ALWAYS) | {
         "script": [
-            *_enter(),
-            f'results="$CI_PROJECT_DIR/{RESULTS}"',
-            _missing(measuring),
-            "code=0",
-            f'{PROGRAM} report "$results"/*/records.jsonl -o "$CI_PROJECT_DIR/railyard-report.html" || code=$?',
-            # 1 says that a verdict failed, which its own job has said; 2 that there is no page.
-            '[ "$code" -le 1 ]',
+            *lines.enter(settings.place),
+            *lines.reported(settings.place, [job.folder for job in measuring]),
         ],
-        "artifacts": {
-            "when": "always",
-            "name": f"railyard-{system}-report-$CI_COMMIT_SHORT_SHA",
-            "expire_in": "1 year",
-            "paths": ["railyard-report.html"],
-        },
+        "artifacts": _files(system, "report", lines.PAGE),
+    }
+
+
+def _keeping(system: str, settings: Settings) -> dict[str, Any]:
+    """Return the job that keeps a branch's results for merge requests into it."""
+    return _login("report", settings, [{"if": "$CI_COMMIT_BRANCH", "when": "always"}]) | {
+        # Two that add to one cache at once: the later one would drop what the other added.
+        "resource_group": f"railyard-keep-{system}",
+        "cache": _cache(system, "$CI_COMMIT_BRANCH", "pull-push"),
+        "script": lines.kept(),
+    }
+
+
+def _comparing(system: str, settings: Settings) -> dict[str, Any]:
+    """Return the job that compares a merge request's results with those of its target branch."""
+    return _login("report", settings, [{"if": "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "when": "always"}]) | {
+        "cache": _cache(system, "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "pull"),
+        "script": lines.compared(settings.place),
+        "artifacts": _files(system, "compare", lines.COMPARISON),
+    }
+
+
+def _publishing(settings: Settings) -> dict[str, Any]:
+    """Return the job by whose name GitLab knows what to publish; of the default branch alone."""
+    return _login("publish", settings, [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH", "when": "always"}]) | {
+        "script": lines.published(),
+        "artifacts": {"paths": ["public"]},
+    }
+
+
+def _files(system: str, what: str, path: str) -> dict[str, Any]:
+    return {
+        "when": "always",
+        "name": f"railyard-{system}-{what}-$CI_COMMIT_SHORT_SHA",
+        "expire_in": "1 year",
+        "paths": [path],
+    }
+
+
+def _cache(system: str, branch: str, policy: str) -> dict[str, Any]:
+    # unprotect: a merge request's branch is seldom protected, and would else see no cache of one that is
+    return {
+        "key": f"railyard-{system}-{branch}",
+        "paths": [lines.KEPT],
+        "policy": policy,
+        "unprotect": True,
+        "when": "always",
     }
 
 
@@ -177,39 +233,6 @@ def _runner_variables() -> dict[str, str]:
     # INSTALL: a runner installs no system packages. Without x in the flags .venv and .stacks stay between jobs, and
     # make sees whether they still fit.
     return {"INSTALL": "0", "GIT_CLEAN_FLAGS": "-ffd"}
-
-
-def _enter() -> list[str]:
-    # No default is a variable of the pipeline: what the parent forwards is expanded there, where the runner's own
-    # $CI_PROJECT_DIR is not known.
-    return ['cd "${RAILYARD_FOLDER:-$CI_PROJECT_DIR}"', "${RAILYARD_PREPARE:-make venv}"]
-
-
-def _kept() -> str:
-    """Return the lines that keep what THIS run wrote, never an older run's report where this one made none."""
-    return (
-        f"for file in {' '.join(FILES)}; do\n"
-        '  find .railyard/runs -mindepth 2 -maxdepth 2 -name "$file" -newer "$results/started" '
-        '-exec cp {} "$results/" \\; || true\n'
-        "done\n"
-    )
-
-
-def _missing(measuring: Sequence[Job]) -> str:
-    """Return the lines that say which jobs left no records: cancelled ones, and those that never began."""
-    folders = " ".join(_quoted(job.folder) for job in measuring)
-    return (
-        f"for job in {folders}; do\n"
-        '  if [ ! -f "$results/$job/records.jsonl" ]; then\n'
-        '    echo "$job: found no records, expected those of its job; it was cancelled, or failed before it measured"\n'
-        "  fi\n"
-        "done\n"
-    )
-
-
-def _quoted(word: str) -> str:
-    """Return a word in single quotes for sh; GitLab expands no variable in a script, sh does."""
-    return "'" + word.replace("'", "'\\''") + "'"
 
 
 class _Dumper(yaml.SafeDumper):

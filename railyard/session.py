@@ -120,6 +120,7 @@ class Session:
         self.home = home
         self.options = options
         self.echo = echo
+        self.folder: Path | None = None  # of the run, once it has one
         self._asked = Asked()
 
     def run(self) -> Outcome:
@@ -161,6 +162,7 @@ class Session:
     ) -> Outcome:
         folder = runs_folder(self.home) / run_id
         folder.mkdir(parents=True)
+        self.folder = folder
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
         self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")

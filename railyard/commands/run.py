@@ -2,9 +2,12 @@
 
 import json
 import os
+import shutil
+from pathlib import Path
 
 import click
 
+from railyard.errors import SetupError
 from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 
 
@@ -19,13 +22,19 @@ from railyard.home import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 @click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
               "they are built first where they are not there.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
-@click.option("--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation.")
+@click.option(
+    "--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation; in a job, of that."
+)
 @click.option(
     "--budget",
     type=click.FloatRange(min=0),
     default=None,
     help="Refuse to begin where all jobs may take more than so many node-minutes, by their time limits.",
 )
+@click.option(
+    "--copy-to", type=click.Path(path_type=Path, file_okay=False),
+    help="Copy this run's report.html, records.jsonl and junit.xml into this folder too.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -37,6 +46,7 @@ def command(
     replay: bool,
     one_allocation: bool,
     budget: float | None,
+    copy_to: Path | None,
     as_json: bool,
     reframe_options: tuple[str, ...],
 ) -> int:
@@ -58,10 +68,31 @@ def command(
     if only_lists(reframe_options):
         return pass_through(home, options)
     session = Session(home, options, echo=_quiet if as_json else _say)
-    outcome = session.run()
+    try:
+        outcome = session.run()
+    finally:
+        # Of a run that was interrupted too: what it left is what there is to look at.
+        if copy_to is not None and session.folder is not None:
+            _copy(session.folder, copy_to)
     if as_json:
         click.echo(json.dumps([record.to_json() for record in outcome.records], indent=1))
     return outcome.exit_code
+
+
+def _copy(folder: Path, into: Path) -> None:
+    """Copy what a pipeline keeps of a run, as far as the run has it."""
+    from railyard.pipelinescripts import FILES
+
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            if (folder / name).exists():
+                shutil.copy(folder / name, into / name)
+    except OSError as error:
+        raise SetupError(
+            f"--copy-to {into}: found {(error.strerror or str(error)).lower()} at {error.filename or into}, expected a "
+            f"folder to write to; the run's files are in {folder}"
+        ) from error
 
 
 def _say(text: str) -> None:

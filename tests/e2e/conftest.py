@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from railyard.record import FILE_NAME, Record, read_records
+from railyard.replay.form import Recording
+from railyard.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.systems import load_system
 from railyard.testbed import Testbed, measurement_lock, namespaces_refused, spec_of
 
@@ -184,3 +186,12 @@ def failed(record: Record) -> tuple[str, int | None, str | None]:
 def outcomes(records: tuple[Record, ...]) -> Mapping[str, tuple[str, int | None, str | None]]:
     """Return state, rule and class of each case."""
     return {record.case: failed(record) for record in records}
+
+
+def replace_recording(home: Path, system: str, fabric: str, check: str, text: str) -> Recording:
+    """Put another output in a recording's place, and list it in the index as if it were right."""
+    folder = folder_of(home, system)
+    (old,) = (one for one in read_index(folder).recordings if (one.fabric, one.check) == (fabric, check))
+    new = recording_of(old.cell, text, old.origin, "a test", "another output")
+    write_set(folder, [(new, text)])
+    return new

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli import main
-from tests.e2e.conftest import CLONE, PATIENCE_S
+from tests.e2e.conftest import CLONE, PATIENCE_S, replace_recording
 
 pytestmark = pytest.mark.e2e
 
@@ -77,6 +77,21 @@ def ran(gitlab: str, project: Path, **more: str) -> "subprocess.CompletedProcess
     )
 
 
+def ran_child(gitlab: str, project: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run the child pipeline by itself, as GitLab does for a pipeline with these variables."""
+    words = [word for name, value in variables.items() for word in ("--variable", f"{name}={value}")]
+    return subprocess.run(
+        # caches are those of isolated jobs alone
+        [gitlab, "--force-shell-executor", "--shell-isolation", "--no-color", "--file", "child.yml", *words],
+        cwd=project,
+        env={**os.environ, "RAILYARD_HOME": str(project.parent / "clone")},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
 def reports(project: Path) -> dict[str, Path]:
     """The JUnit files that the child's jobs left, by the folder of their job."""
     return {path.parent.name: path for path in (project / ".gitlab-ci-local").rglob("railyard-results/*/junit.xml")}
@@ -98,15 +113,40 @@ def test_each_job_leaves_its_own_report_and_one_page_is_made(gitlab: str, projec
 
 
 def test_a_planted_failure_is_red_in_its_own_jobs_junit(gitlab: str, project: Path) -> None:
-    first, *_ = sorted(
-        path for path in (project.parent / "clone" / "recordings" / SYSTEM / "edr").rglob("*") if path.is_file()
-    )
-    first.write_text(first.read_text(encoding="utf-8")[:-40], encoding="utf-8")  # cut: rule 1 says so
+    clone = project.parent / "clone"
+    slower = clone / "recordings" / SYSTEM / "fdr/hpcx/1/OsuBandwidth.out"
+    replace_recording(clone, SYSTEM, "edr", "OsuBandwidth", slower.read_text(encoding="utf-8"))
     done = ran(gitlab, project)
     found = reports(project)
     assert found, done.stdout + done.stderr
-    red = {name for name, path in found.items() if failures(path)}
-    assert len(red) == 1 and next(iter(red)).startswith("edr_")
+    assert {name: failures(path) for name, path in found.items()} == {
+        "edr_hpcx": ["OsuBandwidth %rails=1 @dell-c6320:edr+hpcx"],
+        "edr_verbs": [],
+        "fdr_hpcx": [],
+        "fdr_verbs": [],
+    }
+    assert " FAIL  dell-c6320 edr hpcx" in done.stdout
+    pages = list((project / ".gitlab-ci-local" / "artifacts").rglob("railyard-report.html"))
+    assert len(pages) == 1 and "OsuBandwidth" in pages[0].read_text(encoding="utf-8")
+
+
+def test_a_merge_request_is_compared_with_what_its_target_branch_left(
+    gitlab: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = project.parent / "clone"
+    monkeypatch.setenv("RAILYARD_HOME", str(clone))
+    options = ["--folder", str(clone), "--prepare", "true", "--pages", "-o", str(project / "child.yml")]
+    assert main(["ci", "generate", "--system", SYSTEM, *options]) == 0
+    branch = ran_child(gitlab, project)
+    assert branch.returncode == 0, branch.stdout + branch.stderr
+    (page,) = (project / ".gitlab-ci-local" / "artifacts").rglob("public/index.html")
+    assert "dell-c6320" in page.read_text(encoding="utf-8")
+    assert list((project / ".gitlab-ci-local").rglob("railyard-compare.txt")) == []
+    asked = ran_child(gitlab, project, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main")
+    assert asked.returncode == 0, asked.stdout + asked.stderr
+    (compared,) = (project / ".gitlab-ci-local" / "artifacts").rglob("railyard-compare.txt")
+    text = compared.read_text(encoding="utf-8")
+    assert "osu/osu_bw" in text and "dell-c6320" in text
 
 
 def test_a_system_that_does_not_exist_is_a_sentence(gitlab: str, project: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.record import Record
+from railyard.record import Record, read_records
 from railyard.replay.form import WORDS, Recording
-from railyard.replay.index import folder_of, read_index, recording_of, write_set
-from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, make_site, outcomes
+from railyard.replay.index import folder_of, read_index
+from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
 
 pytestmark = pytest.mark.e2e
 
@@ -50,11 +50,7 @@ def states(run: Ran) -> Mapping[tuple[str, str], tuple[str, int | None, str | No
 
 def replace(site: VirtualSite, fabric: str, check: str, text: str) -> Recording:
     """Put another output in a recording's place, and list it in the index as if it were right."""
-    folder = folder_of(site.folder, SYSTEM)
-    (old,) = (one for one in read_index(folder).recordings if (one.fabric, one.check) == (fabric, check))
-    new = recording_of(old.cell, text, old.origin, "a test", "another output")
-    write_set(folder, [(new, text)])
-    return new
+    return replace_recording(site.folder, SYSTEM, fabric, check, text)
 
 
 def recording(site: VirtualSite, fabric: str, check: str) -> Path:
@@ -241,6 +237,19 @@ def test_a_system_without_recordings_fails_with_what_to_do(replays: VirtualSite)
         f"recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
         f"recordings of {SYSTEM} with `railyard record`; replayed: not measured"
     ] * 2
+
+
+def test_the_files_of_a_run_are_copied_to_where_they_are_asked_for(replays: VirtualSite, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "deep" / "second"
+    assert ran(replays, "-n", "OsuLatency", "--copy-to", str(first)).code == 0
+    recording(replays, "edr", "OsuBandwidth").unlink()
+    assert ran(replays, "-n", "OsuBandwidth", "--copy-to", str(second)).code == 1
+    for folder, check in ((first, "OsuLatency"), (second, "OsuBandwidth")):
+        assert sorted(path.name for path in folder.iterdir()) == ["junit.xml", "records.jsonl", "report.html"]
+        assert {record.check for record in read_records(folder / "records.jsonl").records} == {check}
+    refused = ran(replays, "-n", "OsuLatency", "--copy-to", str(first / "junit.xml" / "below"))
+    assert refused.code == 2
+    assert f"--copy-to {first}/junit.xml/below: found not a directory" in refused.err
 
 
 def test_a_single_host_cannot_be_replayed(replays: VirtualSite) -> None:
