@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,8 @@ def test_every_shared_file_is_named_as_its_one_section() -> None:
 def test_the_package_repository_is_where_the_shared_file_says() -> None:
     folder = COMMON / load(COMMON / "repos.yaml").data["repos"]["railyard"]
     assert load(folder / "repo.yaml").data == {"repo": {"namespace": "railyard", "api": "v2.0"}}
-    assert [path.parent.name for path in RECIPES] == ["netpipe", "perftest"]
+    names = ["netpipe", "perftest", "py_railyard_hpc", "py_reframe_hpc", "py_tabulate"]
+    assert [path.parent.name for path in RECIPES] == names
 
 
 @pytest.mark.parametrize("stack", sorted(set(STACKS) - set(NOT_BUILT) - WITHOUT_MPI))
@@ -149,7 +151,9 @@ def test_every_pinned_version_is_the_newest_or_has_a_reason(path: Path) -> None:
     assert len(list(pins(path))) == len(quoted)
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "recipe", [path for path in RECIPES if not path.parent.name.startswith("py_")], ids=lambda path: path.parent.name
+)
 def test_what_is_pinned_of_our_own_recipes_is_their_first_version(recipe: Path) -> None:
     required = packages()[recipe.parent.name.replace("_", "-")]["require"]
     assert required[0] == f"@{recipe_versions(recipe)[0][0]}"
@@ -166,6 +170,7 @@ def test_every_recipe_compiles_and_has_a_checksum_for_every_version(recipe: Path
         if not (
             re.fullmatch("[0-9a-f]{64}", words.get("sha256", ""))
             or re.fullmatch("[0-9a-f]{40}", words.get("commit", ""))
+            or recipe.parent.name == "py_railyard_hpc"  # the clone that the recipe itself is in
         )
     ]
     assert loose == []
@@ -206,3 +211,34 @@ def test_no_two_mpi_libraries_of_an_overlay_share_a_prefix_or_lie_in_usr(overlay
     assert prefixes
     assert len(set(prefixes)) == len(prefixes)
     assert "/usr" not in prefixes
+
+
+def asked_by(recipe: str, when: str | None = None) -> set[str]:
+    """The Python packages that a recipe of ours asks for at run time, as PyPI names them."""
+    text = (ENVS / "repo/spack_repo/railyard/packages" / recipe / "package.py").read_text(encoding="utf-8")
+    found = re.findall(r'depends_on\("py-([a-z0-9-]+)@[^"]+"(?:, when="([^"]+)")?, type=\("build", "run"\)\)', text)
+    return {name for name, condition in found if (condition or None) == when}
+
+
+def required_by(distribution: str, extra: str | None = None) -> set[str]:
+    """The packages that an installed distribution asks for, or those of one of its groups."""
+    found = [each.partition(";") for each in metadata.requires(distribution) or []]
+    return {
+        re.split("[~<>=! ]", words)[0].lower()
+        for words, _, condition in found
+        if ("extra" not in condition if extra is None else f"extra == '{extra}'" in condition.replace('"', "'"))
+    }
+
+
+def test_the_recipe_of_railyard_asks_for_what_its_package_does() -> None:
+    assert asked_by("py_railyard_hpc") == required_by("railyard-hpc")
+    for group in ("plots", "prometheus"):
+        assert len(asked_by("py_railyard_hpc", f"+{group}")) == 1
+        assert asked_by("py_railyard_hpc", f"+{group}") == required_by("railyard-hpc", group)
+
+
+def test_the_recipe_of_reframe_asks_for_what_the_locked_reframe_does() -> None:
+    assert asked_by("py_reframe_hpc") == required_by("reframe-hpc")
+    (version, words), *_ = recipe_versions(ENVS / "repo/spack_repo/railyard/packages/py_reframe_hpc/package.py")
+    lock = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
+    assert f"reframe-hpc=={version} " in lock and f"sha256:{words['sha256']}" in lock

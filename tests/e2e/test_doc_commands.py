@@ -53,6 +53,7 @@ NOT_RUN = {
     r".*\brailyard capture\b": "needs measured repeats: tests/e2e/test_capture.py",
     r".*\brailyard report last --plots": "needs runs whose benchmarks have curves drawn by matplotlib: tests/report",
     r"(srun .*|\S*)\brailyard (detect|doctor)\b": "writes a new system: tests/e2e/test_new_cluster.py",
+    r"spack (repo|install|load) ": "Spack builds Python itself for hours: tests/test_spack_envs.py holds the recipes",
     r"\S*\brailyard fabric --system": "needs a fabric: tests/e2e/test_fabric.py",
     r"(\S*railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
     r"\S*railyard run --system (virtual-slurm|virtual-verbs|mycluster)": "Slurm or guests: tests/e2e/test_slurm.py",
