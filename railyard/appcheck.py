@@ -140,8 +140,10 @@ class ApplicationCheck(InterconnectCheck):
         """Choose ``ranks_per_node`` (and fewer nodes, where all of them will not do) once the nodes are known."""
         self.ranks_per_node = self.cores
 
-    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None) -> Launch:
-        launch = super()._plan_for(devices, nodes, policy)
+    def _plan_for(
+        self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None, per_node: int = 0
+    ) -> Launch:
+        launch = super()._plan_for(devices, nodes, policy, per_node)
         # The virtual cluster's launchers hand on what they are told to, and nothing else.
         told = self.site.system.launcher in TESTBEDS
         own = dict.fromkeys(THREAD_VARIABLES, str(self.threads))

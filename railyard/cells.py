@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from railyard import stacks
-from railyard.railpolicies import DEFAULT, pairs_reason, policies, policy_features, policy_of
+from railyard.railpolicies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
 from railyard.systems import Fabric, System
 
 #: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
@@ -191,7 +191,8 @@ def _cells(
             reason = why_not(system, fabric, stack, rails, need, policy)
             key = (fabric, stack, rails, need.benchmark)
             off = None if reason else disabled_reason(system, *key, has_number, policy)
-            test = (fabric, stack, rails, need.check, need.benchmark, reason or off, bool(off), need.extended)
+            extended = need.extended or is_extended(policy)
+            test = (fabric, stack, rails, need.check, need.benchmark, reason or off, bool(off), extended)
             cells.append(Cell(*test, policy=real, named=policy != DEFAULT))
     return cells
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
@@ -12,10 +13,11 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, var
 from reframe.core.exceptions import ReframeError
 
 from railyard import pairlaunch
+from railyard.breadth import EXTENDED
 from railyard.cells import RAIL_COUNTS, disabled_reason
 from railyard.installed import installed
-from railyard.launch import TESTBEDS, Launch, device_name, plan_launch
-from railyard.railpolicies import DEFAULT, environment_terms, named_policies, policy_of
+from railyard.launch import TESTBEDS, Launch, device_name, exported, plan_launch
+from railyard.railpolicies import DEFAULT, environment_terms, is_extended, named_policies, policy_of
 from railyard.replay.form import REPLAYED
 from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
 from railyard.rfm_current import partition_features, partitions
@@ -67,6 +69,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
 
         spack_environment = fixture(SpackEnvironment, scope="environment")
 
+    tags: Any
     rails = parameter(rail_counts(), type=int, loggable=True)
     #: How messages are spread over the rails; ``default`` is the stack's own way, and stands in no name.
     policy = parameter(rail_policies(), type=str, loggable=True)
@@ -161,6 +164,8 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
     def select_cells(self) -> None:
         """Load only where the system's own file gives enough rails and nodes, and a stack that can drive them."""
         self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
+        if is_extended(self.policy):
+            self.tags = {*self.tags, EXTENDED}
         # With `-P policy=…` the class has the asked values alone: then the stacks count that do it anyhow.
         made = DEFAULT in type(self).raw_params["policy"].values
         self.valid_prog_environs = environment_terms(
@@ -216,15 +221,19 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             return ()
         return nodes.names if self.site.system.provider == "host" else nodes.names[: self.num_nodes]
 
-    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None) -> Launch:
+    def _plan_for(
+        self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None, per_node: int = 0
+    ) -> Launch:
+        """Return how a run over these devices is launched, with so many ranks a node; 0: as many as the test has."""
+        per_node = per_node or self.num_tasks_per_node
         return plan_launch(
             self.site,
             self.current_partition.name,
             self.current_environ.name,
             devices,
             nodes,
-            ranks=len(nodes) * self.num_tasks_per_node,
-            ranks_per_node=self.num_tasks_per_node,
+            ranks=len(nodes) * per_node,
+            ranks_per_node=per_node,
             # In our own testbeds everybody is root, by the user namespace if not by right.
             as_root=running_as_root() or self.site.system.provider in ("testbed", "guests"),
             policy=policy,
@@ -234,7 +243,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
 
     def _install_launch(self, launch: Launch) -> None:
         """Give ReFrame the job: the counter reader and the benchmark, in one launch."""
-        self.env_vars = {**launch.env, **self.place_variables()}
+        self.env_vars = exported({**launch.env, **self.place_variables()})
         self._tag = f"{self.hashcode}-{time.time_ns():x}"
         if self.is_replayed:
             self._install_recording()

@@ -1,6 +1,7 @@
 """How one run is launched: variables, launcher words, and which rails of which nodes it is meant to use."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -127,6 +128,20 @@ def _srun_words(site: Site, stack: str) -> list[str]:
     """Return how srun is told which protocol the library speaks with it; a client and a server speak none."""
     table = stacks.STACKS[stack]
     return [] if table.pair else [f"--mpi={site.system.stacks[stack].srun_mpi or table.srun_mpi}"]
+
+
+def exported(env: Mapping[str, str]) -> dict[str, str]:
+    """Return values as the lines ``export NAME=VALUE`` of a script need them: those of ReFrame 4.10 quote nothing.
+
+    A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
+    """
+    return {name: _quoted(value) for name, value in env.items()}
+
+
+def _quoted(value: str) -> str:
+    if value.endswith(":$PATH"):
+        return shlex.quote(value.removesuffix("$PATH")) + '"$PATH"'
+    return shlex.quote(value)
 
 
 def counters_can_prove(site: Site, fabric: str) -> bool:

@@ -3,13 +3,13 @@
 A slow rail, or one that loses packets, is named by what it does with several partners, and these are not.
 """
 
-import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from railyard import suspects
+from railyard.launch import exported
 from railyard.suspects import Findings, LossProbe, Made, Probe, RailProbe, plan_probes, sends_again
 from railyard.wording import listing, number
 
@@ -158,7 +158,7 @@ def _output(name: str, asked: tuple[dict[str, str], list[str]], folder: Path) ->
     """Return what a probe printed; its script and output stay in the folder."""
     env, words = asked
     script = folder / f"{name}.sh"
-    exports = "".join(f"export {variable}={_exported(text)}\n" for variable, text in env.items())
+    exports = "".join(f"export {variable}={value}\n" for variable, value in exported(env).items())
     script.write_text(f"#!/bin/sh\n{exports}exec {' '.join(words)}\n", encoding="utf-8")
     output = folder / f"{name}.out"
     with output.open("w", encoding="utf-8") as out:
@@ -167,10 +167,3 @@ def _output(name: str, asked: tuple[dict[str, str], list[str]], folder: Path) ->
             cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
     return output.read_text(encoding="utf-8", errors="replace")
-
-
-def _exported(text: str) -> str:
-    """Quote a value for the shell; a leading ``…:$PATH`` keeps its reference."""
-    if text.endswith(":$PATH"):
-        return shlex.quote(text.removesuffix("$PATH")) + '"$PATH"'
-    return shlex.quote(text)

@@ -35,6 +35,14 @@ def policy_of(system: System, fabric: str, stack: str, rails: int, policy: str) 
     return next(iter(policies(system, fabric, stack, rails)), "") if policy == DEFAULT else policy
 
 
+def is_extended(policy: str) -> bool:
+    """Return whether tests that name a policy are extended ones, whatever their check is.
+
+    A NIC per rank where the stack has another way unasked: a pair of ranks a rail, for rails that are proven anyhow.
+    """
+    return policy == stacks.NIC_PER_RANK
+
+
 def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
     """Return why so many pairs of ranks cannot show a policy on so many rails, or None.
 
@@ -46,7 +54,7 @@ def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
     those = "its one pair of ranks uses one" if pairs == 1 else f"its {pairs} pairs of ranks use {pairs}"
     return (
         f"with a NIC per rank {those} of {rails} rails: that is judged with at least a pair a rail "
-        "(osu_mbw_mr, IMB -multi)"
+        "(osu_mbw_mr, IMB's Uniband)"
     )
 
 

@@ -92,7 +92,7 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
             f"path not proven: with a NIC per rank {pairs} pair of ranks cannot use {len(rails)} rails, "
             "so this benchmark says nothing about them"
         )
-        look = "a benchmark with at least one pair a rail (osu_mbw_mr, IMB -multi)"
+        look = "a benchmark with at least one pair a rail (osu_mbw_mr, IMB's Uniband)"
         return Finding("not-proven", sentence, "not-proven", look)
     return _collective(spread) if collective else _against_rates(spread, policy)
 

@@ -48,7 +48,9 @@ class Probing(GuardedFigures):
 
         return railparts.parse(text, self.parse, worst=self.in_turn)
 
-    def _plan_for(self, devices: tuple[str, ...], nodes: tuple[str, ...]) -> Launch:
+    def _plan_for(
+        self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None, per_node: int = 0
+    ) -> Launch:
         raise NotImplementedError
 
     def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
@@ -130,7 +132,8 @@ class Probing(GuardedFigures):
     def _probe_words(self, probe: "Probe", front: tuple[str, ...] = ()) -> tuple[dict[str, str], list[str]]:
         from railyard.probes import PROBE_LIMIT_S, PROBE_SIZE_BYTES
 
-        launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b))
+        # One rank a node, whatever the test has: with two, a ping-pong's partners would share a node.
+        launch = self._plan_for((probe.rail,), (probe.node_a, probe.node_b), per_node=1)
         # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
         bed = TESTBEDS[self.site.system.launcher]
         head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program, bed)

@@ -1,5 +1,6 @@
 """How a run is launched: every variable and every word, for each stack of the virtual cluster."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,16 @@ from typing import Any
 import pytest
 
 from railyard.errors import RailyardError
-from railyard.launch import Launch, counters_can_prove, device_name, plan_launch, rates, seconds, watched_devices
+from railyard.launch import (
+    Launch,
+    counters_can_prove,
+    device_name,
+    exported,
+    plan_launch,
+    rates,
+    seconds,
+    watched_devices,
+)
 from railyard.references import References
 from railyard.site import Site, site_at
 from railyard.systems import Rail
@@ -155,6 +165,19 @@ def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None
     launch = planned(replace(site, system=system), "openmpi", "cxi0", "cxi1")
     assert launch.settings.policy == "nic-per-rank"
     assert launch.options == ("--map-by", "numa", "--bind-to", "numa")
+
+
+def test_a_jobs_script_exports_what_a_shell_would_cut_in_quotes(site: Site, tmp_path: Path) -> None:
+    """The NICs of PSM3 are parted by semicolons, and ReFrame writes ``export NAME=VALUE`` as it stands."""
+    env = planned(site, "intelmpi", "hsn0", "hsn1", policy="nic-per-rank").env
+    lines = [
+        f"export {name}={value}" for name, value in exported({**env, "A": "a b*", "PATH": "/mpi/bin:$PATH"}).items()
+    ]
+    shown = subprocess.run(
+        ["sh", "-c", "\n".join([*lines, 'echo "$PSM3_MULTIRAIL_MAP/$A/$PATH/$I_MPI_ROOT"'])],
+        capture_output=True, text=True, check=True, cwd=tmp_path, env={"PATH": "/bin"},
+    )  # fmt: skip
+    assert shown.stdout == "hsn0:1;hsn1:1/a b*//mpi/bin:/bin//site/.stacks/intelmpi\n"
 
 
 def test_a_stack_without_a_prefix_is_found_by_its_module(site: Site) -> None:

@@ -18,6 +18,7 @@ from railyard.systemfile import System
 from railyard.systems import load_systems
 
 BANDWIDTH = Need("OsuBandwidth", "osu", "osu/osu_bw", 2)
+UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2, pair_a_rail=True)
 RATE = Need("OsuMessageRate", "osu", "osu/osu_mbw_mr", 2, pair_a_rail=True)
 
 
@@ -41,15 +42,18 @@ def test_a_stack_has_its_default_first_and_its_own_thresholds_last(
     assert policies(qdr, "qdr", stack, rails) == found
 
 
-def test_the_virtual_cluster_has_one_policy_a_stack_and_number_of_rails(virtual: Site) -> None:
-    """So none of its tests names one, and none is made twice."""
+def test_of_the_virtual_clusters_mpi_stacks_one_has_a_policy_besides_its_own(virtual: Site) -> None:
+    """Its tests alone name one; all others keep their names, and none is made twice."""
     stacks = ("openmpi", "mpich", "intelmpi")
     assert [policies(virtual.system, "hsn", stack, 2) for stack in stacks] == [
-        ("striping",), ("striping",), ("round-robin",),
+        ("striping",), ("striping",), ("round-robin", "nic-per-rank"),
     ]  # fmt: skip
-    cells = [cell for cell in matrix(virtual.system, (BANDWIDTH,)) if cell.stack in stacks]
-    assert not any(cell.named for cell in cells)
-    assert {(cell.stack, cell.policy) for cell in cells if (cell.fabric, cell.rails) == ("hsn", 2)} == {
+    cells = [cell for cell in matrix(virtual.system, (UNIBAND,)) if cell.stack in stacks]
+    assert {(cell.stack, cell.policy, cell.extended) for cell in cells if cell.named} == {
+        ("intelmpi", "nic-per-rank", True)
+    }
+    unasked = [cell for cell in cells if (cell.fabric, cell.rails, cell.named) == ("hsn", 2, False)]
+    assert {(cell.stack, cell.policy) for cell in unasked} == {
         ("openmpi", "striping"), ("mpich", "striping"), ("intelmpi", "round-robin"),
     }  # fmt: skip
 
@@ -99,7 +103,7 @@ def test_what_is_asked_of_an_environment(asked: tuple[Any, ...], terms: list[str
 
 ONE_PAIR = (
     "with a NIC per rank its one pair of ranks uses one of 2 rails: that is judged with at least a pair a rail "
-    "(osu_mbw_mr, IMB -multi)"
+    "(osu_mbw_mr, IMB's Uniband)"
 )
 
 
@@ -110,7 +114,7 @@ def test_a_nic_per_rank_is_never_judged_by_one_pair(qdr: System) -> None:
     assert why_not(*key, BANDWIDTH, "round-robin") is None
     assert pairs_reason("nic-per-rank", 4, 2) == (
         "with a NIC per rank its 2 pairs of ranks use 2 of 4 rails: that is judged with at least a pair a rail "
-        "(osu_mbw_mr, IMB -multi)"
+        "(osu_mbw_mr, IMB's Uniband)"
     )
 
 
@@ -140,10 +144,10 @@ def test_what_a_stack_cannot_do_has_its_sentence(virtual: Site, qdr: System) -> 
         ("openmpi", "round-robin"): "openmpi on ib: UCX splits one large message over its devices and sends small ones "
         "over the first: it has no round robin (mvapich2 has)."
     }
-    (cell,) = (c for c in refused_policies(virtual.system) if (c.stack, c.policy) == ("intelmpi", "nic-per-rank"))
+    (cell,) = (c for c in refused_policies(virtual.system) if (c.stack, c.policy) == ("openmpi", "nic-per-rank"))
     assert cell == Cell(
-        *("hsn", "intelmpi", 2, "", "", "intelmpi on tcp: Intel MPI's I_MPI_MULTIRAIL sees one NIC on tcp: use "
-        "round-robin."), policy="nic-per-rank", named=True,
+        *("hsn", "openmpi", 2, "", "", "openmpi on tcp: every rank of Open MPI's btl/tcp opens all interfaces of "
+        "the list: use striping."), policy="nic-per-rank", named=True,
     )  # fmt: skip
 
 

@@ -7,9 +7,9 @@ width, slot, a slow cable); a good Uniband with a low Biband is the card or the 
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import run_before, variable
+from reframe.core.builtins import parameter, run_before, variable
 
-from railyard.check import InterconnectCheck
+from railyard.check import InterconnectCheck, rail_policies
 from railyard.parsers import imb
 from railyard.probes import PROBE_SIZE_BYTES
 
@@ -35,7 +35,7 @@ class ImbCheck(InterconnectCheck):
         return self._words(["PingPong"], PROBE_SIZE_FILE, 5)
 
     def _words(self, benchmarks: list[str], sizes_file: str, repetitions: int) -> list[str]:
-        return [*benchmarks, "-npmin", str(self.num_nodes), "-msglen", sizes_file, "-time", "20",
+        return [*benchmarks, "-npmin", str(self.num_tasks), "-msglen", sizes_file, "-time", "20",
                 "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
                 "-window_size", str(self.window)]  # fmt: skip
 
@@ -55,8 +55,16 @@ class ImbPingPong(ImbCheck):
     passes = 3
 
 
+class ImbWindows(ImbCheck):
+    """Windows of messages from the first half of the ranks to the second: a pair of nodes, as many pairs of ranks."""
+
+    #: Where each rank has a card of its own, one rank a card shows them all.
+    pair_a_rail = True
+    policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)
+
+
 @rfm.simple_test
-class ImbUniband(ImbCheck):
+class ImbUniband(ImbWindows):
     """A window of messages one way: what a rail, or several, can stream."""
 
     benchmark = "Uniband"
@@ -66,7 +74,7 @@ class ImbUniband(ImbCheck):
 
 
 @rfm.simple_test
-class ImbBiband(ImbCheck):
+class ImbBiband(ImbWindows):
     """A window of messages both ways at once: the sum of both directions."""
 
     benchmark = "Biband"

@@ -196,6 +196,7 @@ def _values(stack: str, devices: list[tuple[str, str]], rails: int, used: set[st
     return {
         "devices": ",".join(names),
         "ports": ",".join(f"{name}:{port}" for name, port in devices),
+        "sets": ";".join(f"{name}:{port}" for name, port in devices),
         "hcas": ":".join(names),
         "port": devices[0][1],
         "units": ",".join(units),

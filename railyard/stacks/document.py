@@ -9,8 +9,9 @@ _HEAD = """\
 # MPI stacks: how each is told fabric, rails and policy
 
 Generated from `railyard/stacks/` (`railyard.stacks.document()`); change the table, not this page. A value's blanks are
-filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{hcas}` mlx5_0:mlx5_1; `{port}` the cards' one
-port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number that was asked for.
+filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}`
+mlx5_0:mlx5_1; `{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the
+number that was asked for.
 
 Policies: *single* uses one rail; *striping* splits a large message over all; *round-robin* sends whole messages over
 the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show. *striping-8K* is

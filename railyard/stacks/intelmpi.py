@@ -63,11 +63,12 @@ _TCP = Way(
             ),
         ),
         psm.psm3_round_robin("sockets", _provider("psm3")),
+        # Not by I_MPI_MULTIRAIL, which sees one NIC on tcp.
+        psm.psm3_nic_per_rank("sockets", _provider("psm3")),
     ),
     cannot={
         "striping": "Intel MPI over OFI tcp takes two interfaces and silently uses one; PSM3 over sockets uses both "
         "but sends whole messages in turn: use round-robin.",
-        "nic-per-rank": "Intel MPI's I_MPI_MULTIRAIL sees one NIC on tcp: use round-robin.",
     },
     proof=_provider_proof("tcp"),
     knobs=ucx.TCP_KNOBS,

@@ -1,8 +1,9 @@
 """The types of the stacks' table: what one MPI is told for one kind of fabric, and what it cannot be told.
 
 A value may hold these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
-``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{hcas}`` (colons: ``mlx5_0:mlx5_1``), ``{port}`` (the one
-port that all cards share; two ports of one card are then refused), ``{units}`` (the numbers at the names' ends, commas:
+``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{sets}`` (the same with semicolons), ``{hcas}`` (colons:
+``mlx5_0:mlx5_1``), ``{port}`` (the one port that all cards share; two ports of one card are then refused), ``{units}``
+(the numbers at the names' ends, commas:
 ``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``, ``{threshold}`` (bytes,
 in a Spread's ``tunable`` alone), and in a knob's value ``{knob}``. A Launch has blanks of its own, named there.
 """
@@ -15,7 +16,7 @@ KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
 KNOBS = ("gid_index", "traffic_class", "service_level")
 
-BLANKS = frozenset({"devices", "ports", "hcas", "port", "units", "unit_ports", "rails", "threshold", "knob"})
+BLANKS = frozenset({"devices", "ports", "sets", "hcas", "port", "units", "unit_ports", "rails", "threshold", "knob"})
 LAUNCH_BLANKS = frozenset({"hosts", "host_slots", "ranks", "ranks_per_node", "agent", "network", "name", "value"})
 _BLANK = re.compile(r"\{([a-z_]+)\}")
 

@@ -46,6 +46,7 @@ NOT_RUN = {
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/test_packaging.py holds its recipes",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
+    r"\S*railyard run --system virtual:hsn -p intelmpi": "the virtual cluster: tests/e2e/test_nic_per_rank.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard (compare|results show|results export|results merge) .*(rails=|T\*|PingPong|virtual|other-clone)":

@@ -115,6 +115,14 @@ def test_omni_path_cards_are_told_by_number() -> None:
     assert (env["PSM2_MULTIRAIL"], env["PSM2_MULTIRAIL_MAP"]) == ("1", "1:1,0:1")
 
 
+def test_psm3_is_told_a_set_of_one_nic_for_each_rank() -> None:
+    """Local rank i takes set i: of one set all ranks would use both NICs in turn."""
+    env = dict(stacks.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "round-robin").env)
+    found = stacks.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "nic-per-rank")
+    assert found.env == env | {"PSM3_MULTIRAIL_MAP": "hsn0:1;hsn1:1"}
+    assert (found.policy, found.threshold_bytes) == ("nic-per-rank", None)
+
+
 def test_mvapich2_does_all_four_policies() -> None:
     found = {policy: stacks.settings("mvapich2", "ib", NAMES["ib"], 2, policy) for policy in POLICIES[1:]}
     assert found["striping"].env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "16384"
@@ -214,10 +222,6 @@ WHY_NOT = [
         ("intelmpi", "tcp", 2, "striping"),
         "intelmpi on tcp: Intel MPI over OFI tcp takes two interfaces and silently uses one; PSM3 over sockets uses "
         "both but sends whole messages in turn: use round-robin.",
-    ),
-    (
-        ("intelmpi", "tcp", 2, "nic-per-rank"),
-        "intelmpi on tcp: Intel MPI's I_MPI_MULTIRAIL sees one NIC on tcp: use round-robin.",
     ),
     (
         ("mpich", "tcp", 2, "round-robin"),

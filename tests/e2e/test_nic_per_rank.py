@@ -1,0 +1,32 @@
+"""A NIC per rank on the virtual cluster: Intel MPI over PSM3, a pair of ranks a rail, and both rails proven."""
+
+import pytest
+
+from tests.e2e.conftest import VirtualSite, failed
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+STREAM = ("--system", "virtual:hsn", "-p", "intelmpi", "-n", "ImbUniband", "-P", "policy=nic-per-rank")
+
+
+def test_each_rail_carries_its_ranks_half_and_both_are_proven(site: VirtualSite) -> None:
+    ran = site.run(*STREAM)
+    assert (ran.code, len(ran.records)) == (0, 1), ran.said
+    record, proof = ran.record, ran.record.path_proof
+    assert proof is not None
+    assert (record.policy, record.rails, proof.state) == ("nic-per-rank", 2, "proven")
+    shares = {rail.device: rail.share for node in proof.nodes for rail in node.rails if rail.meant}
+    assert set(shares) == {"hsn0", "hsn1"}
+    assert all(share is not None and 0.4 < share < 0.6 for share in shares.values())
+    # More than one rail can carry, so both ranks had one at the same time.
+    (peak,) = (figure.value for figure in record.figures if figure.name == "peak")
+    assert peak > 1.05 * 48.22
+
+
+def test_a_slow_rail_of_one_node_is_named_by_a_rank_a_node(site: VirtualSite) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn2", "hsn1", "slow", 40)
+        ran = site.run(*STREAM)
+    assert ran.code == 1
+    assert failed(ran.record) == ("fail", 5, "fabric")
+    assert [(one.node, one.rail) for one in ran.record.verdict.suspects] == [("vn2", "hsn1")]
