@@ -91,9 +91,12 @@ class Spack:
             stream.write(f"{self._line(words)}\n")
             stream.flush()
             try:
+                # Beside its log: some builds drop files where they are started (HPL's autoconf: configure.…). PATH may
+                # name the program from here.
                 child = subprocess.Popen(
-                    [self.program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                    text=True, errors="replace", env=self._env(), pass_fds=self.keeps,
+                    [os.path.abspath(self.program), *words], cwd=log.parent, env=self._env(), pass_fds=self.keeps,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    errors="replace",
                 )  # fmt: skip
             except OSError as error:
                 raise self._not_started(error) from None

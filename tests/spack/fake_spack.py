@@ -54,7 +54,11 @@ def main(folder: Path, words: list[str]) -> int:
     command = words[2] if words[0] == "-e" else words[0]
     with (folder / "calls").open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({"words": words, **{name: os.environ.get(name) for name in NOTED}}) + "\n")
+    if command == "install":
+        Path("configure.dropped").touch()
     time.sleep(told.get("sleep", {}).get(command, 0))
+    while command in told.get("held", []) and not (folder / "go").exists():
+        time.sleep(0.02)
     if command in told.get("fail", {}):
         sys.stderr.write(told["fail"][command])
         return 1

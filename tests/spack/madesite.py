@@ -101,8 +101,12 @@ class MadeSite:
         return self.fake / "bin"
 
     def behave(self, **told: Any) -> None:
-        """Tell the fake how to be: version, packages, mpi, linked, leave_out, fail, sleep, externals …"""
+        """Tell the fake how to be: version, packages, mpi, linked, leave_out, fail, sleep, held, externals …"""
         (self.fake / "behaviour.json").write_text(json.dumps(told), encoding="utf-8")
+
+    def let_go(self) -> None:
+        """Let the commands go on that ``behave(held=…)`` holds."""
+        (self.fake / "go").touch()
 
     @property
     def calls(self) -> list[dict[str, Any]]:

@@ -50,6 +50,19 @@ def test_cold_takes_four_calls_and_says_what_came_out(site: MadeSite) -> None:
     assert said[-1] == f"spack: openmpi for made built in {found.seconds:.0f} s with 4 calls"
 
 
+def test_what_a_build_drops_where_it_is_started_lies_beside_its_log(
+    site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    # As a person may have it: .railyard/spack-itself/spack/bin.
+    monkeypatch.setenv("PATH", f"{os.path.relpath(site.bin)}:{os.environ['PATH']}")
+    found = built(site.request())
+    assert list(here.iterdir()) == []
+    assert (site.request().place / found.key / "configure.dropped").exists()
+
+
 def test_a_second_time_takes_no_call_and_no_spack(site: MadeSite, without_spack_later: "WithoutLater") -> None:
     first = built(site.request())
     site.forget_calls()
@@ -189,14 +202,17 @@ def wait_for(site: MadeSite, command: str) -> None:
 
 
 def test_of_two_at_once_one_builds_and_the_other_waits(site: MadeSite) -> None:
-    site.behave(sleep={"install": 1.5})
+    site.behave(held=["install"])
     first = start(site)
     wait_for(site, "install")
     second = start(site)
+    assert second.stdout is not None
+    waiting = second.stdout.readline()
+    site.let_go()
     said = [process.communicate(timeout=120)[0] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), said
     assert site.commands == COLD
-    assert f"spack: another process builds in {site.request().place}; waiting for it" in said[1]
+    assert waiting == f"spack: another process builds in {site.request().place}; waiting for it\n"
 
 
 def test_a_build_that_was_killed_is_never_taken_for_finished(site: MadeSite) -> None:
