@@ -1,9 +1,10 @@
-"""What is found out after a run was assessed: rails measured alone, where its processes ran, what is to be said too."""
+"""What is found out after a run was assessed: rails measured alone, who else had the host, what is to be said too."""
 
 from dataclasses import replace
 
 from railyard import verdict
 from railyard.assess import Assessment
+from railyard.bounds import OTHERS_SHARE
 from railyard.linkerrors import look_at
 from railyard.suspects import Findings
 from railyard.wording import listing
@@ -42,6 +43,24 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
     judged = verdict.judge(inputs)
     said = replace(judged, sentence=f"{judged.sentence}{_behind(assessment)}")
     return replace(assessment, inputs=inputs, path=path, verdict=said)
+
+
+def with_busy_host(assessment: Assessment, others: float | None) -> Assessment:
+    """Return the assessment as *disturbed* where values were low, nobody was found slow, and others had the processors.
+
+    ``others`` is the share of the host's processors that other processes took while the test ran, of the one host that
+    all nodes of a virtual cluster share; None where it is not known, or each node has a host of its own.
+    """
+    judged = assessment.verdict
+    is_low = judged.state == "fail" and judged.rule == 5 and judged.fault == "fabric"
+    if others is None or others <= OTHERS_SHARE.value or not is_low or judged.suspects:
+        return assessment
+    sentence = (
+        f"{judged.sentence}; disturbed: other processes took {100 * others:.0f} % of the processors of the host that "
+        f"all nodes share (bound {100 * OTHERS_SHARE.value:.0f} %, {OTHERS_SHARE.name})"
+    )
+    look = "what else runs on this host (top); run it again when that has ended"
+    return replace(assessment, verdict=replace(judged, sentence=sentence, fault="disturbed", look_at=look))
 
 
 def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:

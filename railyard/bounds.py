@@ -150,6 +150,14 @@ PROBE_SLOW_SHARE = JudgingBound(
     _OWN,
 )
 
+OTHERS_SHARE = JudgingBound(
+    "others-share",
+    0.25,
+    "of the processors",
+    "XXX",
+    _OBSERVED,
+)
+
 BOUNDS: tuple[JudgingBound, ...] = (
     IMPOSSIBLE_FACTOR,
     LEAST_LATENCY,
@@ -169,6 +177,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     RESENT_SHARE,
     CLOCK_SHARE,
     PROBE_SLOW_SHARE,
+    OTHERS_SHARE,
 )
 
 

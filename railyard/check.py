@@ -3,7 +3,6 @@
 import shlex
 import time
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -301,7 +300,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
         from railyard.counters import IDLE, reader_script
         from railyard.nodefacts import SCRIPT, node_script
 
-        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
+        self._begin()
         if self.is_replayed:
             return
         if self.site.system.provider != "nodes" and not self.is_dry_run():
@@ -316,7 +315,7 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
             (Path(self.stagedir) / IDLE).write_text(f"{idle_ms}\n", encoding="utf-8")
         if self.pair:
             (Path(self.stagedir) / pairlaunch.SCRIPT).write_text(pairlaunch.pair_script(), encoding="utf-8")
-        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
+        self._begin()
 
     def _refuse_without_cluster(self) -> None:
         """Raise SetupError where the run needs a testbed of ours, or its Slurm, and it is not up."""

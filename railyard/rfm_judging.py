@@ -23,11 +23,12 @@ from railyard.rfm_backends import TIMEOUT_EXIT
 from railyard.rfm_guards import as_reframe_error
 from railyard.rfm_placing import COUNTERS
 from railyard.rfm_slurm import Scheduled
+from railyard.schedulernames import is_slurm
 from railyard.site import Site, site_at
+from railyard.testbed.hostload import HostLoad, host_load, others_share
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
-    from railyard.assess import Assessment
     from railyard.movedbytes import Repetitions
     from railyard.replay.form import Played
     from railyard.runcase import Case, Evidence
@@ -64,6 +65,7 @@ class Judged(Scheduled):
     _tag: str
     _started: float
     _started_at: datetime
+    _load_before: HostLoad | None = None
 
     @property
     def case_name(self) -> str:
@@ -100,22 +102,33 @@ class Judged(Scheduled):
         """The benchmark's name in references and records: ``imb/Uniband``."""
         raise NotImplementedError
 
+    def _begin(self) -> None:
+        """Keep when the run begins, and what the host had done by then."""
+        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
+        self._load_before = self._host_load()
+
+    def _host_load(self) -> HostLoad | None:
+        """Return the load of the one host that carries all nodes, where what the test starts is a child of ours."""
+        shared = self.site.system.launcher == "namespaces" and not is_slurm(self.site.system.scheduler)
+        return host_load() if shared else None
+
     @run_before("sanity")
     def judge(self) -> None:
         """Reach the verdict and store it; fail here where the run itself is not sound (rules 1 and 2)."""
         if self.is_dry_run():
             return
         from railyard import results
-        from railyard.afterwards import with_remark
+        from railyard.afterwards import with_busy_host, with_remark
         from railyard.assess import assess
         from railyard.recording import record_of
 
-        elapsed = time.monotonic() - self._started
+        elapsed, others = time.monotonic() - self._started, others_share(self._load_before, self._host_load())
         with as_reframe_error():
             evidence = self._evidence()
             case = self._meant_case(self._launched())
             found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
-            found = self._placed(with_remark(self._with_suspects(found), self.nodes_remark))
+            found = with_busy_host(self._with_suspects(found), others)
+            found = self._placed(with_remark(found, self.nodes_remark))
         self._assessment = found
         output = results.keep_output(
             self.site.home, self.case_name, Path(self.stagedir) / str(self.stdout),
@@ -140,9 +153,11 @@ class Judged(Scheduled):
         found = getattr(self, "_assessment", None)
         if found is None:
             return
-        asserted = {} if found.verdict.state == "fail" else _asserted_bounds(found)
+        from railyard.rfm_figures import asserted_bounds, shown_figures
+
+        asserted = {} if found.verdict.state == "fail" else asserted_bounds(found)
         self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), unit) for name, value, unit in _shown_figures(found)
+            name: sn.make_performance_function(sn.defer(value), unit) for name, value, unit in shown_figures(found)
         }
         self.reported_figures = tuple(name for name in self.perf_variables if name not in asserted)
         self.reference = {self.current_partition.fullname: asserted}
@@ -265,26 +280,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
-
-
-def _shown_figures(found: "Assessment") -> list[tuple[str, float, str]]:
-    figures = [(figure.name, figure.value, figure.unit) for figure in found.figures]
-    for curve in found.verdict.curves:
-        if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
-            figures.append((f"{curve.metric}_percent_of_reference", round(curve.percent_of_reference, 2), "%"))
-            figures.append((f"{curve.metric}_worst_at", curve.percent_of_reference_size, "B"))
-    return figures
-
-
-def _asserted_bounds(found: "Assessment") -> dict[str, tuple[float, float | None, float | None, str]]:
-    """Return ReFrame's form of what the references assert of a figure at its own size: the bound is its value."""
-    asserted: dict[str, tuple[float, float | None, float | None, str]] = {}
-    for figure in found.figures:
-        metric = next(
-            (m for m in found.inputs.metrics if figure.name == "peak" and m.declared.unit == figure.unit), None
-        )
-        bounds = [band.bound_at(figure.size) for band in metric.bands] if metric and figure.size is not None else []
-        lows = [bound.low for bound in bounds if bound is not None and bound.low is not None]
-        if lows:
-            asserted[figure.name] = (max(lows), 0, None, figure.unit)
-    return asserted

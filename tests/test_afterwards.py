@@ -1,10 +1,10 @@
-"""What loss probes add to a verdict: a rail that loses packets fails the path, and nobody is blamed without one."""
+"""What is added to a verdict: a rail that loses packets fails the path, and a busy host excuses who was not found."""
 
 from collections.abc import Callable
 
 import pytest
 
-from railyard.afterwards import with_losses, with_remark, with_suspects
+from railyard.afterwards import with_busy_host, with_losses, with_remark, with_suspects
 from railyard.assess import Assessment
 from railyard.suspects import Findings, Suspect
 
@@ -57,3 +57,31 @@ def test_the_nodes_that_sent_too_much_again_are_known(
     moved = {"hsn0": (2.0, 190.0)}
     texts = (counters_text("vn1", {"hsn0": (190.0, 2.0)}), counters_text("vn2", moved, begin + end))
     assert assessed(counters=texts).path.resends == (("vn2",) if is_named else ())
+
+
+def test_a_slow_run_of_a_busy_host_is_disturbed_and_still_fails(assessed: Assess) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    found = with_busy_host(slow, 0.61)
+    assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 5, "disturbed")
+    assert found.verdict.line == (
+        f"rule 5 (reference): {slow.verdict.sentence}; disturbed: other processes took 61 % of the processors of the "
+        "host that all nodes share (bound 25 %, others-share); look at what else runs on this host (top); run it again "
+        "when that has ended"
+    )
+
+
+@pytest.mark.parametrize("others", [None, 0.0, 0.25])
+def test_an_idle_host_excuses_nothing(assessed: Assess, others: float | None) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    assert with_busy_host(slow, others) == slow
+
+
+def test_a_rail_that_was_found_slow_alone_is_not_excused(assessed: Assess) -> None:
+    suspect = Suspect("rail", "vn2", "hsn0", "hsn0 of vn2 alone is slow with every partner")
+    found = with_suspects(assessed(rates={M: 4.7, 4 * M: 4.8}), Findings((suspect,), suspect.reason))
+    assert with_busy_host(found, 0.9) == found
+
+
+def test_a_healthy_run_and_one_that_broke_stay_as_they_are(assessed: Assess) -> None:
+    for found in (assessed(), assessed(exit_code=1)):
+        assert with_busy_host(found, 0.9) == found

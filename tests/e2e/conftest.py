@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.bounds import OTHERS_SHARE
 from railyard.record import FILE_NAME, Record, read_records
 from railyard.replay.form import Recording
 from railyard.replay.index import folder_of, read_index, recording_of, write_set
@@ -105,7 +106,11 @@ class VirtualSite:
         return Ran(running.returncode, out, err, elapsed_s, self.records())
 
     def run(self, *options: str) -> Ran:
-        """Return what `railyard run` with these options came to."""
+        """Return what `railyard run` with these options came to, at the third time where others had this machine."""
+        for _ in range(2):
+            ran = self.call(*RAILYARD, "run", *options)
+            if not any(OTHERS_SHARE.name in record.verdict.sentence for record in ran.records):
+                return ran
         return self.call(*RAILYARD, "run", *options)
 
     def cell(self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn") -> Ran:
