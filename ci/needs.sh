@@ -6,6 +6,7 @@
 #   ci/needs.sh verbs      also QEMU and what verbs are measured with, for the system virtual-verbs
 #   ci/needs.sh spack      also what Spack builds the virtual cluster's benchmarks with (systems/spack/virtual.yaml)
 #   ci/needs.sh slurm      also Slurm, for the system virtual-slurm
+#   ci/needs.sh tests      also Slurm, and the simulated InfiniBand fabric: without them their tests are skipped
 #
 # INSTALL=0   never install      PYTHON=…   the interpreter that .venv is to be made with (default: python3)
 # APT_LISTS=… where apt keeps its lists (default: Debian's place)
@@ -81,6 +82,13 @@ scontrol        slurm-wlm        the system virtual-slurm
 sinfo           slurm-wlm        the system virtual-slurm
 munged          munge            the system virtual-slurm: Slurm signs its messages by it
 '
+tests_needs="$slurm_needs"'
+ibsim           ibsim-utils      the simulated InfiniBand fabric
+/usr/lib/*/umad2sim/libumad2sim*.so*            libumad2sim0        the simulated InfiniBand fabric
+opensm          opensm           the simulated InfiniBand fabric: its subnet manager
+iblinkinfo      infiniband-diags railyard fabric
+busybox         busybox-static   the node scripts under another shell
+'
 
 main() {
     case ${1:-all} in
@@ -88,9 +96,10 @@ main() {
         verbs) table=$verbs_needs ;;
         spack) table=$spack_needs ;;
         slurm) table=$slurm_needs ;;
+        tests) table=$tests_needs ;;
         python) table=$python_needs ;;
         *)
-            echo "needs: no such part: $1; known: python, spack, slurm, verbs, or nothing for all but the last three" >&2
+            echo "needs: no such part: $1; known: python, spack, slurm, tests, verbs, or nothing for what make run needs" >&2
             exit 2
             ;;
     esac

@@ -210,7 +210,7 @@ def test_whatever_the_virtual_cluster_names_is_in_the_table() -> None:
 
 def test_an_unknown_part_is_a_sentence(machine: Machine) -> None:
     sentence = (
-        "needs: no such part: pyhton; known: python, spack, slurm, verbs, or nothing for all but the last three\n"
+        "needs: no such part: pyhton; known: python, spack, slurm, tests, verbs, or nothing for what make run needs\n"
     )
     assert machine.needs("pyhton") == (2, "", sentence)
 
