@@ -152,9 +152,10 @@ PROBE_SLOW_SHARE = JudgingBound(
 
 OTHERS_SHARE = JudgingBound(
     "others-share",
-    0.25,
+    0.1,
     "of the processors",
-    "XXX",
+    "33 cells beside others' work (3 to 58 % of two processors): the two that missed their reference had 39 and 45 %; "
+    "a tenth is left for what any machine does beside a test",
     _OBSERVED,
 )
 

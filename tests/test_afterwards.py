@@ -65,12 +65,12 @@ def test_a_slow_run_of_a_busy_host_is_disturbed_and_still_fails(assessed: Assess
     assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 5, "disturbed")
     assert found.verdict.line == (
         f"rule 5 (reference): {slow.verdict.sentence}; disturbed: other processes took 61 % of the processors of the "
-        "host that all nodes share (bound 25 %, others-share); look at what else runs on this host (top); run it again "
+        "host that all nodes share (bound 10 %, others-share); look at what else runs on this host (top); run it again "
         "when that has ended"
     )
 
 
-@pytest.mark.parametrize("others", [None, 0.0, 0.25])
+@pytest.mark.parametrize("others", [None, 0.0, 0.1])
 def test_an_idle_host_excuses_nothing(assessed: Assess, others: float | None) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
     assert with_busy_host(slow, others) == slow
