@@ -8,6 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from railyard.parsers.collector import held_back
 from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
 TOOLS = (
@@ -34,4 +35,4 @@ __all__ = ["PARSERS", "TOOLS", "Cell", "ParseError", "Parsed", "Remark", "Table"
 def __getattr__(name: str) -> Any:
     if name != "PARSERS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return MappingProxyType({tool: import_module(f"{__name__}.{tool}").parse for tool in TOOLS})
+    return MappingProxyType({tool: held_back(import_module(f"{__name__}.{tool}").parse) for tool in TOOLS})

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from railyard.parsers import PARSERS
+from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.parsed import Parsed, ParseError, Remark
@@ -33,6 +34,7 @@ _NO_PORT = re.compile(
 )
 
 
+@held_back
 def parse(text: str) -> Parsed:
     """Return the tables, ports, failures and remarks of one output, whichever tool printed it.
 

@@ -8,6 +8,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from railyard.parsers.collector import held_back
+
 if TYPE_CHECKING:
     # parsed.py imports this package's port.py: at run time the way back would be a circle
     from railyard.parsers.parsed import Parsed
@@ -33,4 +35,4 @@ __all__ = ["FABRIC_PARSERS", "FABRIC_TOOLS"]
 def __getattr__(name: str) -> Any:
     if name != "FABRIC_PARSERS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return MappingProxyType({tool: import_module(f"{__name__}.{tool}").parse for tool in FABRIC_TOOLS})
+    return MappingProxyType({tool: held_back(import_module(f"{__name__}.{tool}").parse) for tool in FABRIC_TOOLS})
