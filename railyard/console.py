@@ -1,11 +1,17 @@
-"""How wide and in which colours a command may print: asked once, the same for all commands."""
+"""How wide and in which colours a command may print, and how far it has come: the same for all commands."""
 
 import os
 import shutil
 import sys
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
 
 _DEFAULT_WIDTH = 100
 _LEAST_WIDTH = 40
+#: Less than this is done before a bar could be read.
+_FEWEST_TRACKED = 20
 
 
 def width() -> int:
@@ -16,3 +22,13 @@ def width() -> int:
 def colour() -> bool:
     """Return whether to colour: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def tracked(items: Sequence[_Item], words: str) -> Iterable[_Item]:
+    """Return the items, with a bar on stderr of how many were taken; none where that is no terminal."""
+    if len(items) < _FEWEST_TRACKED or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return items
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(items, words, console=Console(stderr=True), transient=True)

@@ -50,7 +50,7 @@ def command(
     Exit code: 0, or 1 with --fail-on-worse where something changed for the worse.
     """
     from railyard import store
-    from railyard.console import colour, width
+    from railyard.console import colour, tracked, width
     from railyard.history.changes import judge
     from railyard.history.series import series_of
     from railyard.history.text import as_json as json_of
@@ -74,7 +74,7 @@ def command(
     if not asked:
         known = did_you_mean(figure[0], {one.figure for one in series})
         raise RailyardError(f'--figure: found "{figure[0]}", expected a figure of these tests; {known}')
-    judged = [judge(one, least) for one in asked]
+    judged = [judge(one, least) for one in tracked(asked, "judging figures")]
     if output is not None:
         from railyard.report.files import write_report
         from railyard.report.html import html_report

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.console import colour, width
+from railyard.console import colour, tracked, width
 from railyard.report.files import FORMATS, read_many, write_report, written
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
     from railyard.history.series import series_of
     from railyard.history.text import over_time
 
-    return over_time([judge(one) for one in series_of(records)])
+    return over_time([judge(one) for one in tracked(series_of(records), "judging figures over time")])
 
 
 def _folders(names: tuple[str, ...]) -> list[Path]:

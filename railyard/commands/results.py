@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from railyard.console import tracked
 from railyard.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.home import find_home
 
@@ -171,7 +172,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     if not found:
         raise InputError(str(stored), "no stored run", "at least one", action="railyard run stores one")
     systems = [path.stem for path in (home / "systems").glob("*.yaml")]
-    verified = [verify(folder, systems) for folder in found]
+    verified = [verify(folder, systems) for folder in tracked(found, "verifying runs")]
     findings = [each for one in verified for each in one.findings]
     records = sum(one.records for one in verified)
     problems = sum(each.weight == "problem" for each in findings)

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from railyard.console import tracked
 from railyard.record import LineError, content_of, lines_of
 from railyard.recordform import Record
 from railyard.store.finals import final_of
@@ -102,7 +103,7 @@ def _bring_up_to_date(index: sqlite3.Connection, files: tuple[Path, ...]) -> boo
     """Read what is new or changed, forget what is gone; return whether anything was."""
     known = {row[1]: row for row in index.execute("SELECT id, place, size, mtime_ns, inode FROM files")}
     changed = False
-    for path in files:
+    for path in tracked(files, "reading runs"):
         try:
             status = path.stat()
         except FileNotFoundError:  # removed since its folder was listed
