@@ -50,8 +50,8 @@ def test_every_module_in_commands_is_a_command() -> None:
     answer = subprocess.run([sys.executable, "-m", "railyard", "--help"], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
     listed = [line.split()[0] for line in answer.stdout.partition("Commands:\n")[2].splitlines() if line.strip()]
-    modules = sorted(p.stem for p in Path(railyard.commands.__path__[0]).glob("*.py") if p.stem != "__init__")
-    assert listed == modules
+    files = [*Path(railyard.commands.__path__[0]).glob("*.py"), *Path(railyard.commands.__path__[0]).glob("*/")]
+    assert listed == sorted({file.stem for file in files} - {"__init__", "__pycache__"})
 
 
 @pytest.mark.parametrize(("returned", "code"), [("0", 0), ("1", 1), ("2", 2), ("None", 0)])

@@ -6,6 +6,8 @@ Over several rails bandwidths are summed, a pair of processes a rail; latencies 
 and the worst counts.
 """
 
+from typing import TYPE_CHECKING
+
 import reframe as rfm
 from reframe.core.builtins import variable
 
@@ -13,8 +15,15 @@ from railyard.benchmarktable import BIDIRECTIONAL, LOOPBACK
 from railyard.check import InterconnectCheck
 from railyard.parsers import perftest
 
+if TYPE_CHECKING:
+    from railyard.systems import Fabric
+
 #: perftest takes no fewer iterations; a slow link gets as few as pass in this time, all sizes together.
 FEWEST_ITERATIONS, SLOW_LINK_S = 5, 20
+#: perftest's -u of Soft-RoCE: a queue pair sends again after 4.096 us * 2^18, 1.07 s, without an answer (source:
+#: ibv_modify_qp(3)). With perftest's own 14, 67 ms, it does so while its packets wait to leave: up to 64 do (source:
+#: RXE_INFLIGHT_SKBS_PER_QP_HIGH of Linux), 107 ms of a link of 20 Mbit/s, and the processor works for other things too.
+SOFT_ROCE_TIMEOUT = 18
 
 
 class PerftestCheck(InterconnectCheck):
@@ -33,19 +42,26 @@ class PerftestCheck(InterconnectCheck):
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []
-        return ["-a", "-n", str(self._iterations()), *both_ways]
+        return ["-a", "-n", str(self._iterations()), *self._timeout(), *both_ways]
 
     def _iterations(self) -> int:
         """Return the iterations of each size: as asked for, or what the link's data rate has time for."""
-        rate_gbit_s = self.site.system.fabrics[self.current_partition.name].link.data_rate_gbit_s
+        rate_gbit_s = self._fabric().link.data_rate_gbit_s
         if rate_gbit_s is None:
             return int(self.repetitions)
         once = 2 * self.largest  # each size is half of the next
         affordable = int(rate_gbit_s / 8 * 1e9 * SLOW_LINK_S / once)
         return max(FEWEST_ITERATIONS, min(int(self.repetitions), affordable))
 
+    def _timeout(self) -> list[str]:
+        is_software = any(rail.counters == "rxe" for rail in self._fabric().rails)
+        return ["-u", str(SOFT_ROCE_TIMEOUT)] if is_software else []
+
+    def _fabric(self) -> "Fabric":
+        return self.site.system.fabrics[self.current_partition.name]
+
     def probe_arguments(self, size: int) -> list[str]:
-        return ["-s", str(size), "-n", "200"]
+        return ["-s", str(size), "-n", "200", *self._timeout()]
 
 
 @rfm.simple_test

@@ -31,7 +31,7 @@ def start(folder: Path, spec: TestbedSpec) -> None:
 
     Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
     """
-    states.write_whole(folder / "enter", entry.ENTER, 0o755)
+    states.write_whole(folder / "enter", entry.enter_text(), 0o755)
     states.write_whole(folder / "agent", entry.AGENT, 0o755)
     with begun(folder, spec, scripts.boot_script(spec)) as state:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]

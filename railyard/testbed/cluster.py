@@ -13,7 +13,7 @@ from railyard.errors import SetupError
 from railyard.testbed import faults
 from railyard.testbed import state as states
 from railyard.testbed.boot import end, start
-from railyard.testbed.entry import bed_folder
+from railyard.testbed.entry import NOT_UP, bed_folder
 from railyard.testbed.faults import Commands, Degradation, Kind
 from railyard.testbed.needs import SEARCH_PATH, require_programs
 from railyard.testbed.processes import inside, wait_until_gone
@@ -22,7 +22,6 @@ from railyard.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from railyard.testbed.state import State
 
 _SWEPT_WITHIN_S = 10.0
-NOT_UP = "the virtual cluster is not up: run 'railyard testbed up'"
 # Each node mounts its own of these, so a clone below one of them would be out of sight.
 _HIDDEN = ("/run", "/dev/shm", "/sys", "/proc")
 

@@ -3,7 +3,7 @@
 They lie in the state folder and stay there when the testbed is down, to say so in a sentence.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from railyard.home import state_folder
@@ -12,8 +12,7 @@ from railyard.testbed.spec import TestbedSpec
 #: Beside the scripts: line 1 ``bed USER_NAMESPACE START`` (0 or 1; start time of the first process), then one line a
 #: node, ``NODE PID PID_INSIDE START ALIAS…``. Removed by ``down``.
 NODES_FILE = "nodes"
-
-
+NOT_UP = "the virtual cluster is not up: run 'railyard testbed up'"
 #: The folders of the two kinds of testbeds below the state folder: namespaces, and guests.
 CLUSTER, GUESTS = "testbed", "guests"
 
@@ -45,43 +44,76 @@ def nodes_file(
     return "\n".join(lines) + "\n"
 
 
-# Start times tell a living testbed from a process id that something else has been given since: /proc/PID/stat is read
-# behind the last ")" because a process may have blanks and brackets in its name; the start is field 22 of the whole.
-# From the host, nsenter forks for the pid namespace and then forwards no signal, so the command is told to end when
-# nsenter does (setpriv --pdeathsig). Within the testbed nothing forks: agent's own process becomes the command.
-# A new mount namespace means a new view of the working folder, hence the cd inside.
 # TMPDIR is the node's own, whatever it was: /tmp is shared, every testbed has a vn1 whose user is 0, and Open MPI 4.1.4
 # keeps its session in $TMPDIR/ompi.vn1.0: two users' testbeds ("mkdir: Permission denied"), or two clones, would meet.
-ENTER = """\
+# Start times tell a living testbed from a process id that something else has been given since: /proc/PID/stat is read
+# behind the last ")" because a process may have blanks and brackets in its name; the start is field 22 of the whole.
+# Of a zombie (Z: it was killed, and its parent has not asked how it ended) it is 0, as where there is no process.
+_HEAD = """\
 #!/bin/sh
-# enter NODE -- COMMAND [ARGUMENT]...: run a command in a node of this testbed
-# Folder and environment are kept, but for TMPDIR, which is the node's own.
-die() { echo "railyard testbed: $1" >&2; exit 2; }
+# enter NODE -- COMMAND [ARGUMENT]...: run a command in a @NOUN@ of this testbed, from outside or from another @NOUN@
+# Folder and environment are kept, but for TMPDIR, which is the @NOUN@'s own.
+die() { echo "@PROGRAM@: $1" >&2; exit 2; }
 case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
 [ $# -ge 2 ] || die "usage: enter NODE -- COMMAND [ARGUMENT]..."
 wanted=$1
 shift
 [ "$1" != -- ] || shift
 [ $# -ge 1 ] || die "usage: enter NODE -- COMMAND [ARGUMENT]..."
-down="the virtual cluster is not up: run 'railyard testbed up'"
-start_of() { # sets $start to the start time of process $1, 0 when there is none
+down="@DOWN@"
+start_of() { # sets $start to the start time of process $1, 0 when there is none that lives
     start=0
     { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
     line=${line##*) }
-    start=$(set -- $line; echo "${20}")
+    start=$(set -- $line; [ "$1" = Z ] && echo 0 || echo "${20}")
 }
 [ -r "$here/nodes" ] || die "$down"
 found= known=
 {
-    read -r _ user first
-    while read -r node pid inside start aliases; do
+    read -r _ user @FIRST@
+    while read -r node @FIELDS@ aliases; do
         known="$known $node"
         for name in "$node" $aliases; do
-            [ "$name" != "$wanted" ] || { found=$node outer=$pid inner=$inside born=$start; }
+            [ "$name" != "$wanted" ] || { found=$node @KEPT@; }
         done
     done
 } <"$here/nodes"
-[ -n "$found" ] || die "no node is called \\"$wanted\\"; known:$known"
+[ -n "$found" ] || die "no @NOUN@ is called \\"$wanted\\"; known:$known"
+as=
+[ "$user" = 0 ] || as='-U --preserve-credentials'
+"""
+
+
+def enter_head(program: str, noun: str, down: str, first: str, fields: tuple[str, ...]) -> str:
+    """Return what ``enter`` of every kind of testbed begins with, up to where a node of the list has been found.
+
+    ``program`` and ``down`` are what it says of itself, and where nothing is up. ``first`` names the variables that the
+    first line of the list gives behind ``user`` (0 or 1), ``fields`` those of each node's line between its name and
+    its aliases; of the node that is meant they are kept, and its name as ``found``. Behind it the script has ``here``,
+    ``as`` (what nsenter needs for another user's namespaces) and the function ``start_of PID``.
+    """
+    values = {
+        "PROGRAM": program,
+        "NOUN": noun,
+        "DOWN": down,
+        "FIRST": first,
+        "FIELDS": " ".join(f"its_{name}" for name in fields),
+        "KEPT": " ".join(f"{name}=$its_{name}" for name in fields),
+    }
+    return filled(_HEAD, values)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return a script's text, each ``@NAME@`` of it replaced by its value."""
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+# From the host, nsenter forks for the pid namespace and then forwards no signal, so the command is told to end when
+# nsenter does (setpriv --pdeathsig). Within the testbed nothing forks: agent's own process becomes the command.
+# A new mount namespace means a new view of the working folder, hence the cd inside.
+_ENTER = """\
 inside='cd "$1" 2>/dev/null || {
     echo "railyard testbed: $0 has no folder $1: each node has its own /run, /sys and /dev/shm" >&2
     exit 2
@@ -95,10 +127,14 @@ if [ "$start" = "$first" ]; then # this is a process of the testbed
 fi
 start_of "$outer"
 [ "$start" = "$born" ] || die "$down"
-as=
-[ "$user" = 0 ] || as='-U --preserve-credentials'
 exec nsenter -t "$outer" $as -n -u -m -i -p setpriv --pdeathsig TERM sh -c "$inside" "$found" "$folder" "$@"
 """
+
+
+def enter_text() -> str:
+    """Return the script ``enter NODE -- COMMAND…`` of the virtual cluster, which works on the host and in a node."""
+    return enter_head("railyard testbed", "node", NOT_UP, "first", ("outer", "inner", "born")) + _ENTER
+
 
 # As ssh does, the words are joined with blanks and given to a shell. Hydra calls `agent -x HOST …`, Open MPI
 # `agent HOST …`.

@@ -119,7 +119,8 @@ def test_a_machine_without_such_a_kernel_is_told_what_was_looked_at(tmp_path: Pa
         "guests: there is no kernel here that has Soft-RoCE (the module rdma_rxe) (looked at "
         f"{root}/boot/vmlinuz-6.2.0: no {root}/lib/modules/6.2.0/modules.dep; "
         f"{root}/boot/vmlinuz-6.1.0-11-cloud: it has no module virtio_pci and no virtio_net and no 9pnet_virtio and no "
-        "9p and no overlay and no crc32c_generic and no ib_umad and no rdma_ucm and no sch_tbf): "
+        "9p and no overlay and no crc32c_generic and no ib_umad and no rdma_ucm and no sch_tbf and no sch_prio and no "
+        "cls_u32): "
         "run 'make needs VERBS=1', which unpacks Debian's linux-image in the clone"
     )
 
@@ -160,6 +161,9 @@ def test_a_guest_names_shapes_and_links_its_devices() -> None:
         "ip address add 10.97.1.2/24 broadcast + dev eth1",
         "ip link set eth1 up",
         "tc qdisc replace dev eth1 root handle 1: tbf rate 40000000bit burst 32k limit 1m",
+        "tc qdisc add dev eth1 parent 1:1 handle 10: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+        "tc qdisc add dev eth1 parent 10:2 handle 20: pfifo limit 16384",
+        "tc filter add dev eth1 parent 10: protocol ip u32 match u16 0 0xff00 at 2 flowid 10:1",
         "rdma link add rxe0 type rxe netdev eth1",
         "ip link set eth2 mtu 4500",
         "ip address add 10.97.2.2/24 broadcast + dev eth2",

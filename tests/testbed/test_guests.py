@@ -108,10 +108,10 @@ def test_a_real_pair_of_perftest_goes_over_the_device_that_it_is_told(guests: Gu
 
 def test_status_shows_every_device(guests: Guests) -> None:
     assert [(one.node, one.device, one.address, one.rate_mbit_s, one.state) for one in guests.status()] == [
-        ("vg1", "rxe0", "10.99.1.1", 40.0, "ACTIVE"),
-        ("vg1", "rxe1", "10.99.2.1", 40.0, "ACTIVE"),
-        ("vg2", "rxe0", "10.99.1.2", 40.0, "ACTIVE"),
-        ("vg2", "rxe1", "10.99.2.2", 40.0, "ACTIVE"),
+        ("vg1", "rxe0", "10.99.1.1", 20.0, "ACTIVE"),
+        ("vg1", "rxe1", "10.99.2.1", 20.0, "ACTIVE"),
+        ("vg2", "rxe0", "10.99.1.2", 20.0, "ACTIVE"),
+        ("vg2", "rxe1", "10.99.2.2", 20.0, "ACTIVE"),
     ]
 
 

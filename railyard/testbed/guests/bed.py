@@ -22,7 +22,6 @@ from railyard.testbed.needs import PACKAGES, SEARCH_PATH, require_programs
 from railyard.testbed.spec import TestbedSpec
 from railyard.testbed.state import State
 
-NOT_UP = "the guests are not up: run 'railyard testbed guests up'"
 _PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
 _PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
 # From 6 s, emulated on a quiet machine, to a minute on a busy one.
@@ -61,7 +60,7 @@ def up_at(home: Path) -> State:
     folder = entry.bed_folder(home.resolve(), entry.GUESTS)
     state = states.load(folder)
     if state is None or not state.first.is_alive():
-        raise SetupError(f"testbed: {NOT_UP}")
+        raise SetupError(f"testbed: {texts.NOT_UP}")
     for node in state.nodes:
         if not node.holder.is_alive():
             words = _last_words(_printable(folder / texts.console_name(node.name)))

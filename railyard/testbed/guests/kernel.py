@@ -9,10 +9,12 @@ from railyard.errors import SetupError
 
 #: Where `make needs VERBS=1` unpacks Debian's kernel package, below the clone.
 UNPACKED = Path(".stacks/guest-kernel")
-#: What a guest needs, in this order: its root, its cards, RDMA over them, shaped rates, a second CRC for rxe.
+#: What a guest needs, in this order: its root, its cards, RDMA over them, shaped rates and what
+#: goes first, a second CRC for rxe.
 MODULES = (
     *("virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay"),
-    *("crc32c_generic", "crc32_generic", "ib_uverbs", "ib_umad", "rdma_ucm", "rdma_rxe", "sch_tbf"),
+    *("crc32c_generic", "crc32_generic", "ib_uverbs", "ib_umad", "rdma_ucm", "rdma_rxe"),
+    *("sch_tbf", "sch_prio", "cls_u32"),
 )
 
 

@@ -1,13 +1,13 @@
 """``railyard testbed``: the virtual cluster from the command line."""
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.commands import guests
+from railyard.commands.testbed import guests
+from railyard.commands.testbed.entering import become
 from railyard.errors import SetupError
 from railyard.home import find_home
 
@@ -72,12 +72,7 @@ def exec(node: str, words: tuple[str, ...]) -> None:
     """Run a command in a node; its exit code is passed on, environment and working folder are kept."""
     bed = _found()
     bed.state().node(node)
-    if words[0] == "--":
-        words = words[1:]
-    if not words:
-        raise click.UsageError("no command was given: railyard testbed exec NODE -- COMMAND...")
-    # This process becomes the command, so that signals and the terminal are its own.
-    os.execv(bed.enter, [str(bed.enter), node, "--", *words])
+    become(bed.enter, node, words)
 
 
 @command.command()
@@ -121,7 +116,7 @@ def _bed() -> "Testbed":
 def _found() -> "Testbed":
     """Return the testbed that is up. Raises SetupError where none is."""
     from railyard.testbed import Testbed
-    from railyard.testbed.cluster import NOT_UP
+    from railyard.testbed.entry import NOT_UP
 
     bed = Testbed.find(find_home())
     if bed is None:

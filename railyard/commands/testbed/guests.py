@@ -1,12 +1,12 @@
 """``railyard testbed guests``: two Soft-RoCE guests from the command line."""
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from railyard.commands.testbed.entering import become
 from railyard.errors import SetupError
 from railyard.home import find_home
 
@@ -71,12 +71,7 @@ def exec(node: str, words: tuple[str, ...]) -> None:
     """Run a command in a guest; its exit code is passed on, environment and working folder are kept."""
     guests = _guests()
     guests.state().node(node)
-    if words[0] == "--":
-        words = words[1:]
-    if not words:
-        raise click.UsageError("no command was given: railyard testbed guests exec NODE -- COMMAND...")
-    # This process becomes the command, so that signals and the terminal are its own.
-    os.execv(guests.enter, [str(guests.enter), node, "--", *words])
+    become(guests.enter, node, words)
 
 
 def _guests() -> "Guests":
