@@ -195,8 +195,10 @@ class _Reader:
             run.spoiled = True
             return True
         run.rows.append(cells)
-        if None in cells:
-            self.failures.append(Remark(line.number, line.text.strip()))
+        empty = {head.column for head, cell in zip(run.heads, cells, strict=True) if cell is None}
+        if empty:
+            noted = self.remarks if empty == {formats.STDEV} else self.failures
+            noted.append(Remark(line.number, line.text.strip()))
         return True
 
     def _rule(self, line: Line, text: str) -> bool:

@@ -271,6 +271,19 @@ def test_a_cut_last_row_does_not_count() -> None:
     assert [len(parse(text[:cut]).tables[0].rows) for cut in (-1, -2, -len(ROWS2) + 4)] == [2, 1, 1]
 
 
+def test_a_standard_deviation_of_nan_is_a_remark_and_its_row_counts() -> None:
+    """As ib_write_lat 6.06 printed them on a Soft-RoCE rail of 20 Mbit/s."""
+    row = (
+        " 8388608 5          3403115.57      3586473.81      3483137.55  \t       3483137.55     \t-nan   "
+        "\t\t3586473.81 \t\t3586473.81"
+    )
+    parsed = parse(title("RDMA_Write Latency") + LATENCY + row + "\n" + RULE)
+    (table,) = parsed.tables
+    assert table.rows[0][:5] == (8388608, 5, 3403115.57, 3586473.81, 3483137.55)
+    assert (table.complete, parsed.failures) == (True, ())
+    assert [remark.text for remark in parsed.remarks] == [row.strip()]
+
+
 def test_a_row_of_nan_has_an_empty_cell_and_is_a_failure() -> None:
     parsed = parse(WRITE.replace("16.00              8.00", "-nan    8.00"))
     assert rows(parsed.tables[0])[1][2:4] == (None, pytest.approx(8.388608))
