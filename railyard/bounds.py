@@ -127,6 +127,21 @@ HARD_ERRORS = JudgingBound(
     "minutes; a site whose links have some says how many",
     _OWN,
 )
+PORT_ERRORS = JudgingBound(
+    "port-errors",
+    10,
+    "errors since cleared",
+    "how long ago a port's counters were cleared nobody says, and a cable that is plugged in makes some; what grows "
+    "between two readings is held against hard-errors",
+    "etc/error_thresholds of infiniband-diags (rdma-core)",
+)
+PORT_DISCARDS = JudgingBound(
+    "port-discards",
+    100,
+    "packets since cleared",
+    "packets that a port threw away or refused: a switch that restarts, or a partition that is changed, makes some",
+    "etc/error_thresholds of infiniband-diags (rdma-core)",
+)
 RESENT_SHARE = JudgingBound(
     "resent-share",
     0.001,
@@ -175,6 +190,8 @@ BOUNDS: tuple[JudgingBound, ...] = (
     SHARED_FACTOR,
     IDLE_INTERVAL,
     HARD_ERRORS,
+    PORT_ERRORS,
+    PORT_DISCARDS,
     RESENT_SHARE,
     CLOCK_SHARE,
     PROBE_SLOW_SHARE,

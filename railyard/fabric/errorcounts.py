@@ -3,28 +3,28 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from railyard.bounds import HARD_ERRORS, PORT_DISCARDS, PORT_ERRORS, JudgingBound
 from railyard.fabric.merge import by_guid
 from railyard.fabric.model import Expected, Finding, Readings
 from railyard.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, PortState
 from railyard.wording import listing
 
-#: Faults of this port's own link: counter, and the most since it was cleared that is no fault. The bounds are those
-#: that infiniband-diags proposes (etc/error_thresholds of rdma-core); between two readings none may grow.
-HARD: Mapping[str, int] = MappingProxyType(
+#: Faults of this port's own link: counter, and its bound since it was cleared; between two readings none may grow.
+HARD: Mapping[str, JudgingBound] = MappingProxyType(
     {
-        "SymbolErrorCounter": 10,
-        "LinkErrorRecoveryCounter": 10,
-        "LinkDownedCounter": 10,
-        "PortRcvErrors": 10,
-        "LocalLinkIntegrityErrors": 10,
-        "ExcessiveBufferOverrunErrors": 10,
-        "PortLocalPhysicalErrors": 10,
-        "PortMalformedPktErrors": 10,
-        "PortBufferOverrunErrors": 10,
-        "PortXmitDiscards": 100,
-        "PortXmitConstraintErrors": 100,
-        "PortRcvConstraintErrors": 100,
+        "SymbolErrorCounter": PORT_ERRORS,
+        "LinkErrorRecoveryCounter": PORT_ERRORS,
+        "LinkDownedCounter": PORT_ERRORS,
+        "PortRcvErrors": PORT_ERRORS,
+        "LocalLinkIntegrityErrors": PORT_ERRORS,
+        "ExcessiveBufferOverrunErrors": PORT_ERRORS,
+        "PortLocalPhysicalErrors": PORT_ERRORS,
+        "PortMalformedPktErrors": PORT_ERRORS,
+        "PortBufferOverrunErrors": PORT_ERRORS,
+        "PortXmitDiscards": PORT_DISCARDS,
+        "PortXmitConstraintErrors": PORT_DISCARDS,
+        "PortRcvConstraintErrors": PORT_DISCARDS,
     }
 )
 #: Reported and no fault unless the site bounds them. PortRcvRemotePhysicalErrors counts packets that another port had
@@ -95,7 +95,7 @@ def _bound(expected: Expected, name: str, grows: bool) -> float:
         return expected.errors[name]
     if name not in HARD:
         return float("inf")
-    return 0 if grows else HARD[name]
+    return (HARD_ERRORS if grows else HARD[name]).value
 
 
 def signals(readings: Readings) -> dict[str, int]:
