@@ -89,11 +89,17 @@ for rail; do
         folder=$sys/class/infiniband/$card
         say device "$rail" there rdma
         say_file "device $rail state" "$folder/ports/$port/state"
+        say_file "device $rail phys_state" "$folder/ports/$port/phys_state"
         say_file "device $rail rate" "$folder/ports/$port/rate"
         say_file "device $rail link_layer" "$folder/ports/$port/link_layer"
         say_file "device $rail firmware" "$folder/fw_ver"
         say_file "device $rail slot_speed" "$folder/device/current_link_speed"
         say_file "device $rail slot_width" "$folder/device/current_link_width"
+        say_file "device $rail slot_max_speed" "$folder/device/max_link_speed"
+        say_file "device $rail slot_max_width" "$folder/device/max_link_width"
+        # The card's PCI address, by which lspci and setpci name it.
+        [ -r "$folder/device/current_link_width" ] && path=$(cd -P "$folder/device" && pwd -P) &&
+            say device "$rail" slot "${path##*/}"
         interface=''
         # A GID's own interface first: a card of two ports has two below its device, Soft-RoCE none.
         { IFS= read -r interface <"$folder/ports/$port/gid_attrs/ndevs/0"; } 2>/dev/null ||

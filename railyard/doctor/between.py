@@ -60,13 +60,9 @@ def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterat
 
 
 def differing(nodes: Sequence[NodeState]) -> Iterator[Finding]:
-    """Yield nodes of which a setting, or a rail's firmware, is not that of most; nothing where there is no most."""
+    """Yield nodes of which a setting is not that of most; nothing where there is no most."""
     for fact, what in _UNIFORM.items():
         yield from _odd({node.name: node.facts.get(fact) for node in nodes}, what)
-    rails = dict.fromkeys(rail for node in nodes for rail in node.devices)
-    for rail in rails:
-        firmware = {node.name: node.device(rail).get("firmware") for node in nodes}
-        yield from _odd(firmware, f"the firmware of {rail}")
 
 
 def _odd(values: dict[str, str | None], what: str) -> Iterator[Finding]:

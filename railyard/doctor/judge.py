@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from railyard.detect.source import natural
-from railyard.doctor import between, noderules, railrules
+from railyard.doctor import between, noderules, railports, railrules
 from railyard.doctor.finding import Finding
 from railyard.doctor.nodeblock import NodeState
 from railyard.systems import System
@@ -23,6 +23,7 @@ def of_nodes(
         for rule in noderules.RULES:
             found += rule(node, system)
         found += railrules.of_node(node, system.fabrics)
+    found += railports.of_nodes(nodes, system)
     return ordered(found)
 
 

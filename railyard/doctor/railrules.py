@@ -1,17 +1,20 @@
-"""What is wrong with the rails of one node, held against the system's file: one function a rule, in a table."""
+"""What is wrong with the rails of one node, held against the system's file: one function a rule, in a table.
+
+Links and slots of RDMA devices are not judged here, but in ``railports``.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 
-from railyard.detect.rates import PortRate, infiniband_link, plain_link, port_rate, roce_mtu, slot_name
+from railyard.detect.rates import plain_link
 from railyard.doctor.finding import Finding, problem, remark
 from railyard.doctor.nodeblock import NodeState
+from railyard.fabric.expected import VERBS
 from railyard.launch import device_name
 from railyard.systems import Fabric, Rail
 
 #: A node, a fabric of the system, one of its rails, and what the node said of that.
 RailRule = Callable[[NodeState, Fabric, Rail, Mapping[str, str]], Iterator[Finding]]
-_BEST_ROCE_MTU = 4096
 
 
 def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]:
@@ -34,56 +37,37 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
 
 
 def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """The port is active; an interface has a carrier."""
+    """An interface has a carrier, a card of Slingshot or EFA is up; of other RDMA ports ``railports`` says it."""
+    if fabric.kind in VERBS:
+        return
     now, carrier = said.get("state", ""), said.get("carrier")
     down = bool(now) and "ACTIVE" not in now and now != "up"
     if not now and carrier == "off":
         yield problem(_where(node, rail), "it is switched off", f"ip link set {said.get('interface')} up")
     elif down or (not now and carrier == "0"):
         words = f"its port is {now}" if now else "it has no carrier"
-        fix = "look at its cable, its switch port, and of InfiniBand the subnet manager"
-        yield problem(_where(node, rail), words, fix)
+        yield problem(_where(node, rail), words, "look at its cable, and at the port of the switch that it goes to")
 
 
-def link(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """The link runs at the width and speed of the system's file; of a port that is down they mean nothing."""
-    rate = _rate(fabric, said)
-    if rate is None or not isinstance(fabric.declared_link, str):
+def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+    """An interface runs at the rate of the system's file; of one without a carrier it means nothing."""
+    speed = said.get("speed", "")
+    if fabric.kind != "tcp" or said.get("carrier") != "1" or not speed.isdigit():
         return
-    family = "eth" if fabric.kind == "tcp" else fabric.kind
-    seen = infiniband_link(rate) if fabric.kind == "ib" else plain_link(family, rate.gbit_s)
-    if seen != fabric.link.name:
+    gbit_s = int(speed) / 1000
+    if isinstance(fabric.declared_link, str) and plain_link("eth", gbit_s) != fabric.link.name:
         yield problem(
             _where(node, rail),
-            f"its link runs at {rate.words}, the system's file says {fabric.link.name}",
+            f"its link runs at {gbit_s:g} Gbit/s, the system's file says {fabric.link.name}",
             "look at cable and switch port (a bad lane or a cable of an older kind lowers it), or correct the file",
         )
 
 
-def slot(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """The card runs in the slot that the system's file says."""
-    seen, stated = slot_name(said.get("slot_speed"), said.get("slot_width")), rail.slot or fabric.slot
-    if seen is not None and stated is not None and seen != stated:
-        yield problem(
-            _where(node, rail),
-            f"its card runs in {seen}, the system's file says {stated}",
-            "look at slot, riser and BIOS, or correct the file: the limit of every run rests on it",
-        )
-
-
 def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """RoCE has a large MTU, an address to be routed by, and trusts the priority that packets carry."""
+    """RoCE has an address to be routed by, and trusts the priority that packets carry."""
     if fabric.kind != "roce":
         return
     where, interface = _where(node, rail), said.get("interface", "its interface")
-    mtu = said.get("mtu", "")
-    path = roce_mtu(int(mtu)) if mtu.isdigit() else _BEST_ROCE_MTU
-    if path is None or path < (fabric.mtu or _BEST_ROCE_MTU):
-        yield problem(
-            where,
-            f"{interface} has an MTU of {mtu}, so that RoCE sends packets of {path or 'less than 256'} B",
-            "set interface and switches to 4200 or more: at 1024 B a 100 Gbit/s link gives 11.57 GB/s, at 4096 B 12.25",
-        )
     if not node.gids.get(device_name(rail)):
         yield problem(
             where, "it has no GID of RoCE v2", f"give {interface} an IP address; then see that cma_roce_mode is RoCE v2"
@@ -121,22 +105,13 @@ def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
 
 #: Setting -> the least value with which an interface answers, and asks, for its own address alone.
 _ARP = (("arp_ignore", 1), ("arp_announce", 2))
-RULES: tuple[RailRule, ...] = (state, link, slot, roce)
+RULES: tuple[RailRule, ...] = (state, rate, roce)
 
 
 def _effective(node: NodeState, said: Mapping[str, str], name: str) -> int:
     """Return the larger of the value for all and the interface's own, which is what the kernel takes."""
     values = (node.facts.get(name, "0"), said.get(name, "0"))
     return max(int(value) if value.isdigit() else 0 for value in values)
-
-
-def _rate(fabric: Fabric, said: Mapping[str, str]) -> PortRate | None:
-    """Return the rate of a port that is up, None where it says none or its fabric's links are not told by it."""
-    speed = said.get("speed", "")
-    if fabric.kind == "tcp" and said.get("carrier") == "1" and speed.isdigit():
-        return PortRate(int(speed) / 1000, None, None)
-    active = fabric.kind in ("ib", "roce", "opa") and "ACTIVE" in said.get("state", "")
-    return port_rate(said.get("rate")) if active else None
 
 
 def _where(node: NodeState, rail: Rail) -> str:

@@ -39,7 +39,8 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Sl
     if width >= meant.lanes and here >= wanted:
         fix = f"better than the file says: mend slot in {expected.file}, by which limits are computed"
         return [_finding("slot-better", card, _shown(here, width), _shown(wanted, meant.lanes), fix, False)]
-    found = f"{_shown(here, width)} ({slot.address}){_bound(expected, here, width)}"
+    place = f" ({slot.address})" if slot.address else ""
+    found = f"{_shown(here, width)}{place}{_bound(expected, here, width)}"
     return [_finding("slot", card, found, _shown(wanted, meant.lanes), _fix(slot, meant, here, wanted))]
 
 

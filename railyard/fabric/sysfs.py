@@ -4,16 +4,15 @@ What is missing or not readable is None, and named in a card's ``unread``. A por
 Source: Linux Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-bus-pci.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from railyard.cleantext import one_line
+from railyard.detect.rates import port_rate
 from railyard.fabric.model import Card, Gid, SlotState
 from railyard.fabric.pciconfig import device_control, redirects
 from railyard.parsers.fabric.counters import full
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.speeds import speed_name, width_of
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, state_of
 
 #: File in counters/: standard name.
@@ -35,11 +34,6 @@ COUNTERS: Mapping[str, str] = {
 _MODES = {"IB/RoCE v1": "v1", "RoCE v1": "v1", "RoCE v2": "v2", "IB": "IB"}
 _IOMMU = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
 _NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
-# 100 Gb/sec (4X EDR)   |   25 Gb/sec (1X EDR)   |   2.5 Gb/sec (1X SDR)   |   40 Gb/sec (4X QDR)
-_RATE = re.compile(
-    r"^(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec"
-    r"(?: \((?P<width>[0-9]{1,2}X)(?: (?P<speed>\w{1,8}))?\))?$"
-)
 _MOST_GIDS = 1024
 _LONGEST = 4096
 
@@ -60,26 +54,32 @@ def cards_of(sys: Path, node: str) -> tuple[Card, ...]:
 
 
 def _port(folder: Path, node: str, device: str) -> PortState:
-    found = _RATE.match(text(folder / "rate") or "")
     counters = _counters(folder / "counters")
-    layer = text(folder / "link_layer")
     gid = text(folder / "gids/0")
+    port = port_of(node, device, int(folder.name), lambda name: text(folder / name))
+    return port._replace(
+        lid=integer(text(folder / "lid") or ""),
+        sm_lid=integer(text(folder / "sm_lid") or ""),
+        guid=guid_of(gid[-19:]) if gid and gid.startswith("fe80:") and port.link_layer == "InfiniBand" else None,
+        counters=counters,
+        saturated=full(counters),
+    )
+
+
+def port_of(node: str, device: str, port: int, read: Callable[[str], str | None]) -> PortState:
+    """Return state, link and layer of a node's own port; ``read`` gives the text of a file of its folder, or None."""
+    rate = port_rate(read("rate"))
     return PortState(
         node=node,
         device=device,
-        port=int(folder.name),
+        port=port,
         kind="CA",
-        state=state_of(_word(text(folder / "state"))),
-        physical_state=physical_of(_word(text(folder / "phys_state"))),
-        rate=float(found["rate"]) if found else None,
-        width=width_of(found["width"]) if found and found["width"] else None,
-        speed=speed_name(found["speed"]) if found and found["speed"] else None,
-        lid=integer(text(folder / "lid") or ""),
-        sm_lid=integer(text(folder / "sm_lid") or ""),
-        guid=guid_of(gid[-19:]) if gid and gid.startswith("fe80:") and layer == "InfiniBand" else None,
-        link_layer=LINK_LAYERS.get((layer or "").lower()),
-        counters=counters,
-        saturated=full(counters),
+        state=state_of(_word(read("state"))),
+        physical_state=physical_of(_word(read("phys_state"))),
+        rate=None if rate is None else rate.gbit_s,
+        width=None if rate is None else rate.width,
+        speed=None if rate is None else rate.speed,
+        link_layer=LINK_LAYERS.get((read("link_layer") or "").lower()),
     )
 
 

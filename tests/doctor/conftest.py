@@ -7,6 +7,7 @@ import pytest
 
 from railyard.doctor.nodeblock import NodeState, parse
 from railyard.systems import System, load_system
+from tests.madesystems import ETH
 
 SYSTEMS = {
     "hdr": """\
@@ -47,22 +48,7 @@ fabrics:
 stacks:
   openmpi: {prefix: /opt/ompi, benchmarks: {osu: /opt/osu/mpi}}
 """,
-    "eth": """\
-system: eth
-description: Two rails of Ethernet
-nodes: {names: [e1, e2]}
-report_only: nothing is known of it
-fabrics:
-  eth:
-    description: Ethernet
-    kind: tcp
-    link: eth-10
-    rails:
-      - {device: eth1, counters: netdev}
-      - {device: eth2, counters: netdev}
-stacks:
-  openmpi: {prefix: /opt/ompi, benchmarks: {netpipe: /opt/ompi/bin/NPmpi}}
-""",
+    "eth": ETH,
 }
 _FACTS = """\
 begin 1
@@ -89,15 +75,20 @@ _RAILS = {
     "hdr": """\
 device mlx5_{rail}:1 there rdma
 device mlx5_{rail}:1 state 4: ACTIVE
+device mlx5_{rail}:1 phys_state 5: LinkUp
 device mlx5_{rail}:1 rate 200 Gb/sec (4X HDR)
 device mlx5_{rail}:1 link_layer InfiniBand
 device mlx5_{rail}:1 firmware 20.35.1012
 device mlx5_{rail}:1 slot_speed 16.0 GT/s PCIe
 device mlx5_{rail}:1 slot_width 16
+device mlx5_{rail}:1 slot_max_speed 16.0 GT/s PCIe
+device mlx5_{rail}:1 slot_max_width 16
+device mlx5_{rail}:1 slot 0000:c{rail}:00.0
 """,
     "roce": """\
 device mlx5_{rail}:1 there rdma
 device mlx5_{rail}:1 state 4: ACTIVE
+device mlx5_{rail}:1 phys_state 5: LinkUp
 device mlx5_{rail}:1 rate 100 Gb/sec (4X EDR)
 device mlx5_{rail}:1 link_layer Ethernet
 device mlx5_{rail}:1 interface ens{rail}

@@ -8,30 +8,13 @@ import pytest
 
 from railyard.cli import main
 from railyard.home import HOME_VARIABLE
-
-#: Nodes that the scheduler would choose; stacks that are there wherever the test runs.
-SYSTEM = """\
-system: eth
-description: Two rails of Ethernet
-nodes: {count: 4}
-report_only: nothing is known of it
-fabrics:
-  eth:
-    description: Ethernet
-    kind: tcp
-    link: eth-10
-    rails:
-      - {device: eth1, counters: netdev}
-      - {device: eth2, counters: netdev}
-stacks:
-  tcp: {prefix: /usr, benchmarks: {iperf3: /bin/sh}}
-"""
+from tests.madesystems import ETH_ANYWHERE
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "systems").mkdir()
-    (tmp_path / "systems" / "eth.yaml").write_text(SYSTEM, encoding="utf-8")
+    (tmp_path / "systems" / "eth.yaml").write_text(ETH_ANYWHERE, encoding="utf-8")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     return tmp_path
 
@@ -54,7 +37,7 @@ def test_what_nodes_printed_is_judged(
     kept.write_text(ill.replace("governor performance", "governor powersave"), encoding="utf-8")
     assert main(["doctor", "--system", "eth", "--from", str(kept)]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "problem: e2 eth2: it has no carrier; look at its cable, its switch port, and of InfiniBand the subnet manager",
+        "problem: e2 eth2: it has no carrier; look at its cable, and at the port of the switch that it goes to",
         "remark: e1, e2: the processors' frequency governor is powersave; cpupower frequency-set -g performance: "
         "small-message latency and message rate rise with the clock",
         "looked at this host and 2 nodes: 1 problem, 1 remark",
@@ -77,7 +60,7 @@ def test_json_holds_the_same(home: Path, healthy_block: Callable[..., str], caps
 
 def test_a_file_of_the_system_that_is_wrong_is_a_finding(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = home / "systems" / "eth.yaml"
-    path.write_text(SYSTEM.replace("kind: tcp", "kind: tpc"), encoding="utf-8")
+    path.write_text(ETH_ANYWHERE.replace("kind: tcp", "kind: tpc"), encoding="utf-8")
     assert main(["doctor", "--system", "eth"]) == 1
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith("problem: login: systems/eth.yaml:8: fabrics.eth.kind: found ")

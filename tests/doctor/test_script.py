@@ -111,6 +111,7 @@ def test_each_rail_is_said_in_its_kind(root: Path) -> None:
         "firmware": "22.36.1010",
         "slot_speed": "16.0 GT/s PCIe",
         "slot_width": "8",
+        "slot": "device",
         "interface": "ens0",
         "mtu": "1500",
         "carrier": "1",

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from railyard.testbed.needs import SEARCH_PATH
+from tests.madesystems import EDR
 
 pytestmark = pytest.mark.e2e
 
@@ -25,23 +26,6 @@ HERE = Path(__file__).parent
 TOOLS = ("ibsim", "opensm", "ibnetdiscover", "iblinkinfo", "ibqueryerrors", "sminfo")
 HOST = "H-b8599f0300001010"  # vn1 mlx5_0: where diagnostics and manager are
 PATIENCE_S = 60
-SYSTEM = """\
-system: made
-description: Four nodes with two EDR rails
-nodes: {names: [vn1, vn2, vn3, vn4]}
-report_only: a made system has no references
-fabrics:
-  edr:
-    description: Two cards a node
-    kind: ib
-    link: ib-edr
-    slot: pcie3-x16
-    rails:
-      - {device: mlx5_0, port: 1, counters: mlx5}
-      - {device: mlx5_1, port: 1, counters: mlx5}
-stacks:
-  openmpi: {modules: [openmpi], benchmarks: {osu: /opt/osu}}
-"""
 
 
 def changed(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]:
@@ -122,7 +106,7 @@ def subnet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subnet]:
         text = text.replace(old, new)
     (tmp_path / "fabric.net").write_text(text, encoding="utf-8")
     (tmp_path / "systems").mkdir()
-    (tmp_path / "systems/made.yaml").write_text(SYSTEM, encoding="utf-8")
+    (tmp_path / "systems/made.yaml").write_text(EDR, encoding="utf-8")
     _wrap(tmp_path / "bin", library)
     with (tmp_path / "ibsim.log").open("w", encoding="utf-8") as log:
         simulator = subprocess.Popen(

@@ -11,32 +11,8 @@ from railyard.fabric.judge import judge
 from railyard.fabric.model import Expected, Readings, Report
 from railyard.parsers.fabric import iblinkinfo
 from railyard.systems import System, load_system
+from tests.madesystems import EDR_AND_ROCE
 
-SYSTEM = """\
-system: made
-description: Four nodes with two EDR rails
-nodes: {names: [vn1, vn2, vn3, vn4]}
-report_only: a made system has no references
-fabrics:
-  edr:
-    description: Two cards a node
-    kind: ib
-    link: ib-edr
-    slot: pcie3-x16
-    rails:
-      - {device: mlx5_0, port: 1, counters: mlx5}
-      - {device: mlx5_1, port: 1, counters: mlx5}
-  roce:
-    description: The same cards as Ethernet
-    kind: roce
-    link: roce-100
-    slot: pcie3-x16
-    rails:
-      - {device: mlx5_0, port: 1, counters: mlx5}
-      - {device: mlx5_1, port: 1, counters: mlx5}
-stacks:
-  openmpi: {modules: [openmpi], benchmarks: {osu: /opt/osu}}
-"""
 GBIT = {"SDR": "2.5", "QDR": "10.0", "FDR": "14.0625", "EDR": "25.78125", "HDR": "53.125"}
 
 
@@ -123,7 +99,7 @@ def made(tmp_path: Path) -> System:
     """The system of the made fabric."""
     (tmp_path / "systems").mkdir()
     path = tmp_path / "systems/made.yaml"
-    path.write_text(SYSTEM, encoding="utf-8")
+    path.write_text(EDR_AND_ROCE, encoding="utf-8")
     return load_system(path)
 
 

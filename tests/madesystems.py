@@ -1,0 +1,56 @@
+"""Made-up system files that the tests of more than one folder write: no such cluster was ever seen."""
+
+_EDR_HEAD = """\
+system: made
+description: Four nodes with two EDR rails
+nodes: {names: [vn1, vn2, vn3, vn4]}
+report_only: a made system has no references
+fabrics:
+  edr:
+    description: Two cards a node
+    kind: ib
+    link: ib-edr
+    slot: pcie3-x16
+    rails:
+      - {device: mlx5_0, port: 1, counters: mlx5}
+      - {device: mlx5_1, port: 1, counters: mlx5}
+"""
+_ROCE = """\
+  roce:
+    description: The same cards as Ethernet
+    kind: roce
+    link: roce-100
+    slot: pcie3-x16
+    rails:
+      - {device: mlx5_0, port: 1, counters: mlx5}
+      - {device: mlx5_1, port: 1, counters: mlx5}
+"""
+_OPENMPI = """\
+stacks:
+  openmpi: {modules: [openmpi], benchmarks: {osu: /opt/osu}}
+"""
+EDR = _EDR_HEAD + _OPENMPI
+"""The fabric of ``tests/e2e/fabric.net`` (``made``): vn1 to vn4, two EDR rails each."""
+EDR_AND_ROCE = _EDR_HEAD + _ROCE + _OPENMPI
+"""The same, whose cards may also be Ethernet."""
+
+_NAMED, _NETPIPE = "names: [e1, e2]", "openmpi: {prefix: /opt/ompi, benchmarks: {netpipe: /opt/ompi/bin/NPmpi}}"
+ETH = f"""\
+system: eth
+description: Two rails of Ethernet
+nodes: {{{_NAMED}}}
+report_only: nothing is known of it
+fabrics:
+  eth:
+    description: Ethernet
+    kind: tcp
+    link: eth-10
+    rails:
+      - {{device: eth1, counters: netdev}}
+      - {{device: eth2, counters: netdev}}
+stacks:
+  {_NETPIPE}
+"""
+"""Two nodes by name, two rails of 10 Gbit/s (``eth``)."""
+ETH_ANYWHERE = ETH.replace(_NAMED, "count: 4").replace(_NETPIPE, "tcp: {prefix: /usr, benchmarks: {iperf3: /bin/sh}}")
+"""The same with nodes that the scheduler would choose, and a stack that is there wherever a test runs."""
