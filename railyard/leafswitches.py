@@ -6,8 +6,9 @@ All pairs of nodes are judged by these sides of the switch: within one and acros
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.hops import kept_of
+from railyard.hops import hops_between, kept_of
 from railyard.nodenames import label
+from railyard.systems import System
 
 #: Node (``nodenames.label``): its leaf switch.
 Leaves = Mapping[str, str]
@@ -16,6 +17,17 @@ Leaves = Mapping[str, str]
 def stated(switches: Mapping[str, Sequence[str]]) -> Leaves:
     """Return each node's leaf switch by the system's file: switch, nodes at it."""
     return {label(node): switch for switch, nodes in switches.items() for node in nodes}
+
+
+def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], rails: int) -> int | None:
+    """Return the switches between the two nodes of a run over the first so many rails of a fabric.
+
+    None for other numbers of nodes, where the rails differ, and where no distance is known. Raises InputError for a
+    file of distances that is damaged or of another form.
+    """
+    meant = system.fabrics[fabric]
+    devices = [rail.device for rail in meant.rails[:rails]]
+    return hops_between(home, system.system, fabric, nodes, devices, stated(meant.leaf_switches))
 
 
 def leaves(

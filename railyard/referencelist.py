@@ -89,8 +89,9 @@ def lines(references: References) -> list[str]:
         stack, rails = ", ".join(entry.stack), ", ".join(map(str, entry.rails)) or ANY
         where = f"{entry.fabric}, {stack if stack != ANY else 'any stack'}, {_rails_words(rails)}"
         policy = "" if entry.policy == (ANY,) else f", {', '.join(entry.policy)}"
-        policy += f", hops {', '.join(map(str, entry.hops))}" if entry.hops else ""
-        told.append(f"  {entry.id}  {where}{policy}: {', '.join(entry.benchmark)} {amount_words(entry)}")
+        told.append(
+            f"  {entry.id}  {where}{policy}{hops_words(entry)}: {', '.join(entry.benchmark)} {amount_words(entry)}"
+        )
         told.append(f"    {entry.kind}: {entry.source.cite()}")
     for relation in references.relations:
         told.append(f"  {relation.id}  {relation.says}")
@@ -99,6 +100,11 @@ def lines(references: References) -> list[str]:
         told.append(f"  {fact.id}  {fact.what}: {fact_words(fact)}")
         told.append(f"    {fact.kind}, not judged: {fact.source.cite()}")
     return told
+
+
+def hops_words(entry: Entry) -> str:
+    """Return for which hops an entry holds, to stand behind other words; empty where it holds for any."""
+    return f", hops {', '.join(map(str, entry.hops))}" if entry.hops else ""
 
 
 def _rails_words(rails: str) -> str:

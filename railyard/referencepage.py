@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from railyard.cost import best_for, costs_of_references
 from railyard.pricefile import Price
-from railyard.referencelist import amount_words, fact_words, relation_words
+from railyard.referencelist import amount_words, fact_words, hops_words, relation_words
 from railyard.references import References
 from railyard.report.beside import COST_HEADS, cost_cells
 
@@ -37,7 +37,12 @@ def _system(references: References) -> list[str]:
     lines += [f"- `{name}`: {fabric.description} ({fabric.link.generation})" for name, fabric in system.fabrics.items()]
     rows = [
         (
-            *(f"`{entry.id}`", entry.fabric, ", ".join(entry.stack), ", ".join(map(str, entry.rails)) or "any"),
+            *(
+                f"`{entry.id}`",
+                entry.fabric,
+                ", ".join(entry.stack),
+                (", ".join(map(str, entry.rails)) or "any") + hops_words(entry),
+            ),
             *(", ".join(entry.benchmark), amount_words(entry), entry.kind, entry.source.cite()),
         )
         for entry in references.entries

@@ -13,9 +13,8 @@ from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.casename import check_of, plain_check
-from railyard.hops import hops_between
 from railyard.launch import Launch
-from railyard.leafswitches import stated
+from railyard.leafswitches import hops_of_run
 from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import Cell
 from railyard.replay.index import folder_of
@@ -209,10 +208,8 @@ class Judged(Scheduled):
         """Return how many switches lie between the two nodes of a real run, where that was kept."""
         if self.is_replayed:
             return None
-        system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].rails[: self.rails]]
-        switches = system.fabrics[fabric].leaf_switches
-        return hops_between(self.site.home, system.system, fabric, launch.nodes, devices, stated(switches))
+        fabric = self.current_partition.name
+        return hops_of_run(self.site.home, self.site.system, fabric, launch.nodes, self.rails)
 
     def _evidence(self) -> "Evidence":
         from railyard.runcase import Evidence

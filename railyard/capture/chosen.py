@@ -1,6 +1,6 @@
 """Which stored records may stand behind a reference, and whether they are enough of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.recordform import CurveRecord, Record
@@ -10,11 +10,17 @@ LEAST_RUNS = 5
 #: Rules of notes on capture: one odd pair or one odd job must not be the reference.
 LEAST_PAIRS = 3
 LEAST_JOBS = 2
+_UNKNOWN_HOPS = (
+    "how many switches lie between its nodes is not known (railyard fabric --keep-hops), or it ran on other than two"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All stored records of one test: fabric, stack, rails, policy, benchmark; the oldest first."""
+    """All stored records of one test: fabric, stack, rails, policy, benchmark; the oldest first.
+
+    ``hops`` is how many switches lie between the nodes of all of them, None where records of any distance are together.
+    """
 
     fabric: str
     stack: str
@@ -22,12 +28,14 @@ class Group:
     policy: str
     benchmark: str
     records: tuple[Record, ...]
+    hops: int | None = None
 
     @property
     def name(self) -> str:
         """The test in words."""
         rails = f"{self.rails} rail{'' if self.rails == 1 else 's'}"
-        return f"{self.benchmark} over {self.fabric} with {self.stack}, {rails}, {self.policy}"
+        hops = "" if self.hops is None else f", {self.hops} hop{'' if self.hops == 1 else 's'}"
+        return f"{self.benchmark} over {self.fabric} with {self.stack}, {rails}, {self.policy}{hops}"
 
     @property
     def pairs(self) -> tuple[tuple[str, ...], ...]:
@@ -51,21 +59,27 @@ def job_of(record: Record) -> str:
     return f"{record.run} {own}" if own else record.run
 
 
-def chosen(records: Sequence[Record], *, replace: bool) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+def chosen(
+    records: Sequence[Record], *, replace: bool, hops: Callable[[Record], int | None] | None = None
+) -> tuple[tuple[Group, ...], tuple[str, ...]]:
     """Return the records that serve, a group a test, and a sentence for those that do not, by reason.
 
     ``replace``: whether a record may serve that an earlier baseline failed, since that baseline is to be replaced.
+    ``hops``, where given, says how many switches lie between a record's nodes: each distance is a group of its own.
     """
-    served: dict[tuple[str, str, int, str, str], list[Record]] = {}
+    served: dict[tuple[tuple[str, str, int, str, str], int | None], list[Record]] = {}
     left: dict[str, list[Record]] = {}
     for record in records:
         why = why_not(record, replace=replace)
+        distance = None if hops is None or why is not None else hops(record)
+        if hops is not None and why is None and distance is None:
+            why = _UNKNOWN_HOPS
         if why is None:
-            key = (record.fabric, record.stack, record.rails, record.policy or "any", record.benchmark)
-            served.setdefault(key, []).append(record)
+            test = (record.fabric, record.stack, record.rails, record.policy or "any", record.benchmark)
+            served.setdefault((test, distance), []).append(record)
         else:
             left.setdefault(why, []).append(record)
-    groups = tuple(Group(*key, tuple(found)) for key, found in served.items())
+    groups = tuple(Group(*test, tuple(found), distance) for (test, distance), found in served.items())
     return groups, tuple(_left_out(why, found) for why, found in left.items())
 
 

@@ -44,6 +44,7 @@ def captured(group: Group, metric: str, unit: str, directions: int, found: Sprea
         f"    policy: {group.policy}",
         f"    benchmark: {group.benchmark}",
         f"    metric: {metric}",
+        *([] if group.hops is None else [f"    hops: {group.hops}"]),
         f"    unit: {unit}",
         *([f"    directions: {directions}"] if directions != 1 else []),
         "    kind: baseline",
@@ -58,7 +59,8 @@ def entry_id(group: Group, metric: str) -> str:
     """Return the name of the entry for a metric of a test: the same for each capture."""
     parts = ("baseline", group.fabric, group.stack, f"{group.rails}-rail{'' if group.rails == 1 else 's'}")
     policy = () if group.policy in ("any", "single") else (group.policy,)
-    return _NOT_IN_A_NAME.sub("-", "-".join((*parts, *policy, group.benchmark, metric)))
+    hops = () if group.hops is None else (f"{group.hops}-hop{'' if group.hops == 1 else 's'}",)
+    return _NOT_IN_A_NAME.sub("-", "-".join((*parts, *policy, group.benchmark, *hops, metric)))
 
 
 def _amount(found: Spread, side: str, limit: Limit | None, remarks: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """A capture from stored records to the text of references/SYSTEM.yaml: what is added, replaced and refused."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +21,14 @@ from railyard.systems import System
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a capture was asked for: ``quick`` takes repeats of one pair, ``replace`` an entry that is there."""
+    """What a capture was asked for: ``quick`` takes repeats of one pair, ``replace`` an entry that is there.
+
+    ``hops``: an entry for each distance, by what this says of a record; None for entries of any distance.
+    """
 
     quick: bool = False
     replace: bool = False
+    hops: Callable[[Record], int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
 
     Raises RailyardError where it would not.
     """
-    groups, left = chosen(records, replace=asked.replace)
+    groups, left = chosen(records, replace=asked.replace, hops=asked.hops)
     refused = list(left)
     entries: list[Captured] = []
     for group in groups:
@@ -143,6 +147,8 @@ def _check_place(group: Group, metric: str, references: References, asked: Asked
             group.fabric, group.stack, group.rails, group.policy, group.benchmark, metric
         ):
             continue
+        if group.hops is not None and not entry.holds_at(group.hops):
+            continue
         if entry.id != name or _is_wider(entry):
             raise _Refused(
                 f"found the baseline {entry.id}, which is for this test and perhaps others, expected {name} or none; "
@@ -153,7 +159,8 @@ def _check_place(group: Group, metric: str, references: References, asked: Asked
 
 
 def _is_wider(entry: Entry) -> bool:
-    return len(entry.benchmark) > 1 or len(entry.stack) > 1 or ANY in entry.stack or len(entry.rails) != 1
+    several = max(len(entry.benchmark), len(entry.stack), len(entry.hops)) > 1
+    return several or ANY in entry.stack or len(entry.rails) != 1
 
 
 def _check(text: str, path: Path, system: System) -> None:

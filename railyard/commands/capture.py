@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @click.option("--benchmark", help="Only tests of this benchmark, such as imb/PingPong.")
 @click.option("--stored-as", help="The name that the system had when it ran, where it was renamed.")
 @click.option("--quick", is_flag=True, help="Take five repeats of one node pair; what is captured is marked so.")
+@click.option("--by-hops", is_flag=True, help="An entry for each number of switches between the two nodes, as "
+              "railyard fabric --keep-hops kept them.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Put new baselines in the place of those that are there.")
 @click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml; without it the diff is shown alone.")
 def command(
@@ -37,6 +39,7 @@ def command(
     benchmark: str | None,
     stored_as: str | None,
     quick: bool,
+    by_hops: bool,
     replace: bool,
     write: bool,
 ) -> int:
@@ -46,6 +49,7 @@ def command(
     replaces an entry without --replace, and nothing replaces a contract. Exit code: 0 something was captured, else 2.
     """
     from railyard.capture.plan import Asked, plan
+    from railyard.leafswitches import hops_of_run
     from railyard.references import References, load_references
     from railyard.store import Wanted
     from railyard.systems import find_system
@@ -56,7 +60,14 @@ def command(
     references = load_references(path, system) if path.exists() else References(system)
     wanted = Wanted(system=stored_as or system.system, fabric=fabric, stack=stack, rails=rails, benchmark=benchmark)
     records = _records(home, wanted, runs, without)
-    made = plan(system, path, references, records, Asked(quick=quick, replace=replace))
+
+    def hops(record: "Record") -> int | None:
+        if record.fabric not in system.fabrics:  # which the plan says
+            return 0
+        return hops_of_run(home, system, record.fabric, record.nodes, record.rails)
+
+    asked = Asked(quick=quick, replace=replace, hops=hops if by_hops else None)
+    made = plan(system, path, references, records, asked)
     for sentence in made.refused:
         click.echo(f"left out: {sentence}", err=True)
     for entry in made.entries:

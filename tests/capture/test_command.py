@@ -8,6 +8,7 @@ import pytest
 
 from railyard.cli import main
 from railyard.home import HOME_VARIABLE
+from railyard.hops import FORMAT, Kept, keep
 from railyard.record import FILE_NAME, append_record
 from railyard.recordform import PathProofRecord, Record
 from railyard.references import load_references
@@ -145,3 +146,31 @@ def test_a_report_only_system_is_told_what_to_change(home: Path, capsys: pytest.
     out, err = capsys.readouterr()
     assert out.startswith("--- /dev/null\n+++ b/references/site.yaml\n")
     assert err == "systems/site.yaml: set report_only to false, or these references are refused\n"
+
+
+def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
+    home: Path, system: System, made_runs: tuple[Record, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = [replace(one, run=one.run.replace("-aa", "-bb")) for one in made_runs]
+    for record in again:
+        append_record(home / ".railyard" / "runs" / record.run / FILE_NAME, record)
+    # n1 to n4 on one leaf, n6 on another and n5 nowhere: of three pairs two are one switch apart.
+    places = {"mlx5_0": {**{f"n{number}": "LeafA" for number in range(1, 5)}, "n6": "LeafB"}}
+    keep(home, Kept(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 1, "LeafB": 3}}))
+    assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
+    name = "baseline-edr-hpcx-1-rail-osu-osu_bw-1-hop-bandwidth"
+    told = capsys.readouterr().err.splitlines()
+    unknown = "not known (railyard fabric --keep-hops), or it ran on other than two"
+    assert [line for line in told if line.startswith("left out: 4 tests of ") and line.endswith(unknown)]
+    entries = load_references(home / "references" / "site.yaml", system).entries
+    (made,) = [entry for entry in entries if entry.kind == "baseline"]
+    assert (made.id, made.hops) == (name, (1,))
+    assert made.source.conditions["repeats"].startswith("8 on 2 sets of nodes")
+    # What is for one distance is in the way of another's neither, and of all distances' alone.
+    keep(home, Kept(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 3}}))
+    assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
+    entries = load_references(home / "references" / "site.yaml", system).entries
+    assert [entry.hops for entry in entries if entry.kind == "baseline"] == [(1,), (3,)]
+    capsys.readouterr()
+    assert main(["capture", "--system", "site", "--quick"]) == 2
+    assert f"found the baseline {name}, which is for this test and perhaps others" in capsys.readouterr().err

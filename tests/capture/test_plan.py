@@ -54,10 +54,12 @@ ENTRY = f"""\
 """
 
 
-def planned(site: Path, system: System, records: tuple[Record, ...], **asked: bool) -> Plan:
+def planned(
+    site: Path, system: System, records: tuple[Record, ...], *, quick: bool = False, replace: bool = False
+) -> Plan:
     path = site / "references" / "site.yaml"
     references = load_references(path, system) if path.exists() else References(system)
-    return plan(system, path, references, records, Asked(**asked))
+    return plan(system, path, references, records, Asked(quick=quick, replace=replace))
 
 
 def write(made: Plan) -> None:
