@@ -36,9 +36,17 @@ _DEVICE_FIELDS = frozenset(
 )
 _PORT_FIELDS = frozenset({"LMC", "Capability mask", "Effective speed"})
 _EXPECTED = "a device as \"CA 'mlx5_0'\", or port GUIDs only"
+_DEVICES = tuple(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":"))
+
+
+def _names_device(folded: str) -> bool:
+    # most texts have no quote, and to look for one letter costs next to nothing
+    return "'" in folded and any(device in folded for device in _DEVICES)
+
+
 # a device, ibpanic's words, and a text that begins as a list of port GUIDs does
 _SIGNS: tuple[Sign, ...] = (
-    *(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":")),
+    _names_device,
     "stat of ib device",
     re.compile(r"\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)").match,
 )
