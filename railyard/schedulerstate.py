@@ -128,7 +128,7 @@ def killed_for_memory(job: JobState, printed: str) -> Ended | None:
     found = [said for line in printed.splitlines() if (said := _MEMORY.search(line)) is not None]
     if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
         return None
-    nodes = list(dict.fromkeys(said["node"] for said in found if said["node"]))
+    nodes = sorted({said["node"] for said in found if said["node"]})
     where = f" on {listing(nodes)}" if nodes else _on(job)
     return Ended("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
 
