@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from railyard.bounds import PROBE_SLOW_SHARE, RESENT_SHARE
+from railyard.bounds import PROBE_SLOW_SHARE, RESENT_LEAST, RESENT_SHARE
 from railyard.wording import listing, number, percent
 
 SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
@@ -128,8 +128,13 @@ class LossProbe(Made):
 
 
 def sends_again(resent: int | None, sent: int | None) -> bool:
-    """Return whether TCP sent more segments again than a healthy path makes it; False where that was not read."""
-    return resent is not None and sent is not None and resent > RESENT_SHARE.value * sent
+    """Return whether TCP sent more segments again than a healthy path makes it; False where that was not read.
+
+    And where too few were sent to tell: a node that only acknowledges may send two of a thousand again.
+    """
+    if resent is None or sent is None or sent < RESENT_LEAST.value:
+        return False
+    return resent > RESENT_SHARE.value * sent
 
 
 @dataclass(frozen=True, slots=True)

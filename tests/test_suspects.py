@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.suspects import Findings, Probe, RailProbe, Suspect, plan_probes, suspects
+from railyard.suspects import Findings, Probe, RailProbe, Suspect, plan_probes, sends_again, suspects
 
 GOOD, SLOW = 47.8, 4.7
 
@@ -10,6 +10,14 @@ GOOD, SLOW = 47.8, 4.7
 def probe(pair: str, rail: str = "hsn1", value: float | None = GOOD) -> RailProbe:
     node_a, node_b = pair.split("-")
     return RailProbe(node_a, node_b, rail, value, 47.85)
+
+
+@pytest.mark.parametrize(
+    ("resent", "sent", "again"),
+    [(11, 10_000, True), (10, 10_000, False), (500, 9_999, False), (None, 10_000, False), (11, None, False)],
+)
+def test_segments_sent_again_count_from_so_many_on(resent: int | None, sent: int | None, again: bool) -> None:
+    assert sends_again(resent, sent) is again
 
 
 def test_a_pair_and_two_partners_take_six_probes_a_rail() -> None:
