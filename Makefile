@@ -38,7 +38,7 @@ test-all: needs venv stacks lint types ## all of that, and every demonstration o
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-verbs: VERBS := 1
-test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every test of perftest, and MPI (about 25 minutes)
+test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)
 	@$(BIN)/python -m pytest tests/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
