@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from railyard.doctor.nodeblock import SCRIPT
 from railyard.errors import SetupError
 from railyard.home import state_folder
 from railyard.launch import device_name
+from railyard.schedulernames import is_slurm
 from railyard.systems import System
 
 _STEP_LIMIT_S = 120
@@ -48,27 +49,32 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
     """Return what nodes of the system say. Raises SetupError where nothing here can start a step, or the step fails."""
     script = _script(home)
     if system.provider == "testbed":
-        return _in_testbed(home, system, script, echo)
+        return _in_testbed(home, system, count, script, echo)
     if system.provider == "host":
         # Its file calls it localhost, whatever its own name is.
-        return _step(["sh", str(script), rails_of(system)], (), 1)
+        return _step(["sh", str(script), rails_of(system)], (), 1, "sh")
     if system.provider == "replay":
         raise SetupError(
             f"doctor: {system.system} is replayed and has no nodes; leave --nodes out, or name a system that runs"
         )
-    if system.scheduler in ("slurm", "squeue"):
-        asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
-        words = ["srun", *system.access, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
-        words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
-        if count is None and system.nodes.names:
-            words.append(f"--nodelist={','.join(system.nodes.names)}")
-        expected = system.nodes.names if count is None else ()
-        return _step([*words, "sh", str(script), rails_of(system)], expected, asked)
+    if is_slurm(system.scheduler):
+        return _by_srun(system, count, script)
     raise SetupError(
         f"doctor: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
         f"node, one process each, `sh {script} {rails_of(system)}`, keep what all print in one file, and then: "
         f"railyard doctor --system {system.system} --from FILE"
     )
+
+
+def _by_srun(system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
+    """Return what the nodes say in a step of Slurm; ``before`` leads to where srun finds its slurmctld."""
+    asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
+    words = [*before, "srun", *system.access, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
+    words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
+    if count is None and system.nodes.names:
+        words.append(f"--nodelist={','.join(system.nodes.names)}")
+    expected = system.nodes.names if count is None else ()
+    return _step([*words, "sh", str(script), rails_of(system)], expected, asked, "srun")
 
 
 def _script(home: Path) -> Path:
@@ -82,7 +88,7 @@ def _script(home: Path) -> Path:
     return path
 
 
-def _step(words: list[str], expected: tuple[str, ...], count: int) -> Answer:
+def _step(words: list[str], expected: tuple[str, ...], count: int, program: str) -> Answer:
     begun = time.time()
     try:
         code, out, err = _run(words)
@@ -95,7 +101,7 @@ def _step(words: list[str], expected: tuple[str, ...], count: int) -> Answer:
         raise SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module") from None
     if "railyard-doctor" not in out:
         said = (err.strip().splitlines() or [f"exit code {code} and no word"])[-1]
-        raise SetupError(f"doctor: found no answer of any node, expected {count}; {words[0]} said: {said}")
+        raise SetupError(f"doctor: found no answer of any node, expected {count}; {program} said: {said}")
     return Answer(out, (begun, time.time()), expected, count)
 
 
@@ -116,14 +122,22 @@ def _run(words: list[str]) -> tuple[int, str, str]:
     return running.returncode, out, err
 
 
-def _in_testbed(home: Path, system: System, script: Path, echo: Callable[[str], None]) -> Answer:
-    """Return what all nodes of the virtual cluster say; it is brought up for that where it is not up."""
+def _in_testbed(home: Path, system: System, count: int | None, script: Path, echo: Callable[[str], None]) -> Answer:
+    """Return what nodes of the virtual cluster say; it is brought up for that where it is not up.
+
+    Under its Slurm a step is asked for as on any cluster: limits of a job step are slurmd's, not the namespace's.
+    """
     from railyard.doctor.transfers import calibrate
     from railyard.provided import provided
     from railyard.testbed import Testbed, spec_of
+    from railyard.testbed.slurmtexts import client_variables
 
     with provided(home, system, echo):
         bed = Testbed(home, spec_of(system))
+        if is_slurm(system.scheduler):
+            configuration = f"SLURM_CONF={client_variables(home)['SLURM_CONF']}"
+            before = (str(bed.enter), bed.spec.nodes[0], "--", "env", configuration)
+            return replace(_by_srun(system, count, script, before), calibration=calibrate(bed))
         begun = time.time()
         words = ["sh", str(script), rails_of(system)]
         text = "".join(bed.exec(node, words, timeout_s=_NODE_LIMIT_S).stdout for node in bed.spec.nodes)

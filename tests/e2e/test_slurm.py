@@ -281,3 +281,16 @@ def test_a_run_over_its_budget_does_not_begin(site: VirtualSite) -> None:
     )
     assert not site.bed().is_up()
     assert site.run_folders() == []
+
+
+@full
+def test_the_doctor_asks_nodes_in_a_step_of_slurm(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    asked = (*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")
+    some = site.call(*asked, "--count", "2")
+    assert some.lines[-1].startswith("looked at this host and 2 nodes: 0 problems, "), some.said
+    # A command in the namespaces of a node knows nothing of what Slurm lets run there.
+    scontrol(bed, "update", "nodename=vn4", "state=drain", "reason=a test")
+    drained = site.call(*asked)
+    assert drained.code == 2
+    assert "found no answer of any node, expected 4; srun said: " in drained.said
