@@ -18,9 +18,6 @@ def test_each_rail_carries_its_ranks_half_and_both_are_proven(site: VirtualSite)
     shares = {rail.device: rail.share for node in proof.nodes for rail in node.rails if rail.meant}
     assert set(shares) == {"hsn0", "hsn1"}
     assert all(share is not None and 0.4 < share < 0.6 for share in shares.values())
-    # More than one rail can carry, so both ranks had one at the same time.
-    (peak,) = (figure.value for figure in record.figures if figure.name == "peak")
-    assert peak > 1.05 * 48.22
 
 
 def test_a_slow_rail_of_one_node_is_named_by_a_rank_a_node(site: VirtualSite) -> None:
