@@ -1,6 +1,7 @@
 """How often a healthy run would fail a captured reference: a simulation with spreads that were measured.
 
     .venv/bin/python benchmarks/capture.py [--home SITE] [--system virtual] [--captures 300] [--runs 300] [--seed 1]
+    .venv/bin/python benchmarks/capture.py --made [--captures 300] [--runs 300] [--seed 1]
 
 For each test of the stored runs of a system (five or more) the repeats give medians, the standard deviation of the
 logarithm at each size, and how sizes go together. From these, runs are drawn: log-normal, and heavy-tailed (the
@@ -9,6 +10,9 @@ print. Each capture is made of 5, 10 or 20 drawn runs by `railyard.capture.sprea
 held against it. Printed: the share of new runs that leave the reference at any asserted size, for each kind and number
 of repeats, over all tests, the worst test, and what tolerance was given. Then each stored run is held against a capture
 of all others: a run that is the only one of its kind fails there, since nothing of its kind was captured.
+
+``--made`` takes spreads of 0.3, 0.6 and 1 % at six sizes in place of stored runs, each size for itself and with seven
+tenths of the variance in common.
 """
 
 import argparse
@@ -24,6 +28,14 @@ from railyard.capture.spread import Spread, spread
 from railyard.referencefields import HIGHER_IS_BETTER
 
 HEAVY_DEGREES = 5
+MADE_SIZES = tuple(1 << power for power in range(12, 24, 2))
+MADE_SPREADS = (0.003, 0.006, 0.01)
+#: Which share of the variance all sizes of a run have in common.
+MADE_COMMON = (0.0, 0.7)
+MADE_MB_S = 47.0
+
+#: A curve to draw from: its metric, its medians, and vectors whose weighted sums have its covariance.
+_Source = tuple[str, dict[int, float], list[list[float]]]
 
 
 def main() -> None:
@@ -33,14 +45,31 @@ def main() -> None:
     parser.add_argument("--captures", type=int, default=300)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--made", action="store_true")
     asked = parser.parse_args()
+    if asked.made:
+        for common in MADE_COMMON:
+            for share in MADE_SPREADS:
+                print(f"made: spread {100 * share:g} %, of its variance {100 * common:.0f} % in common")
+                _simulations([_made(share, common)], asked)
+        return
     groups, _ = chosen(store.records(asked.home, store.Wanted(system=asked.system)).records, replace=True)
     tests = [_columns(group, metric) for group in groups if len(group.records) >= 5 for metric in _metrics(group)]
     print(f"{len(tests)} curves of {len(groups)} tests, {max(len(next(iter(c.values()))) for _, c in tests)} runs each")
+    _simulations([(metric, *_factors(columns)) for metric, columns in tests], asked)
+    _leave_one_out(tests)
+
+
+def _simulations(sources: Sequence[_Source], asked: argparse.Namespace) -> None:
     for kind in ("log-normal", "heavy-tailed"):
         for repeats in (5, 10, 20):
-            _simulate(tests, kind, repeats, asked.captures, asked.runs, random.Random(asked.seed))
-    _leave_one_out(tests)
+            _simulate(sources, kind, repeats, asked.captures, asked.runs, random.Random(asked.seed))
+
+
+def _made(share: float, common: float) -> _Source:
+    own = share * math.sqrt(1 - common)
+    vectors = [[own if at == place else 0.0 for at in range(len(MADE_SIZES))] for place in range(len(MADE_SIZES))]
+    return "bandwidth", dict.fromkeys(MADE_SIZES, MADE_MB_S), [*vectors, [share * math.sqrt(common)] * len(MADE_SIZES)]
 
 
 def _metrics(group: Group) -> list[str]:
@@ -79,7 +108,7 @@ def _drawn(vectors: Sequence[Sequence[float]], kind: str, chance: random.Random)
 
 
 def _simulate(
-    tests: Sequence[tuple[str, dict[int, list[float]]]],
+    sources: Sequence[_Source],
     kind: str,
     repeats: int,
     captures: int,
@@ -87,20 +116,19 @@ def _simulate(
     chance: random.Random,
 ) -> None:
     shares, tolerances, asserted, sizes = [], [], 0, 0
-    for metric, columns in tests:
-        medians, vectors = _factors(columns)
+    for metric, medians, vectors in sources:
         alarms = held = 0
         for _ in range(captures):
             drawn = [_drawn(vectors, kind, chance) for _ in range(repeats)]
-            repeated = {size: [round(medians[size] * one[at], 2) for one in drawn] for at, size in enumerate(columns)}
+            repeated = {size: [round(medians[size] * one[at], 2) for one in drawn] for at, size in enumerate(medians)}
             found = spread(repeated, [str(n) for n in range(repeats)], metric)
-            asserted, sizes = asserted + len(found.curve), sizes + len(columns)
+            asserted, sizes = asserted + len(found.curve), sizes + len(medians)
             if not found.curve:
                 continue
             tolerances.append(max(found.tolerance.values()))
             for _ in range(runs):
                 factors = _drawn(vectors, kind, chance)
-                new = {size: round(medians[size] * factor, 2) for size, factor in zip(columns, factors, strict=True)}
+                new = {size: round(medians[size] * factor, 2) for size, factor in zip(medians, factors, strict=True)}
                 alarms += _alarms(found, new, metric)
                 held += 1
         if held:

@@ -42,11 +42,12 @@ def test_a_tolerance_is_that_of_its_regime_alone() -> None:
 
 
 def test_jobs_that_differ_widen_it() -> None:
-    values = {1 << 22: [100.0] * 20 + [102.0] * 20}
+    # The farthest repeat lies half as far off as the jobs do: 99 and 101 around a median of 100.
+    values = {1 << 22: [99.0] * 2 + [100.0] * 36 + [101.0] * 2}
     alike = spread(values, tuple(f"j{n}" for n in range(40)), "bandwidth").tolerance["bandwidth"]
-    two_jobs = spread(values, ("a",) * 20 + ("b",) * 20, "bandwidth").tolerance["bandwidth"]
-    assert alike == pytest.approx(0.034, abs=0.001)
-    assert two_jobs == 0.04  # twice what the two jobs lie apart
+    apart = spread(values, ("a",) * 2 + ("c",) * 36 + ("b",) * 2, "bandwidth").tolerance["bandwidth"]
+    assert alike == 0.02
+    assert apart == 0.04  # twice what the two jobs lie apart
 
 
 def test_a_size_that_spreads_too_far_is_left_out_and_named() -> None:
