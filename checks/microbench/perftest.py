@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: perftest takes no fewer iterations; a slow link gets as few as pass in this time, all sizes together.
 FEWEST_ITERATIONS, SLOW_LINK_S = 5, 20
+#: Of a probe after a failure; a slow link gets no more than of a test, or the probe would not end in its time.
+PROBE_ITERATIONS = 200
 #: perftest's -u of Soft-RoCE: a queue pair sends again after 4.096 us * 2^18, 1.07 s, without an answer (source:
 #: ibv_modify_qp(3)). With perftest's own 14, 67 ms, it does so while its packets wait to leave: up to 64 do (source:
 #: RXE_INFLIGHT_SKBS_PER_QP_HIGH of Linux), 107 ms of a link of 20 Mbit/s, and the processor works for other things too.
@@ -61,7 +63,7 @@ class PerftestCheck(InterconnectCheck):
         return self.site.system.fabrics[self.current_partition.name]
 
     def probe_arguments(self, size: int) -> list[str]:
-        return ["-s", str(size), "-n", "200", *self._timeout()]
+        return ["-s", str(size), "-n", str(min(PROBE_ITERATIONS, self._iterations())), *self._timeout()]
 
 
 @rfm.simple_test
