@@ -1,7 +1,7 @@
 """libfabric's own ping-pong between nodes, without MPI, where a fabric has no verbs: Slingshot, EFA, and TCP.
 
-Of fabtests (fi_rdm_tagged_bw, fi_rma_bw), which neither Debian nor PyPI packages, outputs are judged (`railyard judge FILE
---benchmark fabtests/fi_rma_bw`), and no check runs them: nothing here could try its words.
+Of fabtests (fi_rdm_tagged_bw, fi_rma_bw), which neither Debian nor PyPI packages, outputs are judged (`railyard judge
+FILE --benchmark fabtests/fi_rma_bw`), and no check runs them: nothing here could try its words.
 
 Good here with a low MPI over the same provider is the MPI's doing; low here is the provider, its settings, or the rail.
 """
