@@ -3,12 +3,11 @@
 import shlex
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+from reframe.core.builtins import fixture, parameter, run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from railyard import pairlaunch
@@ -18,12 +17,13 @@ from railyard.installed import installed
 from railyard.launch import TESTBEDS, Launch, device_name, exported, plan_launch
 from railyard.railpolicies import DEFAULT, environment_terms, is_extended, named_policies, policy_of
 from railyard.replay.form import REPLAYED
-from railyard.rfm_backends import hold_measurement_lock, namespace_words, running_as_root
+from railyard.rfm_backends import namespace_words, running_as_root
 from railyard.rfm_current import partition_features, partitions
 from railyard.rfm_guards import CarriedInit, as_reframe_error
-from railyard.rfm_judging import LINKED, Judged
+from railyard.rfm_judging import LINKED
 from railyard.rfm_placing import COUNTERS
 from railyard.rfm_probing import READER
+from railyard.rfm_starting import Starting
 from railyard.schedulernames import is_slurm
 from railyard.stacks import NIC_PER_RANK, pair_feature
 
@@ -57,7 +57,7 @@ def builds_with_spack() -> bool:
     return any(each.extras.get("railyard_spack") for each in partitions() or ())
 
 
-class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
+class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     """One benchmark over one fabric, stack and number of rails.
 
     A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``; all else is here.
@@ -293,39 +293,3 @@ class InterconnectCheck(CarriedInit, Judged, rfm.RunOnlyRegressionTest):
 
     def _program(self, program: str = "") -> str:
         return installed(self.site, self.current_environ.name).executable(self.tool, program or self.program)
-
-    @run_before("run")
-    def place_reader(self) -> None:
-        """Put the counter reader beside the job's script, on the file system that the nodes share."""
-        from railyard.counters import IDLE, reader_script
-        from railyard.nodefacts import SCRIPT, node_script
-
-        self._begin()
-        if self.is_replayed:
-            return
-        if self.site.system.provider != "nodes" and not self.is_dry_run():
-            with as_reframe_error():
-                hold_measurement_lock(self.site.home)
-                self._refuse_without_cluster()
-        (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
-        (Path(self.stagedir) / SCRIPT).write_text(node_script(), encoding="utf-8")
-        self.write_place_script()
-        idle_ms = self.site.system.fabrics[self.current_partition.name].proof.idle_ms
-        if idle_ms is not None:
-            (Path(self.stagedir) / IDLE).write_text(f"{idle_ms}\n", encoding="utf-8")
-        if self.pair:
-            (Path(self.stagedir) / pairlaunch.SCRIPT).write_text(pairlaunch.pair_script(), encoding="utf-8")
-        self._begin()
-
-    def _refuse_without_cluster(self) -> None:
-        """Raise SetupError where the run needs a testbed of ours, or its Slurm, and it is not up."""
-        system = self.site.system
-        if system.launcher == "namespaces" or is_slurm(system.scheduler):
-            from railyard.testbed import Testbed
-
-            Testbed(self.site.home).state()
-            self.refuse_without_slurm()
-        elif system.launcher == "guests":
-            from railyard.testbed.guests.bed import up_at
-
-            up_at(self.site.home)

@@ -35,6 +35,7 @@ IMPURE = {
     "railyard.rfm_probing": "what those hooks measure after a failure",
     "railyard.rfm_scheduler": "a scheduler that ReFrame lacks",
     "railyard.rfm_slurm": "what a check does under a scheduler: ReFrame's classes",
+    "railyard.rfm_starting": "what a check does as its run starts: ReFrame's hooks",
     "railyard.slurmask": "asks scontrol and sacct",
     "railyard.spackenv": "a fixture of ReFrame",
     "railyard.spack.bootstrap": "fetches with git",
@@ -76,6 +77,7 @@ REFRAME = {
     "railyard.rfm_probing",
     "railyard.rfm_scheduler",
     "railyard.rfm_slurm",
+    "railyard.rfm_starting",
     "railyard.siteconfig",
     "railyard.spackenv",
 }

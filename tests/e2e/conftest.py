@@ -114,8 +114,9 @@ class VirtualSite:
         return self.call(*RAILYARD, "run", *options)
 
     def cell(self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn") -> Ran:
-        """Return what `railyard run` of one cell of the matrix came to."""
-        return self.run("--system", f"virtual:{fabric}", "-n", f"{check}%rails={rails}", "-p", stack, *options)
+        """Return what `railyard run` of one cell of the matrix came to, by the stack's own rail policy."""
+        named = f"{check}%rails={rails}%policy=default"
+        return self.run("--system", f"virtual:{fabric}", "-n", named, "-p", stack, *options)
 
     def run_folders(self) -> list[Path]:
         return sorted((self.folder / ".railyard/runs").glob("*"))

@@ -1,0 +1,55 @@
+"""What a check does as its run starts: it waits for its turn to measure, and puts its scripts beside the job's."""
+
+from pathlib import Path
+from typing import Any
+
+from reframe.core.builtins import run_before
+
+from railyard import pairlaunch
+from railyard.rfm_backends import hold_measurement_lock
+from railyard.rfm_guards import as_reframe_error
+from railyard.rfm_judging import Judged
+from railyard.rfm_probing import READER
+from railyard.schedulernames import is_slurm
+
+
+class Starting(Judged):
+    """Starts a run of InterconnectCheck, which declares what is named here."""
+
+    pair: Any
+
+    @run_before("run")
+    def place_reader(self) -> None:
+        """Put the counter reader beside the job's script, on the file system that the nodes share."""
+        from railyard.counters import IDLE, reader_script
+        from railyard.nodefacts import SCRIPT, node_script
+
+        self._begin()
+        if self.is_replayed:
+            return
+        if self.site.system.provider != "nodes" and not self.is_dry_run():
+            with as_reframe_error():
+                hold_measurement_lock(self.site.home)
+                self._refuse_without_cluster()
+        (Path(self.stagedir) / READER).write_text(reader_script(), encoding="utf-8")
+        (Path(self.stagedir) / SCRIPT).write_text(node_script(), encoding="utf-8")
+        self.write_place_script()
+        idle_ms = self.site.system.fabrics[self.current_partition.name].proof.idle_ms
+        if idle_ms is not None:
+            (Path(self.stagedir) / IDLE).write_text(f"{idle_ms}\n", encoding="utf-8")
+        if self.pair:
+            (Path(self.stagedir) / pairlaunch.SCRIPT).write_text(pairlaunch.pair_script(), encoding="utf-8")
+        self._begin()
+
+    def _refuse_without_cluster(self) -> None:
+        """Raise SetupError where the run needs a testbed of ours, or its Slurm, and it is not up."""
+        system = self.site.system
+        if system.launcher == "namespaces" or is_slurm(system.scheduler):
+            from railyard.testbed import Testbed
+
+            Testbed(self.site.home).state()
+            self.refuse_without_slurm()
+        elif system.launcher == "guests":
+            from railyard.testbed.guests.bed import up_at
+
+            up_at(self.site.home)
