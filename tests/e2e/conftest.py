@@ -115,8 +115,10 @@ class VirtualSite:
 
     def cell(self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn") -> Ran:
         """Return what `railyard run` of one cell of the matrix came to, by the stack's own rail policy."""
-        named = f"{check}%rails={rails}%policy=default"
-        return self.run("--system", f"virtual:{fabric}", "-n", named, "-p", stack, *options)
+        named = f"{check}%rails={rails}"
+        return self.run(
+            "--system", f"virtual:{fabric}", "-n", named, "-p", stack, "-P", "policy=default", *options
+        )  # fmt: skip
 
     def run_folders(self) -> list[Path]:
         return sorted((self.folder / ".railyard/runs").glob("*"))
