@@ -51,11 +51,10 @@ TOLD_OTHERWISE = """\
 def tell_stacks(site: VirtualSite, device: str) -> None:
     """Make the site's checks tell each stack this one device where two rails were asked for."""
     hook = TOLD_OTHERWISE.replace("DEVICE", device)
-    for file, imported in (
-        ("checks/microbench/imb.py", "run_before, variable"),
-        ("checks/microbench/netpipe.py", "variable"),
-    ):
-        site.edit(file, f"import {imported}\n", f"import run_after, {imported}\n")
+    for file in ("checks/microbench/imb.py", "checks/microbench/netpipe.py"):
+        site.edit(
+            file, "import reframe as rfm\n", "import reframe as rfm\nfrom reframe.core.builtins import run_after\n"
+        )
         site.edit(file, "    tool = ", f"{hook}    tool = ")
 
 
