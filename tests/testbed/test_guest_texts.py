@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -251,14 +252,22 @@ def test_what_a_command_leaves_behind_does_not_hold_its_caller() -> None:
         assert answer(ours) == {b"o": b"begun\n", b"x": b"0"}
 
 
+def has_ended(pid: int) -> bool:
+    try:
+        return " Z " in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path) -> None:
     with asked(["sh", "-c", "sleep 61 & echo $! $$; wait"], str(tmp_path)) as ours:
         frame = agent.receive(ours)
         assert frame is not None
         pids = [int(word) for word in frame[1].split()]
-    for pid in pids:
-        while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
-            pass
+    until = time.monotonic() + 60
+    while running := [pid for pid in pids if not has_ended(pid)]:
+        assert time.monotonic() < until, f"after a minute there are still {running}"
+        time.sleep(0.02)
 
 
 # ---- what went wrong
