@@ -107,9 +107,16 @@ class Judged(Scheduled):
         self._load_before = self._host_load()
 
     def _host_load(self) -> HostLoad | None:
-        """Return the load of the one host that carries all nodes, where what the test starts is a child of ours."""
-        shared = self.site.system.launcher == "namespaces" and not is_slurm(self.site.system.scheduler)
-        return host_load() if shared else None
+        """Return the load of the one host that carries all nodes, where what a test starts is ours or the testbed's."""
+        if self.site.system.launcher != "namespaces" or is_slurm(self.site.system.scheduler) or self.is_dry_run():
+            return None
+        from railyard.testbed import Testbed
+
+        try:
+            first = Testbed(self.site.home).state().first
+        except SetupError:
+            return None  # that the testbed is gone is said elsewhere
+        return host_load(first.pid)
 
     @run_before("sanity")
     def judge(self) -> None:
