@@ -13,6 +13,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.casename import check_of, plain_check
+from railyard.errors import SetupError
 from railyard.launch import Launch
 from railyard.leafswitches import hops_of_run
 from railyard.railpolicies import DEFAULT, policy_of
