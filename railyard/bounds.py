@@ -176,8 +176,8 @@ OTHERS_SHARE = JudgingBound(
     "others-share",
     0.1,
     "of the processors",
-    "at most 0.3 % in 47 tests on a quiet host, 3 to 58 % in 24 tests beside others' work; a tenth is left for what any "
-    "machine does beside a test",
+    "at most 0.3 % in 47 tests on a quiet host, 3 to 58 % in 24 tests beside others' work; a tenth is left for what "
+    "any machine does beside a test",
     _OBSERVED,
 )
 
