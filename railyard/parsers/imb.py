@@ -136,9 +136,10 @@ class _Reader:
         if not words or words[0] not in HEADINGS or any(word not in HEADINGS for word in words):
             self.heading_part = []
             return False
-        # the second line of a heading that a mailer wrapped belongs to the first; the same heading again is no second
+        # the second line of a heading that a mailer wrapped belongs to the first; one that repeats a column is none
         if self.heading_part and self.block and not self.block.rows:
-            again = words[0] in self.block.headings[:1]
+            joined = [HEADINGS[word][0] for word in self.block.headings + words]
+            again = any(joined.count(column) > 1 for column in joined if column != "bandwidth")  # IMB-MT has two
             self.block.headings = words if again else self.block.headings + words
         else:
             if self.block is None or self.block.headings:

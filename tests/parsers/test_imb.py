@@ -333,3 +333,17 @@ def test_a_title_between_two_headings_begins_a_table_of_its_own() -> None:
     parsed = parse(f"{heading}# Benchmarking PingPong\n{heading}8 10 4.00 2.00\n")
     assert [(table.benchmark, table.rows) for table in parsed.tables] == [("PingPong", ((8, 10, 4.0, 2.0),))]
     assert parsed.failures == (Remark(1, "a heading without any row: no title"),)
+
+
+def test_a_heading_behind_the_end_of_another_is_one_of_its_own() -> None:
+    text = (
+        "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part\n"
+        "# Benchmarking PingPong\n# #processes = 2\n"
+        "#repetitions t_min[usec] t_max[usec] t_avg[usec]\n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+        "            0         1000        57.31         0.00\n"
+        "            1         1000        57.71         0.02\n"
+    )
+    (table,) = parse(text).tables
+    assert table.columns == ("size", "repetitions", "time", "bandwidth")
+    assert len(table.rows) == 2
