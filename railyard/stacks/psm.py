@@ -63,60 +63,61 @@ PSM2_KNOBS: dict[str, Setting | str] = {
 PSM3_VERSION = "Intel MPI 2021.18.1, tried (2021.19 no longer brings PSM3)"
 
 
-def _psm3(hal: str, provider: Setting, multirail: tuple[str, str], chosen: tuple[str, str]) -> tuple[Setting, ...]:
-    """Return PSM3's lines over sockets or verbs; value and reason of PSM3_MULTIRAIL and of its map of NICs."""
-    return (
-        provider,
-        Setting("PSM3_HAL", hal, "what PSM3 itself goes over", PSM3_VERSION, f"{_PSM3}/psm2_hal.c"),
-        Setting("PSM3_MULTIRAIL", *multirail, PSM3_VERSION, f"{_PSM3}/psm_nic_select.c"),
-        Setting("PSM3_MULTIRAIL_MAP", *chosen, PSM3_VERSION, f"{_PSM3}/psm_nic_select.c"),
-        Setting(
-            "PSM3_ALLOW_ROUTERS",
-            "1",
-            "rails in subnets of their own are taken as one network plane; without it ranks refuse each other",
-            PSM3_VERSION,
-            f"{_PSM3}/psm.c",
+def _psm3(
+    policy: str, says: str, hal: str, provider: Setting, multirail: tuple[str, str], chosen: tuple[str, str]
+) -> Spread:
+    """Return a policy of PSM3 over sockets or verbs; value and reason of PSM3_MULTIRAIL and of its map of NICs."""
+    return Spread(
+        policy,
+        says,
+        (
+            provider,
+            Setting("PSM3_HAL", hal, "what PSM3 itself goes over", PSM3_VERSION, f"{_PSM3}/psm2_hal.c"),
+            Setting("PSM3_MULTIRAIL", *multirail, PSM3_VERSION, f"{_PSM3}/psm_nic_select.c"),
+            Setting("PSM3_MULTIRAIL_MAP", *chosen, PSM3_VERSION, f"{_PSM3}/psm_nic_select.c"),
+            Setting(
+                "PSM3_ALLOW_ROUTERS",
+                "1",
+                "rails in subnets of their own are taken as one network plane; without it ranks refuse each other",
+                PSM3_VERSION,
+                f"{_PSM3}/psm.c",
+            ),
+            Setting(
+                "PSM3_DEVICES",
+                "self,nic",
+                "no shared memory of PSM3's own between ranks of a node",
+                PSM3_VERSION,
+                f"{_PSM3}/psm_ep.c",
+            ),
         ),
-        Setting(
-            "PSM3_DEVICES",
-            "self,nic",
-            "no shared memory of PSM3's own between ranks of a node",
-            PSM3_VERSION,
-            f"{_PSM3}/psm_ep.c",
-        ),
+        max_rails=32,
+        proof=PSM3_PROOF,
+        knobs=PSM3_KNOBS,
     )
 
 
 def psm3_round_robin(hal: str, provider: Setting) -> Spread:
     """Return PSM3's round robin over sockets or verbs; ``provider`` makes the stack take PSM3 at all."""
-    return Spread(
+    return _psm3(
         "round-robin",
         "whole messages take the rails in turn, whatever their size: a ping-pong stays at one rail's rate (47.9 of "
         "47.8 MB/s, bytes 65/80 MB), a window of messages uses all",
-        _psm3(
-            *(hal, provider),
-            ("1", "one process uses several NICs"),
-            ("{ports}", "these NICs in place of all"),
-        ),
-        max_rails=32,
-        proof=PSM3_PROOF,
-        knobs=PSM3_KNOBS,
+        hal,
+        provider,
+        ("1", "one process uses several NICs"),
+        ("{ports}", "these NICs in place of all"),
     )
 
 
 def psm3_nic_per_rank(hal: str, provider: Setting) -> Spread:
     """Return PSM3's NIC for each rank: of sets of NICs, here of one each, the local rank's number chooses."""
-    return Spread(
+    return _psm3(
         "nic-per-rank",
         "each rank uses one NIC for all sizes, local rank i the NIC i modulo their number",
-        _psm3(
-            *(hal, provider),
-            ("1", "with several sets of NICs the local rank's number chooses one (2: its NUMA node)"),
-            ("{sets}", "a set of one NIC each: semicolons part sets, commas the NICs of one"),
-        ),
-        max_rails=32,
-        proof=PSM3_PROOF,
-        knobs=PSM3_KNOBS,
+        hal,
+        provider,
+        ("1", "with several sets of NICs the local rank's number chooses one (2: its NUMA node)"),
+        ("{sets}", "a set of one NIC each: semicolons part sets, commas the NICs of one"),
     )
 
 
