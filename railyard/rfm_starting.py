@@ -24,8 +24,8 @@ class Starting(Judged):
         from railyard.counters import IDLE, reader_script
         from railyard.nodefacts import SCRIPT, node_script
 
-        self._begin()
         if self.is_replayed:
+            self._begin()
             return
         if self.site.system.provider != "nodes" and not self.is_dry_run():
             with as_reframe_error():

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
 from railyard.errors import RailyardError, SetupError
 from railyard.home import find_home
-from railyard.pipeline import Job, Settings, pipeline, written
+from railyard.pipeline import Executor, Job, Settings, pipeline, written
 from railyard.pipelinescripts import Place
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def command() -> None:
 @click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, where "
               "that is another one. Repeatable.")  # fmt: skip
 @click.option(
-    "--executor", type=click.Choice(["shell", "jacamar", "slurm"]), default="shell", show_default=True,
+    "--executor", type=click.Choice(get_args(Executor)), default="shell", show_default=True,
     help="What runs a job: a shell on a login node, Jacamar CI's there, or Jacamar's Slurm executor, which makes each "
          "job an allocation.",
 )  # fmt: skip
@@ -93,7 +93,7 @@ def generate_command(
     settings = Settings(
         tags=tags or login_tags or _ANY_RUNNER,
         login_tags=login_tags if tags else (),
-        executor="jacamar" if executor == "jacamar" else "slurm" if executor == "slurm" else "shell",
+        executor=cast(Executor, executor),
         timeout=timeout,
         per="test" if per == "test" else "stack",
         build=spack,
