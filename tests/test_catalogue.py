@@ -38,7 +38,7 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
     found = [need for need in needs(ROOT / "checks") if need.tool in ("imb", "netpipe", "osu")]
     assert [need for need in found if not need.extended] == [
         Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
-        Need("ImbUniband", "imb", "imb/Uniband", 2, pair_a_rail=True),
+        Need("ImbUniband", "imb", "imb/Uniband", 2, passes=3, pair_a_rail=True),
         Need("ImbBiband", "imb", "imb/Biband", 2, pair_a_rail=True),
         four("ImbAllreduce", "imb", "Allreduce", smallest=4),
         Need("NetpipePingPong", "netpipe", "netpipe/pingpong", 2),
