@@ -240,17 +240,19 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
     benchmark = metrics.find(case.benchmark)
     limited = is_bandwidth and not benchmark.within_node
     limit = fabric.limit(case.rails, each.directions) if limited else None
+    # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
+    due = fabric.limit(case.rails, each.directions, one_stream=True) if limited else None
     if limit is not None and each.shape == "figure":  # it has no message size at which the limit would begin
         limit = replace(limit, from_bytes=0)
     streaming = each.shape == "stream"
     bands = case.site.references.bands(
         case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark, each.name,
-        limit.value_mb_s if limit else None, directions=each.directions, streaming=streaming,
+        due.value_mb_s if due else None, directions=each.directions, streaming=streaming,
         blocking=pairassess.blocking(case), hops=case.hops,
     )  # fmt: skip
-    floor = links.day_one_floor(fabric.link, limit, each.directions, streaming) if limited else None
+    floor = links.day_one_floor(fabric.link, due, each.directions, streaming) if limited else None
     if not benchmark.of_link:
-        floor = pairassess.day_one_floor(case, limit)
+        floor = pairassess.day_one_floor(case, due)
     first = benchmark.metrics[0].name == each.name
     return MetricInput(
         declared=Declared(

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 class Facts:
     """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before and after.
 
-    ``beside``: the network interface on the port of an RDMA device. ``abouts``: text by (device, what). The device
-    ``-`` is the node itself.
+    ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded to a meant rail.
+    ``abouts``: text by (device, what). The device ``-`` is the node itself.
     """
 
     named: dict[str, list[str]] = field(default_factory=lambda: {"meant": [], "watched": [], "other": []})
     values: dict[tuple[str, str, str], str] = field(default_factory=dict)
     at: dict[str, float] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
+    ports: dict[str, list[str]] = field(default_factory=dict)
     abouts: dict[tuple[str, str], str] = field(default_factory=dict)
     waited_ms: int = 0
     exit_code: int | None = None
@@ -80,7 +81,7 @@ def _take(facts: Facts, words: list[str]) -> bool:
     match words:
         case ["idle" | "before" | "after", *_]:
             return _take_reading(facts, words)
-        case ["meant" | "watched" | "other" | "beside" | "about", *_]:
+        case ["meant" | "watched" | "other" | "beside" | "port" | "about", *_]:
             return _take_device(facts, words)
         case ["node", _]:
             return True
@@ -103,6 +104,8 @@ def _take_device(facts: Facts, words: list[str]) -> bool:
             facts.named[kind].append(name)
         case ["beside", device, interface] if device not in facts.beside:
             facts.beside[device] = interface
+        case ["port", rail, interface] if interface not in facts.ports.get(rail, ()):
+            facts.ports.setdefault(rail, []).append(interface)
         case ["about", device, what, said] if (device, what) not in facts.abouts:
             facts.abouts[device, what] = said
         case _:

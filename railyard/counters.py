@@ -10,7 +10,8 @@ from importlib.resources import files
 
 from railyard.bounds import IDLE_INTERVAL
 from railyard.counterfacts import Facts, facts_of, is_count
-from railyard.countertable import DRIVERS, Driver, Overlap, error_maximum, of_device
+from railyard.countertable import DRIVERS, Driver, error_maximum, of_device
+from railyard.devicecounters import DeviceCounters, Direction
 from railyard.samebytes import counted_elsewhere, interfaces, overlap
 
 FORMAT = 1
@@ -18,82 +19,6 @@ FORMAT = 1
 IDLE = "idle_ms"
 REFUSED_EXIT_CODE = 71
 """The reader's exit code where a meant rail is missing or down (EX_OSERR of sysexits.h)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Direction:
-    """One direction of a device: bytes before and after; None where the counter was unreadable or missing.
-
-    ``idle_bytes`` is what an idle rail would have moved in that time, by its rate before the run; 0 where that was not
-    measured.
-    """
-
-    before_bytes: int | None
-    after_bytes: int | None
-    full: bool = False
-    idle_bytes: int = 0
-
-    @property
-    def decreased(self) -> bool:
-        """True where the counter went backwards: reset, wrapped or another device by now."""
-        return self.before_bytes is not None and self.after_bytes is not None and self.after_bytes < self.before_bytes
-
-    @property
-    def delta_bytes(self) -> int | None:
-        """Bytes moved between the readings beyond the idle ones, never below 0; None where they cannot be known."""
-        if self.before_bytes is None or self.after_bytes is None or self.decreased or self.full:
-            return None
-        return max(0, self.after_bytes - self.before_bytes - self.idle_bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceCounters:
-    """One device of a node. ``carrier`` is True, False, or None where it was not read, before and after the run.
-
-    ``errors`` and ``signals`` hold by how much each of the driver's counters grew, those alone that did; ``stuck`` are
-    error counters that stood at their maximum before the run. ``beside`` is the RDMA device whose port this interface
-    is on, None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so that all
-    bytes here are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the
-    kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign``: its kernel driver,
-    where the system's file names the counters of another one.
-    """
-
-    device: str
-    meant: bool
-    tx: Direction
-    rx: Direction
-    carrier_before: bool | None
-    carrier_after: bool | None
-    errors: Mapping[str, int]
-    signals: Mapping[str, int] = field(default_factory=dict)
-    stuck: tuple[str, ...] = ()
-    driver: str = "netdev"
-    overlap: Overlap = "none"
-    beside: str | None = None
-    packet_bytes: int | None = None
-    virtual: bool = False
-    held_ms: int | None = None
-    unnamed: bool = False
-    foreign: str | None = None
-
-    @property
-    def trouble(self) -> str | None:
-        """Why this device's bytes cannot be known, in words that follow "rail hsn0 of vn1"; None where they can."""
-        if self.foreign is not None:
-            return f"is driven by {self.foreign}, and the system's file says counters: {self.driver}"
-        for name, direction in (("sent", self.tx), ("received", self.rx)):
-            if direction.decreased:
-                return (
-                    f"counted fewer bytes {name} after the run ({direction.after_bytes}) than before "
-                    f"({direction.before_bytes}): it was reset or replaced"
-                )
-            if direction.full:
-                return f"has a full counter of bytes {name}: it stands at its maximum and counts no more"
-            if direction.delta_bytes is None:
-                return f"has no readable counter of bytes {name}"
-        if self.held_ms is not None:
-            return f"has counters that the kernel refreshes every {self.held_ms} ms, for which the reader did not wait"
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +30,24 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Bond:
+    """The ports that are bonded to one rail (LAG), and the kernel's name of how: ``802.3ad``, ``active-backup`` …
+
+    The rail counts their bytes; each port has errors and a carrier of its own.
+    """
+
+    mode: str
+    ports: tuple[DeviceCounters, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NodeCounters:
     """All that the reader wrote on one node; ``problem`` says why it cannot be relied on (None: it can).
 
     ``exit_code`` is the command's, None where the file has no end: the run was killed there.
     ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
     segments of TCP, ``clock_khz`` is that of the processor of the node's first process as the run ended; None where the
-    node does not show them.
+    node does not show them. ``bonds`` are the meant rails that are bonds.
     """
 
     node: str
@@ -124,6 +60,7 @@ class NodeCounters:
     resent: int | None = None
     sent: int | None = None
     clock_khz: int | None = None
+    bonds: Mapping[str, Bond] = field(default_factory=dict)
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None where the node has no such reading."""
@@ -166,6 +103,7 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         resent=facts.grown("-", "tcp_retrans_segs"),
         sent=facts.grown("-", "tcp_out_segs"),
         clock_khz=facts.count("after", "-", "clock_khz"),
+        bonds={rail: _bond(rail, ports, facts) for rail, ports in facts.ports.items()},
     )
 
 
@@ -205,6 +143,11 @@ def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, 
     # A rail that is named by its interface has the interface's own statistics under the same name.
     own = [name for name in meant if besides.get(name) == name]
     return (*found, *(_device(f"{name}/net", name, facts, netdev, name) for name in own))
+
+
+def _bond(rail: str, ports: Iterable[str], facts: Facts) -> Bond:
+    found = tuple(_device(port, port, facts, DRIVERS["netdev"], None) for port in ports)
+    return Bond(facts.about(rail, "bond") or "unknown", found)
 
 
 def _row(name: str, facts: Facts, drivers: Mapping[str, str]) -> Driver | None:

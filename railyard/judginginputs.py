@@ -65,10 +65,11 @@ def inputs_of_metrics(
         if curve is None and metric.optional and curves:
             continue
         limit = target.fabric.limit(target.rails, metric.directions) if metric.name == BANDWIDTH else None
+        due = target.fabric.limit(target.rails, metric.directions, one_stream=True) if limit is not None else None
         if target.references is not None:
-            found: tuple[Band, ...] | str = target.bands(benchmark.key, metric, limit)
+            found: tuple[Band, ...] | str = target.bands(benchmark.key, metric, due)
         else:
-            found = _in_reach(target.floors(benchmark, metric, limit, _from_device(table)), metric, curve)
+            found = _in_reach(target.floors(benchmark, metric, due, _from_device(table)), metric, curve)
         bands = () if isinstance(found, str) else found
         if isinstance(found, str):
             remarks.append(found)

@@ -161,6 +161,12 @@ def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]
     return {device: rate for device in devices}
 
 
+def bonded_ports(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, int]:
+    """Return how many ports the system's file says are bonded to each meant rail."""
+    rails = {device_name(rail): rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
+    return {device: rails[device] for device in devices}
+
+
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 

@@ -7,9 +7,11 @@ the system's file bounds it.
 
 from collections.abc import Collection, Mapping
 
+from railyard.bondedports import ports_of
 from railyard.bounds import HARD_ERRORS, RESENT_SHARE
-from railyard.counters import DeviceCounters, NodeCounters
+from railyard.counters import NodeCounters
 from railyard.countertable import error_maximum
+from railyard.devicecounters import DeviceCounters
 from railyard.railsplit import Finding
 from railyard.suspects import Suspect, sends_again
 from railyard.wording import percent
@@ -27,18 +29,17 @@ def error_findings(
 ) -> list[Finding]:
     """Return a finding for each meant rail of a node with errors above their bound, the rail as suspect.
 
-    ``bounds`` are the system's own, by plain name; a signal has one only there.
+    The errors of a port that is bonded to a rail are that rail's. ``bounds`` are the system's own, by plain name; a
+    signal has one only there.
     """
     found = []
-    for device in reading.devices:
-        if device.device not in rails:
-            continue
+    for rail, device in _of_rails(reading, rails):
         said = [_above(device, counter, grown, bounds) for counter, grown in _judged(device, bounds).items()]
         broken = [sentence for sentence in said if sentence is not None]
         if broken:
-            where = f"{device.device} of {node}"
+            where = _where(rail, device, node)
             sentence = f"errors on {where} during the run: {'; '.join(broken)}"
-            suspect = Suspect("rail", node, device.device, "; ".join(broken))
+            suspect = Suspect("rail", node, rail, "; ".join(broken))
             found.append(Finding("failed", sentence, "fabric", look_at(where), (suspect,)))
     return found
 
@@ -46,10 +47,8 @@ def error_findings(
 def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> list[str]:
     """Return what was seen and decides nothing, and what could not be seen, a sentence each."""
     said = []
-    for device in reading.devices:
-        if device.device not in rails:
-            continue
-        where = f"{device.device} of {node}"
+    for rail, device in _of_rails(reading, rails):
+        where = _where(rail, device, node)
         if device.signals:
             grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
             more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
@@ -73,6 +72,15 @@ def loses(reading: NodeCounters) -> bool:
 def look_at(where: str) -> str:
     """Return what to look at where a rail makes errors or loses packets; ``where`` is ``hsn1 of vn2``."""
     return f"cable, port and switch port of {where}: link state, and error counters of both ends"
+
+
+def _of_rails(reading: NodeCounters, rails: Collection[str]) -> list[tuple[str, DeviceCounters]]:
+    own = [(device.device, device) for device in reading.devices if device.device in rails]
+    return [*own, *ports_of(reading, rails)]
+
+
+def _where(rail: str, device: DeviceCounters, node: str) -> str:
+    return f"{device.device} of {node}" + ("" if device.device == rail else f" (a port of {rail})")
 
 
 def _judged(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:

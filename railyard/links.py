@@ -104,22 +104,25 @@ def limit(
     directions: int = 1,
     *,
     rails_per_port: int = 1,
+    ports_per_rail: int = 1,
     max_payload: int = DEFAULT_MAX_PAYLOAD,
 ) -> Limit | None:
     """Return the bound on payload over ``rails`` rails, or None where the link's data rate is not known.
 
-    ``rails_per_card`` rails share one slot, ``rails_per_port`` devices share one port (Socket Direct, multi-host).
-    ``mtu`` defaults to the link's largest, so that the bound stays an upper one; ``directions`` is 1 (one way)
-    or 2 (the sum of both; a shared bus gives no more for it). Raises ValueError for counts below 1.
+    ``rails_per_card`` rails share one slot, ``rails_per_port`` devices share one port (Socket Direct, multi-host),
+    ``ports_per_rail`` ports are bonded to each. ``mtu`` defaults to the link's largest, so that the bound stays an
+    upper one; ``directions`` is 1 (one way) or 2 (the sum of both; a shared bus gives no more for it). Raises
+    ValueError for counts below 1.
     """
-    if min(rails, rails_per_card, rails_per_port) < 1 or directions not in (1, 2):
+    if min(rails, rails_per_card, rails_per_port, ports_per_rail) < 1 or directions not in (1, 2):
         raise ValueError(
-            f"rails {rails}, per card {rails_per_card}, per port {rails_per_port}, directions {directions}"
+            f"rails {rails}, per card {rails_per_card}, per port {rails_per_port}, ports per rail {ports_per_rail}, "
+            f"directions {directions}"
         )
     rate = data_rate_mb_s(link)
     if rate is None:
         return None
-    ports = -(-rails // rails_per_port)
+    ports = -(-rails // rails_per_port) * ports_per_rail
     share, share_terms = _payload_share(link, mtu)
     wire = ports * rate * share * directions
     wire_terms = f"{_times(ports, 'port')}{link.name} {rate:.1f} MB/s{share_terms}{_both_ways(directions)}"

@@ -27,7 +27,7 @@ SLOW_NODE = 0.85
 
 def least_of(site: Site, fabric: str, stack: str, rails: int, policy: str, key: str, size: int) -> float | None:
     """Return the least bandwidth that the references allow at a size, in MB/s; None where they set no bound."""
-    limit = site.system.fabrics[fabric].limit(rails, 1)
+    limit = site.system.fabrics[fabric].limit(rails, 1, one_stream=True)
     bands = site.references.bands(
         fabric, stack, rails, policy, key, BANDWIDTH, None if limit is None else limit.value_mb_s,
         directions=1, streaming=True,

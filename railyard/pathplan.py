@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from railyard import appassess, counters, linkerrors, metrics, pairassess, pathproof, stacklog, stacks
-from railyard.launch import counters_can_prove, rates
+from railyard.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.payload import is_mirrored, least_moved, parts_of_a_vector
 from railyard.railsplit import Policy
@@ -32,6 +32,7 @@ def judged_path(
         exclusive=case.site.system.nodes.exclusive,
         pairs=case.pairs,
         error_bounds=case.site.system.fabrics[case.fabric].proof.error_bounds,
+        bonded=bonded_ports(case.site, case.fabric, case.launch.meant),
     )
     if appassess.is_application(case.benchmark):
         path = appassess.path(case, tables, readings, plan)

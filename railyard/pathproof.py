@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from railyard.bondedports import port_findings, port_remarks
 from railyard.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.counters import NodeCounters
 from railyard.disturbance import disturbance, is_excused
@@ -122,6 +123,7 @@ def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
         found += [f for f in (_lost_carrier(reading, node, plan), *_node_findings(node, readings, plan)) if f]
+        found += port_findings(node, reading, plan.bonded)
         found += error_findings(node, reading, plan.rails, plan.error_bounds)
     return found + _idle_everywhere(found, plan)
 
@@ -243,4 +245,11 @@ def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
 
 
 def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:
-    return [said for node in plan.traffic for said in error_remarks(node, readings[node], plan.rails)]
+    return [
+        said
+        for node in plan.traffic
+        for said in (
+            *port_remarks(node, readings[node], plan.bonded),
+            *error_remarks(node, readings[node], plan.rails),
+        )
+    ]

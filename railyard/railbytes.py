@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from railyard.counters import DeviceCounters, NodeCounters
+from railyard.counters import NodeCounters
+from railyard.devicecounters import DeviceCounters
 from railyard.railsplit import Policy
 
 Way = Literal["sent", "received"]
@@ -48,6 +49,7 @@ class Plan:
     for every node that must be proven. ``pairs``: pairs of ranks between two nodes. ``collective``: the bytes are
     lower bounds of an algorithm that is not known, so no split is held against the rates. ``exclusive``: no other job
     uses the nodes. ``error_bounds``: by how much a counter of errors may grow, where the system's file says it.
+    ``bonded``: how many ports the system's file says are bonded to each meant rail (LAG).
     """
 
     rails: Mapping[str, float]
@@ -57,6 +59,7 @@ class Plan:
     collective: bool = False
     exclusive: bool = True
     error_bounds: Mapping[str, int] = field(default_factory=dict)
+    bonded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,25 @@ interface_by_port() {
     set -f
 }
 
+# The ports of the bond that a rail is or is on: "port mlx5_bond_0:1 ens1f0". The bond counts their bytes; each has errors
+# and a carrier of its own.
+bonded() {
+    case ,$meant, in *,"$1",*) ;; *) return ;; esac
+    bond=$sys/class/net/$interface/bonding
+    [ -n "$interface" ] && [ -d "$bond" ] || bond=$sys/class/net/$1/bonding
+    [ -d "$bond" ] || return
+    line_of "$bond/mode"
+    write "about $1 bond ${line%% *}"
+    line_of "$bond/slaves"
+    IFS=' '
+    for slave in $line; do
+        write "port $1 $slave"
+        bonded=$bonded,$slave
+        listed "$slave" || add "$slave"
+    done
+    IFS=,
+}
+
 # Devices that nobody named: ports of cards, and interfaces of hardware. A bond's and a bridge's interfaces carry what
 # the bond does, and a representor what its virtual function does, so that they would count twice.
 others() {
@@ -240,9 +259,9 @@ of_slingshot=hni_sts_tx_ok_octets,hni_sts_rx_ok_octets,hni_pcs_uncorrected_cw,hn
 of_slingshot=$of_slingshot,hni_llr_rx_replay_event,pct_sct_timeouts,pct_spt_timeouts,pct_no_tct_nacks,pct_no_trs_nacks
 of_slingshot=$of_slingshot,pct_no_mst_nacks
 
-# The files of a folder: each of them for a rail that the run must use, else those of the list.
+# The files of a folder: each of them for a rail that the run must use and for the ports of its bond, else those of the list.
 counters() {
-    case ,$meant, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
+    case ,$meant$bonded, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
 }
 
 every() {
@@ -349,13 +368,17 @@ write "node $node"
 write "first-by $how"
 IFS=,
 devices=${meant:+$meant,}$watched
-devices=${devices%,} lifespan=0 deadline=''
+devices=${devices%,} lifespan=0 deadline='' bonded=''
 for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
 for device in $meant; do check "$device"; done
 # A list that grows is gone through as it was: the shell splits it before the loop begins.
 others
-for device in $devices; do interface_of "$device"; done
+for device in $devices; do
+    interface=''
+    interface_of "$device"
+    bonded "$device"
+done
 for device in $devices; do about "$device"; done
 # What this node is and how it is set goes to a file of its own; nothing that goes wrong there stops the run.
 case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac

@@ -230,7 +230,7 @@ def _demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path
         return []
     if isinstance(amount, Share):
         fabric = system.fabrics[entry.fabric]
-        limit = fabric.limit(min(entry.rails, default=1), entry.directions)
+        limit = fabric.limit(min(entry.rails, default=1), entry.directions, one_stream=True)
         base = data_rate_mb_s(fabric.link) if amount.of == "data-rate" else limit and limit.value_mb_s
         amount = amount.fraction * amount.times * (base or 0.0)
     last = entry.sizes.last

@@ -111,7 +111,7 @@ class Probing(GuardedFigures):
         return found if findings is None else with_losses(found, findings)
 
     def _expected_alone(self, found: "Assessment") -> float:
-        alone = self.site.system.fabrics[found.case.fabric].limit(1, 1)
+        alone = self.site.system.fabrics[found.case.fabric].limit(1, 1, one_stream=True)
         return 0.0 if alone is None else alone.value_mb_s
 
     def _loss_words(self, probe: "Probe", name: str) -> tuple[dict[str, str], list[str]]:

@@ -80,6 +80,9 @@ class Rail(Model):
     slot: SlotName | None = Field(None, description="Where it differs from the fabric's")
     rails_per_card: Count = Field(1, description="How many rails share this one's slot")
     rails_per_port: Count = Field(1, description="How many devices share one port (Socket Direct, multi-host)")
+    bonded_ports: Count = Field(
+        1, description="How many ports are bonded to it (LAG): a stream is held to one of them, the limit is of all"
+    )
     counters: Counters = Field(description="The driver whose counters prove the path; none: nothing can be proven")
 
 
@@ -115,24 +118,27 @@ class Fabric(Model):
         named = self.declared_link
         return links.LINKS[named] if isinstance(named, str) else named.as_link()
 
-    def limit(self, rails: int, directions: int) -> links.Limit | None:
+    def limit(self, rails: int, directions: int, one_stream: bool = False) -> links.Limit | None:
         """Return the physical bound of the first ``rails`` rails, or None where the link's rate is not known.
 
-        Rails that sit alike are bounded together, unlike ones apart. Raises ValueError for more rails than there are.
+        Rails that sit alike are bounded together, unlike ones apart. ``one_stream``: of bonded ports one counts, as
+        what must be reached. Raises ValueError for more rails than there are.
         """
         if not 1 <= rails <= len(self.rails):
             raise ValueError(f"{rails} rails of {len(self.rails)}")
-        groups: dict[tuple[str | None, int, int], int] = {}
+        groups: dict[tuple[str | None, int, int, int], int] = {}
         for rail in self.rails[:rails]:
-            place = (rail.slot or self.slot, rail.rails_per_card, rail.rails_per_port)
+            bonded = 1 if one_stream else rail.bonded_ports
+            place = (rail.slot or self.slot, rail.rails_per_card, rail.rails_per_port, bonded)
             groups[place] = groups.get(place, 0) + 1
         return links.combine(
             links.limit(
                 *(self.link, links.SLOTS[slot] if slot else None, count, per_card, self.mtu, directions),
                 rails_per_port=per_port,
+                ports_per_rail=bonded,
                 max_payload=self.max_payload,
             )
-            for (slot, per_card, per_port), count in groups.items()
+            for (slot, per_card, per_port, bonded), count in groups.items()
         )
 
 

@@ -379,6 +379,18 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
     )
 
 
+def test_a_stream_over_bonded_ports_is_held_to_one_and_bounded_by_all(assessed: Assess, virtual: Site) -> None:
+    hsn = virtual.system.fabrics["hsn"]
+    bonds = tuple(rail.model_copy(update={"bonded_ports": 2}) for rail in hsn.rails)
+    edr = hsn.model_copy(update={"declared_link": "ib-edr", "kind": "tcp", "rails": bonds})
+    site = with_system(virtual, report_only="delivered yesterday", fabrics={"hsn": edr})
+    for most, reached in ((12_020.0, "pass"), (20_000.0, "pass"), (9_000.0, "fail")):
+        rules = assessed(site=site, rates={M: min(most, 12_010.0), 4 * M: most}).verdict.rules
+        assert (rules[2].state, rules[4].state) == ("pass", reached)
+    # The cluster of this test has no bond, which is said before anything else.
+    assert rules[3].sentence == "hsn0 of vn1 is no bond, and the system's file says bonded_ports: 2"
+
+
 def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virtual: Site) -> None:
     site = with_system(virtual, report_only="delivered yesterday", fabrics=unknown_link(virtual))
     assert said(assessed(site=site)) == (

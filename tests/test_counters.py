@@ -10,7 +10,6 @@ import pytest
 
 from railyard.counters import (
     REFUSED_EXIT_CODE,
-    Direction,
     NodeCounters,
     Refusal,
     by_node,
@@ -18,6 +17,7 @@ from railyard.counters import (
     reader_script,
 )
 from railyard.countertable import DRIVERS, Driver
+from railyard.devicecounters import Direction
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
 BEFORE = "before at 10.00\nbefore hsn0 carrier 1\nbefore hsn0 tx_bytes 100\nbefore hsn0 rx_bytes 200\n"

@@ -456,6 +456,18 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
     assert only(Parsed((stream(rates(6000)),)), target).state == "fail"
 
 
+def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
+    site = site_at(ROOT, "dell-c6320")
+    edr = site.system.fabrics["edr"]
+    # A card of its own for each: one slot gives no more than one EDR port.
+    bonds = tuple(rail.model_copy(update={"bonded_ports": 2, "slot": "pcie5-x16"}) for rail in edr.rails)
+    fabrics = {**site.system.fabrics, "edr": edr.model_copy(update={"rails": bonds})}
+    alone = site.system.model_copy(update={"report_only": "no figures yet", "fabrics": fabrics})
+    target = of_system(Site(ROOT, alone, References(alone)), "edr")
+    for rate, state in ((12300, "report-only"), (20000, "report-only"), (6000, "fail")):
+        assert only(Parsed((stream(rates(rate)),)), target).state == state
+
+
 @pytest.mark.parametrize("rate_mb_s", [47.5, 20.0])
 def test_a_run_of_the_virtual_cluster_gets_its_own_verdict_again(
     assessed: Any, imb_text: Any, rate_mb_s: float

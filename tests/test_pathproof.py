@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.counters import DeviceCounters, Direction, NodeCounters
+from railyard.counters import NodeCounters
+from railyard.devicecounters import DeviceCounters, Direction
 from railyard.pathproof import NodeTraffic, PathProof, Plan, judge, not_judged
 from railyard.railsplit import ShareRange, share_range
 from railyard.suspects import Suspect

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from railyard.counters import DeviceCounters, Direction, NodeCounters
+from railyard.counters import NodeCounters
+from railyard.devicecounters import DeviceCounters, Direction
 from railyard.pathproof import NodeTraffic, PathProof, Plan, judge
 from railyard.suspects import Suspect
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.counters import DeviceCounters, NodeCounters, reader_script
+from railyard.counters import NodeCounters, reader_script
 from railyard.countertable import DRIVERS
+from railyard.devicecounters import DeviceCounters
 from tests.madesysfs import Tree, write
 
 #: What every shell writes of a node of two cards: one is named by its interface, another name is of no network.

@@ -3,7 +3,8 @@
 import pytest
 
 from railyard import withinproof
-from railyard.counters import DeviceCounters, Direction, NodeCounters
+from railyard.counters import NodeCounters
+from railyard.devicecounters import DeviceCounters, Direction
 
 PAYLOAD = 2_000_000_000
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 
+from railyard.detect.bonds import bonded_ports, members_of
 from railyard.detect.ports import Pci, Port, pci_of, whole
 from railyard.detect.rates import PortRate, plain_link, slingshot_link
 from railyard.detect.source import Source
@@ -21,7 +22,7 @@ def net_ports(source: Source, taken: Collection[str]) -> tuple[Port, ...]:
     A bond stands for its members. Interfaces without a device of the machine count only where there are no others.
     """
     names = [name for name in source.names(NET) if name not in taken and name != "lo" and not _MADE.match(name)]
-    bonds = {name: (source.read(f"{NET}/{name}/bonding/slaves") or "").split() for name in names}
+    bonds = {name: members_of(source, name) for name in names}
     members = {member for slaves in bonds.values() for member in slaves}
     found = [
         _net_port(source, name, bonds[name])
@@ -42,7 +43,8 @@ def _net_port(source: Source, name: str, members: list[str]) -> Port:
     pci = pci_of(source, f"{NET}/{members[0]}/device" if members else f"{folder}/device")
     virtual = pci.driver is None
     # What a veth or a bridge prints (10000) is nobody's rate.
-    rate = None if virtual else _speed(source, name)
+    # A bond says the sum of its ports, of which one stream gets one.
+    rate = None if virtual else _speed(source, members[0] if members else name)
     return Port(
         device=name,
         port=None,
@@ -56,6 +58,7 @@ def _net_port(source: Source, name: str, members: list[str]) -> Port:
         netdev=name,
         mtu=whole(source.read(f"{folder}/mtu")),
         virtual=virtual,
+        bonded=bonded_ports(source, name),
     )
 
 

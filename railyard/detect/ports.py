@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from railyard.detect.bonds import bonded_ports
 from railyard.detect.rates import PortRate, infiniband_link, plain_link, port_rate, roce_mtu, slot_name
 from railyard.detect.source import Source
 
@@ -46,6 +47,7 @@ class Port:
     ``link`` is a name of the table, None where the rate is not known or the table has none; ``state`` is printed.
     ``mtu`` is what a system's file says: the path's (RoCE) or the interface's (TCP), in bytes. ``gid_index`` is the
     first RoCE v2 entry made of an IPv4 address. ``virtual``: no device of the machine is behind it.
+    ``bonded``: how many ports are bonded to it (LAG); link and rate are those of one.
     """
 
     device: str
@@ -63,6 +65,7 @@ class Port:
     board: str | None = None
     gid_index: int | None = None
     virtual: bool = False
+    bonded: int = 1
 
     @property
     def name(self) -> str:
@@ -133,6 +136,7 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
         board=source.read(f"{folder}/board_id"),
         gid_index=_gid_index(source, port) if kind == "roce" else None,
         virtual=is_soft,
+        bonded=bonded_ports(source, netdev),
     )
 
 

@@ -188,10 +188,13 @@ def _rail(port: Port, fabric: FoundFabric) -> str:
     sharing = sharing_slot(port, fabric)
     if sharing > 1:
         fields.append(f"rails_per_card: {sharing}")
+    if port.bonded > 1:
+        fields.append(f"bonded_ports: {port.bonded}")
     fields.append(f"counters: {port.counters}")
     said = [port.pci.address or ""]
     said.append(f"NUMA {port.pci.numa}" if port.pci.numa is not None else "")
     said.append(f"interface {port.netdev}" if port.netdev and port.netdev != port.device else "")
+    said.append("a stream is held to one of its ports" if port.bonded > 1 else "")
     said.append(f"firmware {port.firmware}" if port.firmware else "")
     comment = ", ".join(words for words in said if words)
     return f"{{{', '.join(fields)}}}" + (f"  # {comment}" if comment else "")

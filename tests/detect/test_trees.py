@@ -158,11 +158,28 @@ def test_a_node_without_rdma_scheduler_or_mpi_still_gives_a_file() -> None:
     assert not of.has_rdma
     assert list(loaded.fabrics) == ["bond"]
     bond = loaded.fabrics["bond"]
-    assert (bond.kind, bond.link.name, bond.link.data_rate_gbit_s) == ("tcp", "bond-link", 20.0)
+    # The kernel says 20 Gbit/s of the bond, of which a stream has one port's 10.
+    assert (bond.kind, bond.link.name, bond.link.data_rate_gbit_s) == ("tcp", "eth-10", 10.0)
     assert rails(loaded, "bond") == [("bond0", None, None, 1, "netdev")]
-    assert of.fabrics[0].doubts == ("no link of the table: the kernel says 20 Gbit/s",)
+    assert [rail.bonded_ports for rail in bond.rails] == [2]
+    assert of.fabrics[0].doubts == ()
     assert (loaded.scheduler, loaded.launcher, loaded.nodes.names) == ("local", "mpirun", ("www3",))
     assert loaded.stacks["openmpi"].tools == ("osu", "imb")
+
+
+def test_a_bond_of_which_one_port_carries_all_is_one_port() -> None:
+    tree = listing("no-rdma")
+    tree.files["/sys/class/net/bond0/bonding/mode"] = "active-backup 1"
+    assert [rail.bonded_ports for rail in system(detect(tree)).fabrics["bond"].rails] == [1]
+
+
+def test_an_rdma_device_over_a_bond_has_its_ports() -> None:
+    tree = listing("roce")
+    tree.files["/sys/class/infiniband/rocep59s0f0/ports/1/gid_attrs/ndevs/0"] = "bond0"
+    tree.files["/sys/class/net/bond0/bonding/slaves"] = "ens1f0np0 ens1f1np1"
+    tree.files["/sys/class/net/bond0/bonding/mode"] = "802.3ad 4"
+    rails = {rail.device: rail.bonded_ports for rail in system(detect(tree)).fabrics["roce"].rails}
+    assert rails == {"rocep59s0f0": 2, "rocep59s0f1": 1}
 
 
 def test_a_link_of_one_lane_is_named_beside_its_twin() -> None:

@@ -62,10 +62,12 @@ def dry_run(
     jobs: str,
     test: tuple[str, str] = BANDWIDTH,
     more: str = "",
+    fabric: str = "ib",
 ) -> str:
     """Return directives and launch line of one test's job script, hash, tag and site folder masked.
 
-    ``test`` is its file below checks/microbench, and what selects it, ``more`` a line of the fabric.
+    ``test`` is its file below checks/microbench, and what selects it, ``more`` lines of the fabric before
+    its rails, and of others.
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
@@ -75,7 +77,7 @@ def dry_run(
     (site.folder / "osu/osu_bw").touch()
     done = subprocess.run(
         [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", f"checks/microbench/{test[0]}", "--dry-run",
-         "--system", "made", "-n", test[1], "--prefix", "out", "--keep-stage-files"],
+         "--system", f"made:{fabric}", "-n", test[1], "--prefix", "out", "--keep-stage-files"],
         cwd=site.folder, env=site.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -104,6 +106,14 @@ def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -
 def test_a_fabric_says_on_which_side_of_the_node_its_ranks_run(tmp_path: Path) -> None:
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, more="    placement: near\n")
     assert " sh place.sh near mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
+
+
+def test_near_and_far_are_two_fabrics_of_the_same_rails(tmp_path: Path) -> None:
+    card = "    rails: [{device: mlx5_0, port: 1, counters: mlx5}, {device: mlx5_1, port: 1, counters: mlx5}]\n"
+    far = "  ib-far:\n    description: the same\n    kind: ib\n    link: ib-edr\n    placement: far\n"
+    text = dry_run(tmp_path, "slurm", "srun", "", FEW, more=f"    placement: near\n{card}{far}", fabric="ib-far")
+    # What is watched is every other rail, and not the same one as the other fabric has it.
+    assert " sh place.sh far mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
 
 
 def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:
