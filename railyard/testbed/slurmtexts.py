@@ -121,6 +121,8 @@ def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
         # How long scontrol can still be asked about a job that has ended, in seconds: the verdict reads its record.
         "MinJobAge=600",
         "JobRequeue=0",
+        # As Slurm's own FAQ advises for MPI: locked memory is limited as slurmd is, not as the shell that submits.
+        "PropagateResourceLimitsExcept=MEMLOCK",
         # A job of the partition urgent takes the nodes of one that runs: how preemption is shown.
         "PreemptType=preempt/partition_prio",
         "PreemptMode=CANCEL",

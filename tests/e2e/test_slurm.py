@@ -294,3 +294,18 @@ def test_the_doctor_asks_nodes_in_a_step_of_slurm(with_slurm: tuple[VirtualSite,
     drained = site.call(*asked)
     assert drained.code == 2
     assert "found no answer of any node, expected 4; srun said: " in drained.said
+
+
+@full
+def test_the_limit_of_locked_memory_is_that_of_a_job_step(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    site, bed = with_slurm
+    slurmd = bed.exec("vn2", ["cat", "/run/slurmd/slurmd.pid"]).stdout.strip()
+    assert bed.exec("vn2", ["prlimit", f"--pid={slurmd}", "--memlock=65536:65536"]).returncode == 0
+    # What a shell of that node says of itself is as it was.
+    assert bed.exec("vn2", ["sh", "-c", "ulimit -l"]).stdout == bed.exec("vn1", ["sh", "-c", "ulimit -l"]).stdout
+    ran = site.call(*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")
+    named = [line for line in ran.lines if "locked memory" in line]
+    assert len(named) == 1, ran.said
+    assert re.match(
+        r"remark: vn2: the limit of locked memory in a job step is 64, on most nodes (unlimited|\d+)", named[0]
+    )
