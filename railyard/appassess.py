@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard import pathproof, withinproof
-from railyard.apps import alone, leasttraffic, peak, wrfcase
+from railyard.apps import alone, leasttraffic, peak, sharedprocessor, wrfcase
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarktable import find
 from railyard.counters import NodeCounters
@@ -34,7 +34,7 @@ def is_application(key: str) -> bool:
 
 def quantity(metric: Metric) -> Quantity:
     """Return what kind of quantity a metric is: what an application does a second is work."""
-    return _QUANTITIES.get(metric.name, "work")
+    return _QUANTITIES.get(metric.name.partition("_")[0] if metric.unit == "s" else metric.name, "work")
 
 
 def other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -72,7 +72,12 @@ def other_release(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
 
 
 def remarks(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return which nodes are slower than the others, where every node was measured alone, judged or not."""
+    """Return which nodes are slower than the others, where every node was measured alone, judged or not.
+
+    Of two ranks that shared a processor, what that cost.
+    """
+    if case.benchmark == sharedprocessor.KEY:
+        return sharedprocessor.remark(tables)
     if not _is_of_every_node(case.benchmark) or not tables:
         return ()
     unit = str(tables[0].units[0])

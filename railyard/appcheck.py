@@ -13,6 +13,7 @@ from railyard.applicationtable import key_on
 from railyard.apps import alone
 from railyard.apps.scaling import node_counts_up_to
 from railyard.breadth import EXTENDED
+from railyard.cells import NO_APPLICATION
 from railyard.check import InterconnectCheck
 from railyard.launch import TESTBEDS, Launch
 from railyard.railpolicies import DEFAULT
@@ -48,7 +49,9 @@ def stated_names(prefix: str) -> tuple[str, ...]:
     A parameter must have a value, and no stack has a tool of that name.
     """
     features = environment_features() or ()
-    return tuple(sorted(f.removeprefix(f"{prefix}-") for f in features if f.startswith(f"{prefix}-"))) or ("none",)
+    return tuple(sorted(f.removeprefix(f"{prefix}-") for f in features if f.startswith(f"{prefix}-"))) or (
+        NO_APPLICATION,
+    )
 
 
 def node_counts() -> tuple[int, ...]:

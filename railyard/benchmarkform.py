@@ -9,7 +9,7 @@ Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pa
 
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
 #: Tools that are applications: their figure is set by processors and memory too, and by the number of nodes.
-APPLICATIONS = frozenset(("hpl", "npb", "wrf", "milc", "stream", "installed"))
+APPLICATIONS = frozenset(("hpl", "npb", "wrf", "milc", "stream", "installed", "sharing"))
 
 
 @dataclass(frozen=True, slots=True)

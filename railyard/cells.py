@@ -1,7 +1,7 @@
 """Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railyard import stacks
 from railyard.railpolicies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
@@ -13,6 +13,8 @@ RAIL_COUNTS = (1, 2, 4, 8)
 MOST_NODES = 64
 #: A partition's feature: its nodes have ports with verbs, whose state can be read.
 RDMA_PORTS = "verbs"
+#: What a check of installed applications has for a name where no system is known (a parameter must have a value).
+NO_APPLICATION = "none"
 
 
 #: Whether the references have a number for a fabric, stack, rails, rail policy and benchmark.
@@ -171,13 +173,25 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
     counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
     # A problem that the site does not ask for is no combination that is missing.
-    asked = tuple(need for need in needs if not need.feature or need.feature in problem_features(system))
+    stated = tuple(each for need in needs for each in _of_applications(system, need))
+    asked = tuple(need for need in stated if not need.feature or need.feature in problem_features(system))
     return tuple(
         cell
         for fabric in system.fabrics
         for stack in system.stacks
         for rails in counts
         for cell in _cells(system, fabric, stack, rails, asked, has_number)
+    )
+
+
+def _of_applications(system: System, need: Need) -> tuple[Need, ...]:
+    """Return a need for each application that the system states, of the one that stands for them all; else itself."""
+    if need.feature != f"app-{NO_APPLICATION}":
+        return (need,)
+    check, key = (text.removesuffix(NO_APPLICATION) for text in (need.check, need.benchmark))
+    return tuple(
+        replace(need, check=f"{check}{name}", tool=name, benchmark=f"{key}{name}", feature=f"app-{name}")
+        for name in system.applications
     )
 
 

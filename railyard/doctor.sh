@@ -53,10 +53,10 @@ done
 [ -r "$proc/net/route" ] && while read -r interface destination gateway _ _ _ _ mask _; do
     [ "$gateway" = 00000000 ] && [ "$destination" != 00000000 ] && say subnet "$interface" "$destination" "$mask"
 done <"$proc/net/route"
-# Benchmarks that an earlier job left: names that nobody else's programs have.
+# Benchmarks that an earlier job left: names that nobody else's programs have, cut at 15 characters as the kernel does.
 for path in "$proc"/[0-9]*; do
     { IFS= read -r name <"$path/comm"; } 2>/dev/null || continue
-    case $name in osu_* | IMB-MPI1 | IMB-RMA | NPmpi | NPtcp | NPopenmpi | xhpl | wrf.exe | railyard-pairs | \
+    case $name in osu_* | IMB-MPI1 | IMB-RMA | NPmpi | NPtcp | NPopenmpi | xhpl | wrf.exe | railyard-pairs | railyard-sharin | \
         ib_*_bw | ib_*_lat | iperf3 | fi_pingpong) say process "${path##*/}" "$name" ;; esac
 done
 

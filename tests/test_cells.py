@@ -186,10 +186,11 @@ def test_features_are_what_a_partition_has_and_a_stack_can(virtual: Site) -> Non
     ]
     assert partition_features(virtual.system, "eth") == ["tcp", "rails1", "nodes1", "nodes2", "nodes3", "nodes4"]
     assert environment_features(virtual.system, "hsn", "mpich") == [
-        "imb", "pairs", "rails1", "rails2", "rails4", "single-1", "striping-2", "default-striping-2",
+        "imb", "pairs", "sharing", "rails1", "rails2", "rails4", "single-1", "striping-2", "default-striping-2",
     ]  # fmt: skip
     assert environment_features(virtual.system, "hsn", "openmpi") == [
-        "netpipe", "pairs", "rails1", "rails2", "rails4", "rails8", "single-1", "striping-2", "default-striping-2",
+        "netpipe", "pairs", "sharing", "rails1", "rails2", "rails4", "rails8", "single-1", "striping-2",
+        "default-striping-2",
     ]  # fmt: skip
 
 
@@ -260,10 +261,17 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
         wrf_cases={"conus12km-v4": "/data"},
     )
     assert problem_features(system) == ("npb-S", "npb-W", "wrf-conus12km-v4", "app-gamess")
-    assert environment_features(system, "hsn", "openmpi")[:6] == [
-        "gamess", "netpipe", "npb", "pairs", "npb-S", "npb-W",
+    assert environment_features(system, "hsn", "openmpi")[:7] == [
+        "gamess", "netpipe", "npb", "pairs", "sharing", "npb-S", "npb-W",
     ]  # fmt: skip
     assert "app-gamess" in environment_features(system, "hsn", "openmpi")
     assert "wrf-conus12km-v4" not in environment_features(system, "hsn", "openmpi")
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
     assert {cell.check for cell in matrix(system, asked)} == {"A"}
+    # What the checks know without a system stands for all that a system states, and for nothing where it states none.
+    (stands,) = [need for need in needs(virtual.home / "checks") if need.check.startswith("Installed")]
+    cells = matrix(system, (stands,))
+    assert {(cell.check, cell.benchmark) for cell in cells} == {("Installed %app=gamess", "installed/gamess")}
+    assert {cell.stack for cell in cells if cell.reason is None} == {"openmpi"}
+    assert "virtual states no gamess for mpich" in {cell.reason for cell in cells}
+    assert matrix(virtual.system, (stands,)) == ()

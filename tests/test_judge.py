@@ -456,6 +456,37 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
     assert only(Parsed((stream(rates(6000)),)), target).state == "fail"
 
 
+def of_two_rails(*peaks_mb_s: float) -> str:
+    """Return what a pair of processes a rail leaves: each client's output behind a line with its rail."""
+    return "".join(f"# railyard: rail mlx5_{n}:1\n{osu_bw(rates(peak))}" for n, peak in enumerate(peaks_mb_s))
+
+
+@pytest.mark.parametrize(
+    ("peaks", "more", "code"),
+    [
+        ((12300.0, 12300.0), ("--rails", "2"), 0),  # at once: the sum
+        ((12300.0, 6000.0), ("--rails", "2"), 1),
+        ((12300.0, 12290.0), ("--in-turn",), 0),  # the worst of them, against one rail
+        ((12300.0, 6000.0), ("--in-turn",), 1),
+    ],
+)
+def test_the_parts_of_several_rails_are_one_run(
+    peaks: tuple[float, ...], more: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, of_two_rails(*peaks))
+    assert main(["judge", "--link", "ib-edr", *more, file]) == code
+    assert capsys.readouterr().out.count("osu/osu_bw") == 1
+
+
+def test_the_parts_of_several_rails_are_not_held_against_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--link", "ib-edr", written(tmp_path, of_two_rails(12300.0, 12300.0))]) == 2
+    assert capsys.readouterr().err == (
+        "railyard: --rails: found 1, expected 2: the output has a part for each of 2 rails\n"
+    )
+
+
 def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
     site = site_at(ROOT, "dell-c6320")
     edr = site.system.fabrics["edr"]

@@ -9,8 +9,9 @@ import pytest
 from railyard.errors import SetupError
 from railyard.pairtable import pairs_of
 from railyard.parsers.pairs import parse
+from railyard.parsers.sharing import parse as parse_sharing
 from railyard.prefixes import prefix_of, why_missing
-from railyard.programs.build import build
+from railyard.programs.build import PROGRAMS, build
 
 CLONE = Path(__file__).parents[1]
 
@@ -28,8 +29,9 @@ def test_a_program_is_compiled_once_and_again_when_its_compiler_changes(mpicc: P
     said: list[str] = []
     assert build(mpicc, tmp_path / "bin", said.append)
     assert not build(mpicc, tmp_path / "bin", said.append)
-    assert said == [f"programs: compiling railyard-pairs with {mpicc}"]
-    assert sorted(file.name for file in (tmp_path / "bin").iterdir()) == ["railyard-pairs", "railyard-pairs.sha256"]
+    assert said == [f"programs: compiling {program} with {mpicc}" for program in PROGRAMS]
+    expected = sorted(name for program in PROGRAMS for name in (program, f"{program}.sha256"))
+    assert sorted(file.name for file in (tmp_path / "bin").iterdir()) == expected
     other = mpicc.rename(tmp_path / "mpicc-of-another-mpi")
     assert build(other, tmp_path / "bin", said.append)
     (tmp_path / "bin/railyard-pairs").unlink()
@@ -127,3 +129,24 @@ def test_words_and_rounds_that_make_no_sense_end_the_job_with_a_sentence(
     answer = run(program, *words, ranks=2)
     assert answer.returncode != 0
     assert f"railyard-pairs: {sentence}\n" in answer.stderr
+
+
+# --- two ranks on one processor
+
+
+def test_a_rank_that_polls_takes_half_of_a_processor_and_one_that_sleeps_does_not(program: Path) -> None:
+    answer = run(program.with_name("railyard-sharing"), ranks=2)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    (table,) = parse_sharing(answer.stdout).tables
+    assert table.complete
+    ((asleep, _, polling, _),) = table.rows
+    assert isinstance(asleep, float) and isinstance(polling, float)
+    # Whatever else runs here takes from both: half of the processor is half of what is left. What a yield gives is the
+    # kernel's own: on Linux 6.18 now all, now nothing.
+    assert polling > 1.5 * asleep
+
+
+def test_it_takes_two_ranks(program: Path) -> None:
+    answer = run(program.with_name("railyard-sharing"), ranks=3)
+    assert answer.returncode != 0
+    assert "railyard-sharing: expected two ranks\n" in answer.stderr

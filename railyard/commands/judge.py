@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
 )
 @click.option("--median", "passes", is_flag=True, help="Tables alike are passes of one run: judge their median.")
+@click.option(
+    "--in-turn",
+    is_flag=True,
+    help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     file: str,
@@ -44,6 +49,7 @@ def command(
     benchmark: str | None,
     node_pairs: int,
     passes: bool,
+    in_turn: bool,
     as_json: bool,
 ) -> int:
     """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
@@ -69,7 +75,10 @@ def command(
         if link is not None
         else of_system(_site(str(system)), fabric, stack, rails, policy, hops)
     )
-    judgements = judge(read(file), target, benchmark=benchmark, node_pairs=node_pairs, passes=passes)
+    parsed = read(file, in_turn)
+    if not in_turn:
+        _refuse_other_rails(parsed, rails)
+    judgements = judge(parsed, target, benchmark=benchmark, node_pairs=node_pairs, passes=passes)
     name = shown_name(file)
     if as_json:
         click.echo(json.dumps(judgingtext.as_json(name, target, judgements), indent=1))
@@ -78,16 +87,31 @@ def command(
     return 0 if all(judgement.passed for judgement in judgements) else 1
 
 
-def read(file: str) -> "Parsed":
-    """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool."""
+def read(file: str, in_turn: bool = False) -> "Parsed":
+    """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
+
+    Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
+    ``in_turn`` the worst is taken, as of a run.
+    """
+    from railyard.parsers import railparts
     from railyard.parsers.detect import parse
     from railyard.parsers.parsed import ParseError
     from railyard.textfile import read_output, shown_name
 
     try:
-        return parse(read_output(file, sys.stdin.buffer))
+        return railparts.parse(read_output(file, sys.stdin.buffer), parse, worst=in_turn)
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error
+
+
+def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
+    """Raise RailyardError where an output of several rails is to be held against what another number can do."""
+    for table in parsed.tables:
+        found = table.context.get("rails")
+        if isinstance(found, int) and found > 1 and found != rails:
+            raise RailyardError(
+                f"--rails: found {rails}, expected {found}: the output has a part for each of {found} rails"
+            )
 
 
 def _refuse_mixed(

@@ -41,7 +41,7 @@ class Change:
 
     ``index`` is the first run of the new level; ``shift`` lies between the level before and the one after, ``percent``
     is it in per cent of the level before (None where that is zero); ``p`` the chance to be told it without a change.
-    ``rails``: over which rails, whose share moved, which were named slow. ``together``: what of hosts, versions and
+    ``rails``: over which rails, whose share moved, which were suspects. ``together``: what of hosts, versions and
     settings is not the same in the runs just before and just after.
     """
 

@@ -18,7 +18,7 @@ _LEAST_POINTS = 1.0
 
 
 def rail_words(before: Sequence[Record], after: Sequence[Record]) -> tuple[str, ...]:
-    """Return what is to be said of rails: over which the runs went, whose share moved, and which were named slow.
+    """Return what is to be said of rails: over which the runs went, whose share moved, and which were suspects.
 
     A share has moved where its values before and after do not overlap, and their medians lie a point or more apart.
     Nothing is said of runs whose path is not recorded.
@@ -60,7 +60,7 @@ def _named(before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
     for (node, device), count in sorted(theirs.items()):
         if ours[node, device] < count:
             earlier = f"{ours[node, device]} of {len(before)}" if ours[node, device] else "none"
-            yield f"{device} of {node} was named slow by {count} of {len(after)} runs after, {earlier} before"
+            yield f"{device} of {node} was a suspect of {count} of {len(after)} runs after, {earlier} before"
 
 
 def _suspects(records: Sequence[Record]) -> Counter[_Rail]:

@@ -25,6 +25,7 @@ TOOLS = (
     "pairs",
     "perftest",
     "qperf",
+    "sharing",
     "wrf",
 )
 PARSERS: Mapping[str, Callable[[str], Parsed]]

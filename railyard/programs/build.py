@@ -15,7 +15,7 @@ from pathlib import Path
 from railyard.errors import SetupError
 
 #: Executable: its source in this package.
-PROGRAMS = {"railyard-pairs": "pairs.c"}
+PROGRAMS = {"railyard-pairs": "pairs.c", "railyard-sharing": "sharing.c"}
 FLAGS = ("-O2",)
 
 

@@ -33,7 +33,10 @@ def judge(inputs: Inputs) -> RuleResult:
     if inputs.report_only is not None:
         return _report_only(inputs, asserted)
     if inputs.metrics and not asserted:
-        reasons = [f"{metric.declared.name}: {metric.declared.reported_only}" for metric in inputs.metrics]
+        why: dict[str | None, list[str]] = {}
+        for metric in inputs.metrics:
+            why.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
+        reasons = [f"{listing(names)}: {reason}" for reason, names in why.items()]
         return not_judged(5, f"reported and never asserted ({'; '.join(reasons)})")
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:

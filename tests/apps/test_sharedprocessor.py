@@ -1,0 +1,28 @@
+"""What two ranks on one processor cost one another, in words."""
+
+from dataclasses import replace
+
+from railyard.apps.sharedprocessor import KEY, remark
+from railyard.benchmarktable import BENCHMARKS
+from railyard.parsers.sharing import COLUMNS, parse
+from tests.parsers.test_sharing import TEXT
+
+
+def test_each_way_to_wait_is_set_beside_sleep() -> None:
+    assert remark(parse(TEXT).tables) == (
+        "work beside a rank on the same processor, in times of the same beside a sleeping one: 2.00 where it polls, "
+        "1.01 where it yields, 2.00 where it waits as this library does (MPI_Recv)",
+    )
+
+
+def test_nothing_is_said_of_what_was_not_measured() -> None:
+    (table,) = parse(TEXT).tables
+    assert remark(()) == ()
+    assert remark([replace(table, rows=())]) == ()
+    assert remark([replace(table, rows=((0.0, 0.4, 0.4, 0.2),))]) == ()
+
+
+def test_every_column_is_a_figure_of_the_benchmark() -> None:
+    benchmark = BENCHMARKS[KEY]
+    assert {metric.columns for metric in benchmark.metrics} == {(column,) for column in COLUMNS}
+    assert not benchmark.payload
