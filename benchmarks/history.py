@@ -1,7 +1,7 @@
 """How often, how late and how falsely a planted change is told: a trial of ways to find changes of level.
 
     .venv/bin/python benchmarks/history.py --home SITE [--home …] [--histories 100] [--way NAME …]
-    .venv/bin/python benchmarks/history.py --home SITE --smallest
+    .venv/bin/python benchmarks/history.py --home SITE --smallest [--figure peak]
 
 The spread is that of stored runs: of each figure that has ten repeats or more, with nothing changed between them. A
 history is drawn with replacement from its repeats, divided by their median, so that runs that are far off, and
@@ -24,7 +24,8 @@ the new level), how many runs late it was first told (median, 90 %), and other c
 without a change: the share in which one is told by a look at the end.
 
 --smallest: for each figure the least drop of DROPS that is told in 99 of 100 histories, with 30 and 60 runs before
-and five after; and after one night of five runs, 30 such nights before it.
+and five after; and after one night of five runs, 30 such nights before it. --figure: only of figures of which
+the name holds this text.
 """
 
 import argparse
@@ -58,8 +59,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--way", action="append", help="This way alone. Repeatable.")
     parser.add_argument("--smallest", action="store_true")
+    parser.add_argument("--figure", default="")
     asked = parser.parse_args()
-    repeats = _repeats(asked.home, asked.system)
+    repeats = {name: values for name, values in _repeats(asked.home, asked.system).items() if asked.figure in name}
     if len(repeats) < 4:
         print(f"found {len(repeats)} figures with ten repeats or more, expected four at least", file=sys.stderr)
         return 2

@@ -15,17 +15,19 @@ from typing import Any
 ALARM = 0.001
 #: The fewest runs that make a level. (Four that are far off at the end of a history are told with one from before.)
 FEWEST = 5
-#: The fewest runs in which a step of FEWEST can be told at half of ALARM: with 16, one order of 4,368 looks as clear at
-#: its end; with 15, two of 3,003 do, since ten at the end are five at the beginning.
-LEAST_RUNS = 16
+#: The fewest runs in which a step of FEWEST can be told at a quarter of ALARM: with 18, one order of 8,568 looks as
+#: clear at its end; with 15, two of 3,003 do, since ten at the end are five at the beginning.
+LEAST_RUNS = 18
 #: No more runs than this are looked at, the newest: each look costs their square.
 MOST_RUNS = 250
 
-_PERMUTATIONS = 9_999
+_PERMUTATIONS = 19_999
 #: The row is dealt out anew in blocks, the first of them small: a row without a change is done after few.
-_BLOCKS = (99, 900, *(1_000,) * 9)
+_BLOCKS = (99, 900, *(1_000,) * 19)
 #: A value this many standard deviations off its row's median counts as no farther: one run is not to be a level.
 _FARTHEST = 3.0
+#: Nine of ten pairs of a row's values lie no farther apart than its levels do, if it has several.
+_APART = 0.9
 #: A step stays only where the levels beside it would differ so by chance less often than this.
 _STAYS = 0.02  # of five values beside five 2 orders of 252 are as clear as can be, 0.008
 _STAY_PERMUTATIONS = 1_999
@@ -82,27 +84,33 @@ def _arc(row: Sequence[float], alarm: float, fewest: int, newest: bool) -> tuple
     """Return where the arc that stands out most begins and ends within the row, and its chance; () where none does.
 
     Half of the alarms are spent on all arcs, half on those that end the row where it ends with the ``newest`` run: they
-    are few, so that five runs of a new level are told although some before them were as far off.
+    are few, so that five runs of a new level are told although some before them were as far off. Where there are two
+    scores each has half of that.
     """
-    scores = _scores(row)
-    if len(row) < 2 * fewest or scores is None:
+    both = _scores(row)
+    if len(row) < 2 * fewest:
         return (), 1.0
-    best, arc = _scan(scores[None, :], fewest, False)
-    tries = [(False, best, arc)]
-    if newest:
-        best, at_end = _scan(scores[None, :], fewest, True)
-        # few arcs cost little: they come first where the clearest of all is one of them
-        tries.insert(0 if at_end == arc else 1, (True, best, at_end))
-    for few, best, (first, last) in tries:
-        chance = _chance(scores, float(best[0]), alarm / 2, fewest, few)
-        if chance <= alarm / 2:
-            return tuple(cut for cut in (first, last) if cut), 2 * chance
+    looks = 2 * len(both)
+    for scores in reversed(both):  # what is far off all levels has its place there at once
+        best, arc = _scan(scores[None, :], fewest, False)
+        tries = [(False, best, arc)]
+        if newest:
+            best, at_end = _scan(scores[None, :], fewest, True)
+            # few arcs cost little: they come first where the clearest of all is one of them
+            tries.insert(0 if at_end == arc else 1, (True, best, at_end))
+        for few, best, (first, last) in tries:
+            chance = _chance(scores, float(best[0]), alarm / looks, fewest, few)
+            if chance <= alarm / looks:
+                return tuple(cut for cut in (first, last) if cut), looks * chance
     return (), 1.0
 
 
-def _scores(row: Sequence[float]) -> Any:
-    """Return how far each value is off the row's median, in its own spread and bounded, less the mean; None for a row
-    of equal values.
+def _scores(row: Sequence[float]) -> list[Any]:
+    """Return how far each value is off the row's median, bounded, less the mean; nothing for a row of equal values.
+
+    That is once in the row's own spread, and where this bounds anything once more in the distance of levels that the
+    row may have had all along. By the first alone a fall by 40 % is as far off as the lower of two such levels, both at
+    the bound; the second tells it from them.
 
     Source: P. J. Rousseeuw and C. Croux, "Alternatives to the median absolute deviation", J. Am. Stat. Assoc. 88 (1993)
     1273-1283: the spread is the quarter of the distances of all pairs, so that two levels in one row are not taken for
@@ -113,13 +121,17 @@ def _scores(row: Sequence[float]) -> Any:
 
     values = numpy.asarray(row, dtype=float)
     if len(values) < 2 or values.min() == values.max():
-        return None
+        return []
     one, other = numpy.triu_indices(len(values), 1)
     apart = numpy.abs(values[one] - values[other])
     # the quarter is 0 where most values are equal, being rounded
-    spread = 2.2219 * float(numpy.quantile(apart, 0.25)) or float(apart.mean())
-    bounded = numpy.clip((values - numpy.median(values)) / spread, -_FARTHEST, _FARTHEST)
-    return bounded - bounded.mean()
+    own = 2.2219 * float(numpy.quantile(apart, 0.25)) or float(apart.mean())
+    off = values - numpy.median(values)
+    spreads = [own]
+    if numpy.abs(off).max() > _FARTHEST * own:
+        spreads.append(max(own, float(numpy.quantile(apart, _APART))))
+    bounded = [numpy.clip(off / spread, -_FARTHEST, _FARTHEST) for spread in spreads]
+    return [each - each.mean() for each in bounded]
 
 
 def _scan(rows: Any, fewest: int, at_end: bool) -> tuple[Any, tuple[int, int]]:
@@ -182,14 +194,17 @@ def _staying(row: Sequence[float], cuts: list[int]) -> list[int]:
 
 
 def _beside(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return how often two levels of these values, dealt out anew, lie as far apart."""
+    """Return how often two levels of these values, dealt out anew, lie as far apart, by the score that tells them best.
+
+    It only takes steps away that an arc had beside it, so that the better of two costs no alarm.
+    """
     import numpy
 
-    scores = _scores([*before, *after])
-    if scores is None:
-        return 1.0
-    random = numpy.random.default_rng(_SEED)
-    rows = random.permuted(numpy.tile(scores, (_STAY_PERMUTATIONS, 1)), axis=1)
-    observed = abs(float(scores[: len(before)].sum()))
-    as_far = int((numpy.abs(rows[:, : len(before)].sum(axis=1)) >= observed * (1 - 1e-9)).sum())
-    return (1 + as_far) / (1 + _STAY_PERMUTATIONS)
+    chances = [1.0]
+    for scores in _scores([*before, *after]):
+        random = numpy.random.default_rng(_SEED)
+        rows = random.permuted(numpy.tile(scores, (_STAY_PERMUTATIONS, 1)), axis=1)
+        observed = abs(float(scores[: len(before)].sum()))
+        as_far = int((numpy.abs(rows[:, : len(before)].sum(axis=1)) >= observed * (1 - 1e-9)).sum())
+        chances.append((1 + as_far) / (1 + _STAY_PERMUTATIONS))
+    return min(chances)

@@ -118,7 +118,7 @@ def test_small_changes_are_counted_and_not_told(row: Row, history: Made) -> None
     ("values", "state", "sentence"),
     [
         ([47.8], "cannot-tell", "one run, 47.80 MB/s: a history begins with the second"),
-        ([47.8, 47.9], "cannot-tell", "cannot tell: 2 runs, a change shows from 16 on (5 of them after it)"),
+        ([47.8, 47.9], "cannot-tell", "cannot tell: 2 runs, a change shows from 18 on (5 of them after it)"),
         ([47.8] * 30, "equal", "all 30 values are 47.80 MB/s: no change"),
         ([47.8, 47.9] * 15, "none", "no change in 30 runs, 47.80 to 47.90 MB/s"),
     ],

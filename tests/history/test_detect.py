@@ -84,7 +84,7 @@ def test_values_of_any_size_and_sign_show_a_step() -> None:
 def test_too_few_runs_tell_nothing(row: Row) -> None:
     assert found([]) == []
     assert found([1.0]) == []
-    assert LEAST_RUNS == 16
+    assert LEAST_RUNS == 18
     assert found(row(10) + row(5, 20.0, seed=2)) == []
     assert found(row(20) + row(5, 20.0, seed=2)) == [20]
 
@@ -96,7 +96,7 @@ def test_only_the_newest_are_looked_at_and_indices_are_those_of_the_whole_row(ro
 
 
 def test_a_history_that_is_looked_at_again_says_the_same(row: Row) -> None:
-    values = row(40) + row(9, 47.69, seed=5)
+    values = row(40) + row(9, 47.67, seed=5)
     (step,) = steps(values)
     assert 0.0002 < step.p <= 0.001  # some orders are as clear: how many of those dealt depends on the seed
     assert steps(values) == (step,)
@@ -106,6 +106,15 @@ def test_a_history_that_is_looked_at_again_says_the_same(row: Row) -> None:
 def test_a_value_that_is_not_finite_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match=r"^a value that is not finite$"):
         steps([1.0, bad])
+
+
+@pytest.mark.parametrize("drop", [0.02, 0.10, 0.40])
+def test_a_fall_below_two_levels_that_were_always_there_is_told(drop: float) -> None:
+    # Seen: a sixth of a stream's runs lay 0.02 % below the others, which themselves lay within 0.003 %; bounded in that
+    # spread alone, a fall by 40 % was no farther off than they.
+    before = [1.0 + run % 4 * 1e-5 - (2e-4 if run % 6 == 1 else 0) for run in range(30)]
+    assert found(before) == []
+    assert found([*before, *((1 - drop) * value for value in before[:5])]) == [30]
 
 
 def test_a_new_level_at_the_end_is_told_although_some_runs_before_were_as_far_off(row: Row) -> None:
