@@ -34,7 +34,7 @@ def is_application(key: str) -> bool:
 
 def quantity(metric: Metric) -> Quantity:
     """Return what kind of quantity a metric is: what an application does a second is work."""
-    return _QUANTITIES.get(metric.name.partition("_")[0] if metric.unit == "s" else metric.name, "work")
+    return _QUANTITIES.get(metric.name, "work")
 
 
 def other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -109,8 +109,13 @@ def most(case: "Case", metric: Metric) -> peak.Most | None:
     return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
 
-def figures(case: "Case", curves: Sequence[Curve]) -> tuple[Figure, ...]:
-    """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured."""
+def figures(case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
+    """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured.
+
+    Of two ranks that shared a processor, how many times as long each way to wait made the other's work.
+    """
+    if case.benchmark == sharedprocessor.KEY:
+        return sharedprocessor.figures(tables)
     if not _is_hpl(case.benchmark) or not case.launch.nodes:
         return ()
     whole = peak.peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))

@@ -171,7 +171,7 @@ def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
         traffic = benchmark.traffic
         both_ways = traffic is not None and traffic.forward > 0 and traffic.backward > 0
         return "latency" if benchmark.pingpong or both_ways else "time"
-    return _QUANTITIES.get(metric.name.partition("_")[0] if metric.unit == "s" else metric.name, "work")
+    return _QUANTITIES.get(metric.name, "work")
 
 
 def _from_device(table: Table) -> bool:

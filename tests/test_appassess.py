@@ -83,8 +83,8 @@ def said(found: Assessment) -> tuple[str, int | None, str]:
 
 
 NOT_ASSERTED = (
-    "not judged: reported and never asserted (op_rate: processors, memory and compiler set it, and no reference names "
-    "it; runtime: processors, memory and compiler set it, and no reference names it)"
+    "not judged: reported and never asserted (op_rate and runtime: processors, memory and compiler set it, and no "
+    "reference names it)"
 )
 
 

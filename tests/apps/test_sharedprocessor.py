@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from railyard.apps.sharedprocessor import KEY, remark
+from railyard.apps.sharedprocessor import KEY, figures, remark
 from railyard.benchmarktable import BENCHMARKS
-from railyard.parsers.sharing import COLUMNS, parse
+from railyard.parsers.sharing import parse
 from tests.parsers.test_sharing import TEXT
 
 
@@ -22,7 +22,13 @@ def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert remark([replace(table, rows=((0.0, 0.4, 0.4, 0.2),))]) == ()
 
 
-def test_every_column_is_a_figure_of_the_benchmark() -> None:
+def test_each_way_to_wait_is_a_figure_and_the_librarys_own_a_time() -> None:
+    found = {each.name: (round(each.value, 2), each.unit) for each in figures(parse(TEXT).tables)}
+    assert found == {
+        "slowdown_polling": (2.0, "times"),
+        "slowdown_yielding": (1.01, "times"),
+        "slowdown_receiving": (2.0, "times"),
+    }
     benchmark = BENCHMARKS[KEY]
-    assert {metric.columns for metric in benchmark.metrics} == {(column,) for column in COLUMNS}
+    assert [(metric.name, metric.columns) for metric in benchmark.metrics] == [("runtime", ("receiving",))]
     assert not benchmark.payload
