@@ -4,7 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from railyard import appassess, counters, linked, links, metrics, pairassess, pathproof, saidmpi, stacks, verdict
+from railyard import (
+    appassess,
+    counters,
+    energy,
+    linked,
+    links,
+    metrics,
+    pairassess,
+    pathproof,
+    saidmpi,
+    stacks,
+    verdict,
+)
 from railyard.cleantext import one_line
 from railyard.curve import Curve, median
 from railyard.launch import counter_drivers, counters_can_prove
@@ -72,8 +84,10 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
         *metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0),
-        *appassess.figures(case, curves),
+        *appassess.figures(case, curves, tables),
     )
+    if figures:  # beside what was measured, never in its place
+        figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, inputs, tables)
     own = appassess.remarks(case, tables)
     remarks = (*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)

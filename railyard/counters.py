@@ -12,6 +12,7 @@ from railyard.bounds import IDLE_INTERVAL
 from railyard.counterfacts import Facts, facts_of, is_count
 from railyard.countertable import DRIVERS, Driver, error_maximum, of_device
 from railyard.devicecounters import DeviceCounters, Direction
+from railyard.energy import Energy, energy_of
 from railyard.samebytes import counted_elsewhere, interfaces, overlap
 
 FORMAT = 1
@@ -47,7 +48,8 @@ class NodeCounters:
     ``exit_code`` is the command's, None where the file has no end: the run was killed there.
     ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
     segments of TCP, ``clock_khz`` is that of the processor of the node's first process as the run ended; None where the
-    node does not show them. ``bonds`` are the meant rails that are bonds.
+    node does not show them. ``bonds`` are the meant rails that are bonds, ``energy`` what the node
+    took.
     """
 
     node: str
@@ -61,6 +63,7 @@ class NodeCounters:
     sent: int | None = None
     clock_khz: int | None = None
     bonds: Mapping[str, Bond] = field(default_factory=dict)
+    energy: Energy | None = None
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None where the node has no such reading."""
@@ -104,6 +107,7 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         sent=facts.grown("-", "tcp_out_segs"),
         clock_khz=facts.count("after", "-", "clock_khz"),
         bonds={rail: _bond(rail, ports, facts) for rail, ports in facts.ports.items()},
+        energy=energy_of(facts),
     )
 
 

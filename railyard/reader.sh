@@ -243,6 +243,7 @@ snapshot() {
         [ -n "$rdma" ] && [ -d "$rdma/ports/$port/hw_counters" ] && held=${held:+$held,}$device
     done
     retransmitted "$1"
+    energy "$1"
     # The kernel gives the values of hw_counters that it read last, up to their lifespan long.
     [ "$1" = after ] && [ -n "$deadline" ] && until_then && write "waited $lifespan"
     for device in $held; do
@@ -293,6 +294,28 @@ clock() {
     done <"$proc/self/status"
     line_of "$sys/devices/system/cpu/cpu${own%%[!0-9]*}/cpufreq/scaling_cur_freq"
     [ -n "$line" ] && write "after - clock_khz $line"
+}
+
+# What the node took since it started: all of it in joules (Cray's meter), else each processor in microjoules (RAPL,
+# which root alone may read on most systems), with the value at which that begins again.
+energy() {
+    line_of "$sys/cray/pm_counters/energy"
+    if [ -n "$line" ]; then
+        write "$1 - node_joules ${line%% *}"
+        return
+    fi
+    set +f
+    for zone in "$sys/class/powercap"/intel-rapl:*; do
+        set -f
+        # Below a processor are its cores and memory: intel-rapl:0:0.
+        case ${zone##*/} in *:*:*) continue ;; esac
+        line_of "$zone/energy_uj"
+        [ -n "$line" ] || continue
+        write "$1 - processor_uj/${zone##*:} $line"
+        line_of "$zone/max_energy_range_uj"
+        [ -n "$line" ] && [ "$1" = before ] && write "before - processor_range_uj/${zone##*:} $line"
+    done
+    set -f
 }
 
 # What TCP of this node sent, and sent again, in segments: the last lines of a reading.
