@@ -597,10 +597,10 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
         for fabric in system.fabrics
         for stack, entry in system.stacks.items()
         for rails in system.rail_counts(fabric)
-        # Clients and servers without MPI, and all pairs of nodes, have tests of their own.
+        # Clients and servers without MPI, and all pairs of nodes, have tests of their own; a processor shared has none.
         if not STACKS[stack].pair
         for tool in entry.benchmarks
-        if tool != "pairs"
+        if tool not in ("pairs", "sharing")
         for benchmark in tests[tool]
     }
     assert cells == FLOORS_MB_S.keys()

@@ -68,8 +68,8 @@ def test_the_features_of_the_virtual_cluster() -> None:
     ]
     features = {(e["name"], *e["target_systems"]): e.get("features") for e in made["environments"]}
     assert features["intelmpi", "virtual:hsn"] == [
-        "imb", "pairs", "rails1", "rails2", "rails4", "rails8", "single-1", "round-robin-2", "nic-per-rank-2",
-        "default-round-robin-2",
+        "imb", "pairs", "sharing", "rails1", "rails2", "rails4", "rails8", "single-1", "round-robin-2",
+        "nic-per-rank-2", "default-round-robin-2",
     ]  # fmt: skip
     assert features["openmpi", "virtual"] is None
 
