@@ -6,14 +6,12 @@ here, not by a bandwidth.
 
 from collections.abc import Collection, Iterator, Mapping
 
+from railyard.bonding import carrying, one_at_a_time
 from railyard.counters import Bond, NodeCounters
 from railyard.devicecounters import DeviceCounters
 from railyard.railsplit import Finding
 from railyard.suspects import Suspect
 from railyard.wording import listing, percent
-
-#: The kernel's bonding modes in which one port carries all (Documentation/networking/bonding.rst).
-_ONE_AT_A_TIME = ("active-backup", "broadcast")
 
 
 def port_findings(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> list[Finding]:
@@ -21,12 +19,10 @@ def port_findings(node: str, reading: NodeCounters, rails: Mapping[str, int]) ->
     found = []
     for rail, expected in rails.items():
         bond = reading.bonds.get(rail)
-        there = 1 if bond is None or bond.mode in _ONE_AT_A_TIME else len(bond.ports)
-        if there != expected:
+        if (1 if bond is None else carrying(bond.mode, len(bond.ports))) != expected:
             found.append(_miscounted(node, rail, bond, expected))
-        for port in bond.ports if bond is not None else ():
-            if port.carrier_after is False:
-                found.append(_down(node, rail, port, len(bond.ports) if bond is not None else 0))
+        ports = () if bond is None else bond.ports
+        found += [_down(node, rail, port, len(ports)) for port in ports if port.carrier_after is False]
     return found
 
 
@@ -59,7 +55,7 @@ def _miscounted(node: str, rail: str, bond: Bond | None, expected: int) -> Findi
     if bond is None:
         there = "is no bond"
     else:
-        mode = ", of which one carries all" if bond.mode in _ONE_AT_A_TIME else ""
+        mode = ", of which one carries all" if one_at_a_time(bond.mode) else ""
         names = listing([port.device for port in bond.ports]) or "no port"
         there = f"is a bond ({bond.mode}) of {names}{mode}"
     sentence = f"{rail} of {node} {there}, and the system's file says bonded_ports: {expected}"

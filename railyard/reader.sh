@@ -181,7 +181,7 @@ bonded() {
     IFS=' '
     for slave in $line; do
         write "port $1 $slave"
-        bonded=$bonded,$slave
+        ports=$ports,$slave
         listed "$slave" || add "$slave"
     done
     IFS=,
@@ -262,7 +262,7 @@ of_slingshot=$of_slingshot,pct_no_mst_nacks
 
 # The files of a folder: each of them for a rail that the run must use and for the ports of its bond, else those of the list.
 counters() {
-    case ,$meant$bonded, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
+    case ,$meant$ports, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
 }
 
 every() {
@@ -391,7 +391,7 @@ write "node $node"
 write "first-by $how"
 IFS=,
 devices=${meant:+$meant,}$watched
-devices=${devices%,} lifespan=0 deadline='' bonded=''
+devices=${devices%,} lifespan=0 deadline='' ports=''
 for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
 for device in $meant; do check "$device"; done

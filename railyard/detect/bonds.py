@@ -1,10 +1,9 @@
 """Bonds of network interfaces (LAG): which interfaces are in one, and how many of them carry at once."""
 
+from railyard.bonding import carrying
 from railyard.detect.source import Source
 
 _NET = "/sys/class/net"
-#: The kernel's modes in which one interface carries all (Documentation/networking/bonding.rst).
-_ONE_AT_A_TIME = ("active-backup", "broadcast")
 
 
 def members_of(source: Source, interface: str) -> list[str]:
@@ -17,4 +16,4 @@ def bonded_ports(source: Source, interface: str | None) -> int:
     if interface is None:
         return 1
     mode = (source.read(f"{_NET}/{interface}/bonding/mode") or "").partition(" ")[0]
-    return 1 if mode in _ONE_AT_A_TIME else max(1, len(members_of(source, interface)))
+    return carrying(mode, max(1, len(members_of(source, interface))))
