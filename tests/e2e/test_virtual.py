@@ -114,16 +114,18 @@ def begin(site: VirtualSite) -> "subprocess.Popen[str]":
 def test_an_interrupt_takes_everything_down_and_keeps_what_finished(number: signal.Signals, site: VirtualSite) -> None:
     with measurement_lock(lambda sentence: None, site.folder):
         running = begin(site)
+        finished = site.records()[0]
         os.killpg(running.pid, number)
         out, err = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "Traceback" not in out + err
     assert nothing_is_left(site)
     records = site.records()
-    states = [record.state for record in records]
     assert len(records) == 4
-    assert states[0] == "pass"
-    stopped = [record.verdict.sentence for record in records if record.state == "fail"]
+    # Whatever its verdict was: a bound that a busy host missed is not this test's matter.
+    assert records[0] == finished
+    assert not re.match("aborted: |was promised", finished.verdict.sentence)
+    stopped = [record.verdict.sentence for record in records[1:] if record.state == "fail"]
     assert stopped
     assert all(re.match("aborted: |was promised and did not run: ", sentence) for sentence in stopped)
     (folder,) = site.run_folders()
