@@ -16,9 +16,11 @@ from dataclasses import replace
 from railyard.benchmarkform import BANDWIDTH, Benchmark, Better, Metric, Rows
 
 NO_REFERENCE = "processors, memory and compiler set it, and no reference names it"
-#: The problems of WRF. Inputs of version 3 run up to WRF 3.9, those of 4 are other data under the same names; the
+#: WRF's real problems. Inputs of version 3 run up to WRF 3.9, those of 4 are other data under the same names; the
 #: output of one tells it from the other by nothing.
-WRF_CASES = ("conus12km-v3", "conus2.5km-v3", "conus12km-v4", "conus2.5km-v4")
+WRF_STORMS = ("conus12km-v3", "conus2.5km-v3", "conus12km-v4", "conus2.5km-v4")
+#: WRF's own idealized thunderstorm: a small box without boundaries' data, the same for every release.
+WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
 #: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,

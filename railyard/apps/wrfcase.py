@@ -5,11 +5,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.applicationtable import WRF_CASES
+from railyard.applicationtable import WRF_STORMS
 from railyard.errors import RailyardError
 from railyard.parsers.parsed import Table
 
-NEEDED = ("namelist.input", "wrfinput_d01", "wrfbdy_d01")
+#: What every case reads; a real one has the weather at its edges too.
+NEEDED = ("namelist.input", "wrfinput_d01")
+EDGES = "wrfbdy_d01"
 CHECKSUMS = "SHA256SUMS"
 _RELEASE = re.compile(r"(?P<major>[0-9]{1,2})\.(?P<minor>[0-9]{1,2})")
 
@@ -20,11 +22,11 @@ def folder(cases: Mapping[str, str], case: str, home: Path, system: str) -> Path
     if case not in cases:
         raise RailyardError(f"{where}: found none, expected the folder of the case's inputs")
     path = home / cases[case].replace("{home}", str(home))
-    lacking = next((name for name in NEEDED if not (path / name).is_file()), None)
+    needed = (*NEEDED, EDGES) if case in WRF_STORMS else NEEDED
+    how = "fetch the case's inputs into it" if case in WRF_STORMS else "run WRF's ideal.exe, which makes wrfinput_d01"
+    lacking = next((name for name in needed if not (path / name).is_file()), None)
     if lacking is not None:
-        raise RailyardError(
-            f"{where}: found no {lacking} in {path}, expected {', '.join(NEEDED)}; fetch the case's inputs into it"
-        )
+        raise RailyardError(f"{where}: found no {lacking} in {path}, expected {', '.join(needed)}; {how}")
     return path
 
 
@@ -49,8 +51,9 @@ def other_release(key: str, tables: Sequence[Table]) -> str | None:
     """Return why a run's release of WRF is not of its case, or None; a run that names no release is not held.
 
     The inputs of 2001 that version 3 reads work up to 3.9; those of version 4 have the same names and are other data.
+    An idealized case is made by the release that reads it.
     """
-    case = next((part for part in key.split("/") if part in WRF_CASES), None)
+    case = next((part for part in key.split("/") if part in WRF_STORMS), None)
     for table in tables if case is not None else ():
         found = _RELEASE.match(table.version or "")
         if found is None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.applicationtable import WRF_CASES
-from railyard.apps.wrfcase import NEEDED, before, folder, other_release
+from railyard.apps.wrfcase import EDGES, NEEDED, before, folder, other_release
 from railyard.benchmarktable import BENCHMARKS
 from railyard.errors import RailyardError
 from railyard.parsers import wrf
@@ -32,7 +32,7 @@ def test_every_case_is_a_benchmark_of_its_own() -> None:
 def test_the_inputs_of_a_case_are_found(tmp_path: Path) -> None:
     where = tmp_path / "inputs"
     where.mkdir()
-    for name in NEEDED:
+    for name in (*NEEDED, EDGES):
         (where / name).write_text("x", encoding="ascii")
     assert folder({CASE: "{home}/inputs"}, CASE, tmp_path, "mine") == where
     assert folder({CASE: "inputs"}, CASE, tmp_path, "mine") == where
@@ -50,6 +50,18 @@ def test_the_inputs_of_a_case_are_found(tmp_path: Path) -> None:
     )
 
 
+def test_an_idealized_case_has_no_weather_at_its_edges_and_its_inputs_are_made(tmp_path: Path) -> None:
+    (tmp_path / "namelist.input").write_text("x", encoding="ascii")
+    with pytest.raises(RailyardError) as caught:
+        folder({"em_quarter_ss": "."}, "em_quarter_ss", tmp_path, "mine")
+    assert str(caught.value) == (
+        f"systems/mine.yaml: wrf_cases.em_quarter_ss: found no wrfinput_d01 in {tmp_path}, expected namelist.input, "
+        "wrfinput_d01; run WRF's ideal.exe, which makes wrfinput_d01"
+    )
+    (tmp_path / "wrfinput_d01").write_text("x", encoding="ascii")
+    assert folder({"em_quarter_ss": "."}, "em_quarter_ss", tmp_path, "mine") == tmp_path
+
+
 def test_the_job_checks_what_it_copies_and_prints_the_logs_whatever_happens() -> None:
     lines = before(Path("/data/a case"), "/opt/wrf/main/wrf.exe")
     assert lines[0].startswith("trap ") and lines[0].endswith(" EXIT")
@@ -65,6 +77,8 @@ def test_the_job_checks_what_it_copies_and_prints_the_logs_whatever_happens() ->
         ("conus12km-v3", "3.4", None),
         ("conus12km-v4", "4.7.1", None),
         ("conus12km-v4", None, None),
+        ("em_quarter_ss", "4.2.2", None),
+        ("em_quarter_ss", "3.9.1.1", None),
         (
             "conus12km-v3",
             "4.5.1",
