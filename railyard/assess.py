@@ -208,6 +208,8 @@ def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str |
     """Return why the benchmark is not linked to its stack's MPI; None where it is, or where it is a script."""
     if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it before, with a better sentence
         return None
+    if not said.strip() and exit_code:  # the job ended before it asked: rule 1 says of what
+        return None
     found = linked.parse(said)
     wanted = stacks.STACKS[case.stack]
     tool = TOOLS.get(metrics.find(case.benchmark).tool)

@@ -8,6 +8,7 @@ from pathlib import Path
 from railyard.applicationtable import WRF_STORMS
 from railyard.errors import RailyardError
 from railyard.parsers.parsed import Table
+from railyard.spack.target import UNFIT_EXIT
 
 #: What every case reads; a real one has the weather at its edges too.
 NEEDED = ("namelist.input", "wrfinput_d01")
@@ -37,13 +38,15 @@ def before(inputs: Path, executable: str) -> list[str]:
     rank's logs have is one step, so that of the first rank's one alone is read.
     """
     tables = Path(executable).resolve().parent.parent / "run"
+    found = f"railyard: error: files in {inputs} are not those of its {CHECKSUMS}"
     logs = "cat rsl.error.0000; grep -h -A 8 'FATAL CALLED' rsl.error.*"
     return [
         f"trap {shlex.quote(f'({logs}) 2>/dev/null || :')} EXIT",
         f"cp -R -L {shlex.quote(str(tables))}/. .",
         f"cp -R -L {shlex.quote(str(inputs))}/. .",
         "rm -f rsl.error.* rsl.out.*",
-        f"[ ! -f {CHECKSUMS} ] || sha256sum --check --quiet --strict {CHECKSUMS} >&2",
+        f"[ ! -f {CHECKSUMS} ] || bad=$(LC_ALL=C sha256sum --check --quiet --strict {CHECKSUMS} 2>&1) ||"
+        f' {{ echo {shlex.quote(found)} "("$bad"): fetch them anew" >&2; exit {UNFIT_EXIT}; }}',
     ]
 
 

@@ -38,6 +38,7 @@ _SIGNS = re.compile(
     r"^ *(?:taskid: +[0-9]{1,9} hostname: |starting wrf task +[0-9]|(?:d[0-9]{2} \S{1,40} +)?wrf: [a-zA-Z]|WRF V[0-9]"
     r"|Ntasks in X |-{10,20} FATAL CALLED -{10,20})"
 )
+_FATAL = re.compile(r"-{10,20} FATAL CALLED -{10,20}")
 _RULE = re.compile(r"^ *-{20,80} *$")
 _CRASH = re.compile(r"\bforrtl: (?:severe|error)|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TERM)\b|Fortran runtime error")
 _CRASH_ROOT = re.compile("SIG|ortr")  # every line of _CRASH holds one: forrtl, Fortran
@@ -91,6 +92,8 @@ class _Reader:
             self._timing(line)
         elif self.fatal or "FATAL CALLED" in text:
             self._fatal(line)
+        elif "---- ERROR" in text:  # of the namelist or an input; WRF counts these, and ends
+            self.failures.append(Remark(line.number, text.strip()[:2000]))
         elif "WRF" in text or "wrf" in text or "asks in" in text or text[:7] == "taskid:":
             self._named(line)
         elif text[:1] not in ("", " ") and text[:2] != "d0":
@@ -151,16 +154,30 @@ class _Reader:
 
     def _fatal(self, line: Line) -> None:
         """Read a line of a FATAL block: the call, file and line, the message, until a rule; "taskid" may fall in."""
-        if "FATAL CALLED" in line.text:
+        if _FATAL.search(line.text[:2000]):
             self.fatal = _FATAL_LINES
-        elif _RULE.match(line.text):
+            self.sign = self.sign or line.number
+            self.failures.append(Remark(line.number, "FATAL CALLED"))
+            return
+        if _RULE.match(line.text):
             self.fatal = 0
             return
         self.sign = self.sign or line.number
         self._succeeded(line)  # the fire model ends a whole run this way
         if line.text.strip() and not line.text.startswith("taskid:"):
-            self.fatal -= 1
-            self.failures.append(Remark(line.number, line.text.strip()[:2000]))
+            self._fatal_words(line)
+
+    def _fatal_words(self, line: Line) -> None:
+        """Add a line to the open block's failure, so that who quotes one quotes its message too."""
+        said = " ".join(line.text[:2000].split())
+        if not self.fatal:  # its head was lost
+            self.fatal = _FATAL_LINES
+            self.failures.append(Remark(line.number, said))
+            return
+        self.fatal -= 1
+        first = self.failures[-1]
+        whole = said if first.text == "FATAL CALLED" else f"{first.text} {said}"
+        self.failures[-1] = Remark(first.line, whole[:2000])
 
     def _named(self, line: Line) -> None:
         text = line.text

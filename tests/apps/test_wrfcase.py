@@ -1,5 +1,7 @@
 """WRF's cases: inputs that are there, lines of the job, and releases that are another case's."""
 
+import hashlib
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -67,7 +69,29 @@ def test_the_job_checks_what_it_copies_and_prints_the_logs_whatever_happens() ->
     assert lines[0].startswith("trap ") and lines[0].endswith(" EXIT")
     assert "rsl.error.0000" in lines[0]
     assert lines[1:3] == ["cp -R -L /opt/wrf/run/. .", "cp -R -L '/data/a case'/. ."]
-    assert lines[-1] == "[ ! -f SHA256SUMS ] || sha256sum --check --quiet --strict SHA256SUMS >&2"
+    assert lines[-1].startswith(
+        "[ ! -f SHA256SUMS ] || bad=$(LC_ALL=C sha256sum --check --quiet --strict SHA256SUMS 2>&1) || {"
+    )
+
+
+def test_a_changed_input_ends_the_job_in_a_sentence(tmp_path: Path) -> None:
+    inputs, stage = tmp_path / "inputs", tmp_path / "stage"
+    stage.mkdir()
+    (tmp_path / "run").mkdir()
+    inputs.mkdir()
+    (inputs / "wrfinput_d01").write_text("weather", encoding="ascii")
+    digest = hashlib.sha256(b"weather").hexdigest()
+    (inputs / "SHA256SUMS").write_text(f"{digest}  wrfinput_d01\n", encoding="ascii")
+    job = "\n".join(["set -e", *before(inputs, str(tmp_path / "main" / "wrf.exe")), "echo begun"])
+    whole = subprocess.run(["sh", "-c", job], cwd=stage, capture_output=True, text=True, check=False)
+    assert (whole.returncode, whole.stdout, whole.stderr) == (0, "begun\n", "")
+    (inputs / "wrfinput_d01").write_text("wether", encoding="ascii")
+    changed = subprocess.run(["sh", "-c", job], cwd=stage, capture_output=True, text=True, check=False)
+    assert (changed.returncode, changed.stdout) == (66, "")
+    assert changed.stderr == (
+        f"railyard: error: files in {inputs} are not those of its SHA256SUMS "
+        "(wrfinput_d01: FAILED sha256sum: WARNING: 1 computed checksum did NOT match): fetch them anew\n"
+    )
 
 
 @pytest.mark.parametrize(

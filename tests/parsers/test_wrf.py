@@ -129,19 +129,28 @@ def test_a_table_is_complete_where_the_run_says_success_after_it(ending: str, co
     assert table.complete is complete
 
 
-def test_a_fatal_call_is_a_failure_line_by_line_and_the_taskid_may_stand_behind() -> None:
-    text = step("0.50000") + (
+def test_a_fatal_call_is_one_failure_with_its_message_and_the_taskid_may_stand_behind() -> None:
+    block = (
         "-------------- FATAL CALLED ---------------\nFATAL CALLED FROM FILE:  <stdin>  LINE:      77\n"
         "taskid: 0 hostname: node-1\n  Ran out of boundaries\n-------------------------------------------\n"
-        "d01 2026-01-02_00:01:00 in med_latbound_in\n"
     )
+    text = step("0.50000") + block + "d01 2026-01-02_00:01:00 in med_latbound_in\n" + block
     parsed = parse(text)
-    assert [(failure.line, failure.text) for failure in parsed.failures] == [
-        (2, "-------------- FATAL CALLED ---------------"),
-        (3, "FATAL CALLED FROM FILE:  <stdin>  LINE:      77"),
-        (5, "Ran out of boundaries"),
-    ]
+    said = "FATAL CALLED FROM FILE: <stdin> LINE: 77 Ran out of boundaries"
+    assert [(failure.line, failure.text) for failure in parsed.failures] == [(2, said), (8, said)]
     assert not parsed.tables[0].complete
+
+
+def test_a_fatal_call_without_its_head_is_a_failure() -> None:
+    text = "FATAL CALLED FROM FILE:  <stdin>  LINE:      77\nRan out of boundaries\n" + "-" * 43 + "\n" + SUCCESS
+    (failure,) = parse(text).failures
+    assert failure.text == "FATAL CALLED FROM FILE: <stdin> LINE: 77 Ran out of boundaries"
+
+
+def test_what_wrf_finds_wrong_with_its_input_is_a_failure() -> None:
+    text = HEAD + "  ---- ERROR: Mismatch between namelist and input file dimensions\n"
+    (failure,) = parse(text).failures
+    assert failure.text == "---- ERROR: Mismatch between namelist and input file dimensions"
 
 
 def test_a_crash_and_a_kill_are_failures_and_a_warning_is_a_remark() -> None:
