@@ -56,6 +56,7 @@ rping           rdmacm-utils     connections by librdmacm
 spack_needs="$all_needs"'
 g++             g++              building with Spack
 gfortran        gfortran         building with Spack: HPL, NPB
+/usr/include/*/mpich/mpif.h                     libmpich-dev        the stack mpich: NPB, whose wheel has no Fortran
 perl            perl             building with Spack
 patch           patch            building with Spack
 bzip2           bzip2            building with Spack

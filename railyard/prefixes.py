@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from railyard import mpichfortran
 from railyard.errors import RailyardError, SetupError, did_you_mean
 from railyard.filelock import hold
 from railyard.shipped import part
@@ -43,7 +44,7 @@ sys.exit(code)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a stack's prefix comes from: a hashed lock of wheels, or files of the system's packages.
+    """Where a stack's prefix comes from: a hashed lock of wheels, files of the system's packages, or both.
 
     ``system_files`` maps a path in the prefix to the system's own, with ``{machine}`` left open; one that is in
     ``bin/`` gets a script that calls it, any other a symbolic link. ``optional_files`` are those that come with
@@ -88,6 +89,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             what="MPICH, the wheel mpich",
             library="lib/libmpi.so.12",
             lock="mpich.txt",
+            optional_files=mpichfortran.FILES,
             compiles=True,
         ),
         "intelmpi": Source(
@@ -138,7 +140,7 @@ def why_missing(home: Path, stack: str) -> str | None:
     except OSError:
         return f"not made by railyard (it has no {STAMP})"
     if made_from != _key(home, stack, source):
-        return "made from another lock than the present one"
+        return "made from another lock, or other files of the system, than the present ones"
     return None if (prefix / source.library).exists() else f"{source.library} is not there any more"
 
 
@@ -167,8 +169,8 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
             partial.chmod(0o755)  # mkdtemp makes it private, yet other accounts may run jobs from here
             if source.lock is not None:
                 _install_wheels(_lock(home, source.lock), partial)
-            else:
-                _point_at_system(stack, source, partial)
+            _point_at_system(stack, source, partial)
+            mpichfortran.complete(partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
             _put_in_place(partial, prefix)
         finally:
@@ -207,12 +209,14 @@ def _lock(home: Path, name: str) -> Path:
 
 
 def _key(home: Path, stack: str, source: Source) -> str:
-    """Return a digest of what a prefix is made from: its lock, or the list of the system's files."""
+    """Return a digest of what a prefix is made from: its lock, and the list of the system's files."""
+    files = _system_files(source)
+    listed = repr(sorted(files.items())).encode() if files else b""
     if source.lock is None:
-        return hashlib.sha256(repr(sorted(_system_files(source).items())).encode()).hexdigest()
+        return hashlib.sha256(listed).hexdigest()
     lock = _lock(home, source.lock)
     try:
-        return hashlib.sha256(lock.read_bytes()).hexdigest()
+        return hashlib.sha256(lock.read_bytes() + listed).hexdigest()
     except OSError as error:
         raise SetupError(
             f"{lock}: cannot be read ({error.strerror}), expected the lock of the stack {stack}; "
