@@ -20,7 +20,12 @@ FILES: Mapping[str, str] = MappingProxyType(
 )
 # Debian's name of libmpi, which its Fortran library asks the loader for: the wheel's must answer, never /usr's. So the
 # program's own search path must hold for its libraries' needs too, which RPATH does and RUNPATH does not.
-_LINKS = {"lib/libmpich.so.12": "libmpi.so.12", "lib/libmpifort.so": "libmpichfort.so.12"}
+# Spack's recipe of NPB asks an MPI called mpich for a libmpich.so.
+_LINKS = {
+    "lib/libmpich.so.12": "libmpi.so.12",
+    "lib/libmpich.so": "libmpi.so.12",
+    "lib/libmpifort.so": "libmpichfort.so.12",
+}
 _WRAPPER = """#!/bin/sh
 # gfortran with MPICH's Fortran layer (Debian's) and this prefix's own libmpi.
 prefix=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
