@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard import pathproof, withinproof
-from railyard.apps import alone, leasttraffic, peak, sharedprocessor, wrfcase
+from railyard.apps import alone, leasttraffic, peak, sharedprocessor, usedrails, wrfcase
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarktable import find
 from railyard.counters import NodeCounters
@@ -166,6 +166,8 @@ def path(
     bounds = least or (leasttraffic.Least(0, 0),) * len(nodes)
     moved = {node: _moved(readings.get(node), plan, bound) for node, bound in zip(nodes, bounds, strict=True)}
     found = pathproof.judge(readings, replace(plan, traffic=moved))
+    if found.state == "proven":
+        found = usedrails.held(case, readings, replace(plan, traffic=moved), found)
     if least:
         return replace(found, expected_bytes=sum(bound.sent_bytes + bound.received_bytes for bound in least))
     said = f"{found.sentence}; how much {case.benchmark} must move is not known"

@@ -51,7 +51,8 @@ class PathProof:
 
     ``fault`` is set where it failed or is not proven. ``disturbance`` says that a meant rail carried more than the run
     moved: no failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP
-    sent more segments again than the bound allows.
+    sent more segments again than the bound allows. ``one_rail``: of several rails one alone was used, and nobody knows
+    whether it should have been otherwise.
     """
 
     state: ProofState
@@ -64,6 +65,7 @@ class PathProof:
     disturbance: str | None = None
     clocks_khz: Mapping[str, int] = field(default_factory=dict)
     resends: tuple[str, ...] = ()
+    one_rail: bool = False
 
     def as_record(self) -> dict[str, Any]:
         """Return the ``path_proof`` object of a record (format 1)."""

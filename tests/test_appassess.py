@@ -53,17 +53,19 @@ def ran(virtual: Site) -> Run:
 
     def run(
         benchmark: str, output: str, moved: Mapping[str, tuple[float, float]] | None = None, *, site: Site = virtual,
-        nodes: int = 4, remarks: tuple[str, ...] = (),
+        nodes: int = 4, remarks: tuple[str, ...] = (), stack: str = "mpich", rails: tuple[str, ...] = ("hsn0",),
+        on: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
     ) -> Assessment:  # fmt: skip
         names, alone = site.system.nodes.names[:nodes], nodes == 1
         launch = plan_launch(
-            site, "hsn", "mpich", ("hsn0",), names, ranks=nodes, ranks_per_node=1, as_root=False, within_node=alone
+            site, "hsn", stack, rails, names, ranks=nodes, ranks_per_node=1, as_root=False, within_node=alone
         )
         case = Case(
-            *("", "", "", site, "hsn", "mpich", 1, benchmark, launch), time_limit_s=120, remarks=remarks
+            *("", "", "", site, "hsn", stack, len(rails), benchmark, launch), time_limit_s=120, remarks=remarks
         )  # fmt: skip
         each: Moved = {"hsn0": BUSY, "hsn1": IDLE, "eth0": IDLE, **(moved or {})}
-        files = tuple(counters_file(node, each, () if alone else ("hsn0",)) for node in names)
+        own = on or {}
+        files = tuple(counters_file(node, {**each, **own.get(node, {})}, () if alone else rails) for node in names)
         parse = npb.parse if benchmark.startswith("npb/") else hpl.parse
         return assess(case, Evidence(output, exit_code=0, counters=files, tag=TAG), parse, date(2026, 11, 21))
 
@@ -107,6 +109,37 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
         "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
         "how much npb/CG/W must move is not known"
     )
+
+
+BOTH = ("hsn0", "hsn1")
+
+
+def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_the_other_idled(ran: Run) -> None:
+    """MPICH over UCX splits from 1 MiB on; CG of class W sends less, and nobody says so."""
+    found = ran("npb/CG/W", npb_text(), rails=BOTH)
+    assert said(found)[:2] == ("report-only", None)
+    assert (found.path.state, found.path.one_rail) == ("not-judged", True)
+    assert found.verdict.rules[3].sentence == (
+        "not judged: hsn1 idled on all of vn1, vn2, vn3 and vn4: the stack did not use it; mpich splits messages of "
+        "1 MiB and more, and none of npb/CG/W is known to be so large: its figure is that of hsn0 alone"
+    )
+    assert "rule 4 (path) not judged: hsn1 idled on all of" in found.verdict.sentence
+    used = ran("npb/CG/W", npb_text(), {"hsn1": (4.0, 4.0)}, rails=BOTH)
+    assert (used.path.state, used.path.one_rail) == ("proven", False)
+
+
+def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> None:
+    found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=BOTH, on={"vn3": {"hsn1": IDLE}})
+    assert said(found)[:2] == ("fail", 4)
+    assert found.path.sentence.startswith("rail hsn1 of vn3 sent 0.1 MB of 30.1 MB: idle second rail")
+    assert {(one.kind, one.node, one.rail) for one in found.path.suspects} == {("rail", "vn3", "hsn1")}
+
+
+def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
+    """A message of FT of class A is 8 MiB on four ranks: 256 x 256 x 128 x 16 / 16."""
+    found = ran("npb/FT/A", npb_text("FT", "A"), {"hsn0": (800.0, 800.0)}, rails=BOTH)
+    assert said(found)[:2] == ("fail", 4)
+    assert {one.kind for one in found.path.suspects} == {"stack"}
 
 
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:

@@ -105,6 +105,13 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
     assert verdict.suspects == ()
 
 
+def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> None:
+    path = replace(PROVEN, state="not-judged", sentence="hsn1 idled", one_rail=True)
+    state, rule, _, sentence = said(judge(replace(HEALTHY, path=path)))
+    assert (state, rule) == ("report-only", None)
+    assert sentence.endswith("; rule 4 (path) not judged: hsn1 idled")
+
+
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
     verdict = judge(with_job(exit_code=137))
     assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
