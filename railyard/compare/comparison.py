@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from railyard.benchmarkform import Better
 from railyard.benchmarktable import BENCHMARKS
+from railyard.compare import idlerails
 from railyard.compare.along import Stretch, stretches
 from railyard.compare.finding import Finding, finding
 from railyard.compare.pairing import Matched, Pairing, pair
@@ -42,13 +43,14 @@ class CurveResult:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One test on both sides; ``refused`` says what of it is not alike and was not compared."""
+    """One test on both sides; ``refused``: what is not alike and not compared; ``idle``: rails that nothing used."""
 
     name: str
     repeats: tuple[int, int]
     figures: tuple[FigureResult, ...]
     curves: tuple[CurveResult, ...]
     refused: tuple[str, ...]
+    idle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,9 @@ def _test(matched: Matched, noise: float | None) -> Compared:
     for metric in dict.fromkeys(curve.metric for record in matched.a for curve in record.curves):
         result = _curve(matched, metric, refused)
         curves += [result] if result else []
-    return Compared(
-        matched.name, (len(matched.a), len(matched.b)), tuple(figures), tuple(curves), tuple(dict.fromkeys(refused))
-    )
+    idle = [said for side in (("A", matched.a), ("B", matched.b)) if (said := idlerails.remark(*side)) is not None]
+    repeats = (len(matched.a), len(matched.b))
+    return Compared(matched.name, repeats, tuple(figures), tuple(curves), tuple(dict.fromkeys(refused)), tuple(idle))
 
 
 def _same_sizes(matched: Matched, refused: list[str]) -> bool:

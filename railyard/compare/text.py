@@ -69,6 +69,7 @@ def _test_json(test: Compared) -> dict[str, Any]:
         ],
         "curves": [encode(each) for each in test.curves],
         "refused": list(test.refused),
+        "idle": list(test.idle),
     }
 
 
@@ -98,6 +99,8 @@ def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
         yield folded(f"{curve.metric} along {len(curve.sizes)} sizes: {curve.sentence}", width, "    ", "  ")
     for reason in test.refused:
         yield folded(f"not compared: {reason}", width, "    ", "  ")
+    for idle in test.idle:
+        yield folded(idle, width, "    ", "  ")
 
 
 def _figure(figure: FigureResult, colour: bool) -> str:

@@ -8,6 +8,7 @@ import pytest
 from railyard.compare.comparison import better_of, compare
 from railyard.errors import RailyardError
 from railyard.record import CurveRecord, FigureRecord, Record
+from railyard.recordform import NodeTraffic, PathProofRecord, RailTraffic
 
 Repeats = Callable[..., tuple[Record, ...]]
 
@@ -41,6 +42,23 @@ def test_one_run_a_side_cannot_tell(repeats: Repeats) -> None:
     (test,) = compare(repeats("a", 1), repeats("b", 1, slower_from=0)).tests
     assert test.figures[0].finding.kind == "cannot-tell"
     assert test.curves[0].sentence == "cannot tell: 1 and 1 repeats are too few"
+
+
+def moved(*shares: float) -> PathProofRecord:
+    """A proof of two nodes, whose rails had these shares; the management network's is none."""
+    rails = tuple(RailTraffic(f"hsn{number}", True, 10, 10, share) for number, share in enumerate(shares))
+    nodes = tuple(NodeTraffic(node, (*rails, RailTraffic("eth0", False, 1, 1))) for node in ("vn1", "vn2"))
+    return PathProofRecord("proven", "", None, nodes)
+
+
+def test_a_rail_that_idled_on_every_node_is_named(repeats: Repeats) -> None:
+    a = [dataclasses.replace(one, path_proof=moved(1.0)) for one in repeats("a", 3)]
+    b = [dataclasses.replace(one, path_proof=moved(0.999, 0.001)) for one in repeats("b", 3)]
+    used = dataclasses.replace(b[0], path_proof=moved(0.5, 0.5))
+    (test,) = compare(a, b).tests
+    assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are of the rest",)
+    (test,) = compare([used, *b[1:]], [used] * 3).tests
+    assert test.idle == ("on A hsn1 idled in 2 of 3 runs, on every node: their figures are of the rest",)
 
 
 def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ...]]) -> None:
