@@ -6,24 +6,18 @@ from typing import TYPE_CHECKING
 
 from railyard import pathproof, withinproof
 from railyard.apps import alone, leasttraffic, peak, sharedprocessor, usedrails, wrfcase
-from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
+from railyard.benchmarkform import Metric
 from railyard.benchmarktable import find
 from railyard.counters import NodeCounters
 from railyard.curve import Curve
 from railyard.metrics import Figure
 from railyard.parsers.parsed import Table
-from railyard.rules.inputs import OutputLine, Quantity
+from railyard.rules.inputs import QUANTITIES, OutputLine, Quantity
 from railyard.wording import listing, number
 
 if TYPE_CHECKING:
     from railyard.runcase import Case
 
-_QUANTITIES: Mapping[str, Quantity] = {
-    BANDWIDTH: "bandwidth",
-    LATENCY: "latency",
-    MESSAGE_RATE: "rate",
-    "runtime": "time",
-}
 _OF_HPL = "performance"
 
 
@@ -34,7 +28,7 @@ def is_application(key: str) -> bool:
 
 def quantity(metric: Metric) -> Quantity:
     """Return what kind of quantity a metric is: what an application does a second is work."""
-    return _QUANTITIES.get(metric.name, "work")
+    return QUANTITIES.get(metric.unit, "work")
 
 
 def other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -95,6 +89,8 @@ def _processes(table: Table) -> tuple[int, ...]:
     printed = table.context.get("processes", table.context.get("ranks"))
     if isinstance(printed, int):
         return (printed,)
+    if "commworldprocs" in table.columns:  # HPC Challenge
+        return tuple(ran for ran in table.column("commworldprocs") if isinstance(ran, int))
     if {"P", "Q"} <= set(table.columns):
         pairs = zip(table.column("P"), table.column("Q"), strict=True)
         return tuple(dict.fromkeys(p * q for p, q in pairs if isinstance(p, int) and isinstance(q, int)))

@@ -93,13 +93,16 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     remarks = (*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
     reached = replace(reached, sentence="; ".join((reached.sentence, *remarks)))
     pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
-    version = next((table.version for table in parsed.tables if table.version), None)
+    # HPC Challenge's output begins with HPL's
+    version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
     return Assessment(case, inputs, reached, curves, figures, path, pair_tables, version)
 
 
 def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
+    if metrics.find(case.benchmark).rows != "sizes":
+        judged = _without_size(judged)
     if judged.state == "fail" and judged.rule in (3, 5) and not pairassess.is_of_pairs(case.benchmark):
         policy = case.launch.settings.policy_name
         looks = likenesses(
@@ -112,6 +115,12 @@ def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
         return judged
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
+
+
+def _without_size(judged: Verdict) -> Verdict:
+    """Return it without the size of what has none: of one figure "at 0 B" says nothing."""
+    rules = tuple(replace(rule, sentence=rule.sentence.replace(" at 0 B", "")) for rule in judged.rules)
+    return replace(judged, sentence=judged.sentence.replace(" at 0 B", ""), rules=rules)
 
 
 def _beside_hops(case: Case) -> list[str]:
@@ -252,9 +261,9 @@ def _accepts_unproven(case: Case) -> str | None:
 def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem: str | None) -> MetricInput:
     curve = next((curve for curve in curves if curve.metric == each.name), None)
     fabric = case.site.system.fabrics[case.fabric]
-    is_bandwidth = each.name == metrics.BANDWIDTH
     benchmark = metrics.find(case.benchmark)
-    limited = is_bandwidth and not benchmark.within_node
+    bounded = not benchmark.within_node and each.is_bounded(case.ranks_per_node)
+    limited = each.is_bandwidth and bounded
     limit = fabric.limit(case.rails, each.directions) if limited else None
     # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
     due = fabric.limit(case.rails, each.directions, one_stream=True) if limited else None
@@ -276,7 +285,7 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
             each.unit,
             appassess.quantity(each),
             limited=limited,
-            between_nodes=case.site.system.provider != "host" and not benchmark.within_node,
+            between_nodes=case.site.system.provider != "host" and bounded,
             reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
             coarse=each.coarse,
         ),

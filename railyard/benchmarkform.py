@@ -6,10 +6,14 @@ from typing import Literal
 Shape = Literal["pingpong", "stream", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
 Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pairs"]
+#: Whether a link bounds a bandwidth, and the way between two nodes a latency: always; only where each rank has a node
+#: of its own, since two ranks may else share one; never.
+Bounded = Literal["always", "one-rank-a-node", "never"]
 
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
-#: Tools that are applications: their figure is set by processors and memory too, and by the number of nodes.
-APPLICATIONS = frozenset(("hpl", "npb", "wrf", "milc", "stream", "installed", "sharing"))
+#: Tools that are applications: their figure is set by processors and memory too, and by the number of nodes. So are HPC
+#: Challenge and GPCNeT, whose rings and collectives are of all ranks at once and have no message sizes.
+APPLICATIONS = frozenset(("hpl", "npb", "wrf", "milc", "stream", "installed", "sharing", "hpcc", "gpcnet"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,8 @@ class Metric:
 
     ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold: a ping-pong, one
     message at a time, never takes a stream's; a ``figure`` has no message sizes and takes none. ``optional``: some
-    releases do not print it. ``coarse``: printed with so few decimals that a short run reads 0.
+    releases do not print it. ``coarse``: printed with so few decimals that a short run reads 0. ``bounded``: whether
+    what moves between two nodes bounds it.
     """
 
     name: str
@@ -29,6 +34,16 @@ class Metric:
     directions: int = 1
     optional: bool = False
     coarse: bool = False
+    bounded: Bounded = "always"
+
+    @property
+    def is_bandwidth(self) -> bool:
+        """Whether it is bytes a second, whatever its name."""
+        return self.unit == "MB/s"
+
+    def is_bounded(self, ranks_per_node: int | None) -> bool:
+        """Return whether the link between two nodes bounds it with so many ranks on each; None: not known."""
+        return self.bounded == "always" or (self.bounded == "one-rank-a-node" and ranks_per_node == 1)
 
 
 @dataclass(frozen=True, slots=True)

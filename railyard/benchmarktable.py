@@ -3,13 +3,13 @@
 A benchmark's key is ``<tool>/<benchmark>`` or, where the tool has one program for several patterns,
 ``<tool>/<mode>`` or ``<tool>/<benchmark>/<mode>``: ``imb/Uniband``, ``netpipe/stream``, ``osu/osu_bw``,
 ``perftest/ib_write_bw/bidirectional``, ``npb/CG/C``. Bandwidths are MB/s (10^6 B/s), times us, rates 1/s, sizes B;
-applications have s, Gflop/s and Mop/s.
+applications have s, Gflop/s and Mop/s, and an impact is so many times.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from railyard import applicationtable
+from railyard import applicationtable, networktable
 from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Better, Metric, Rows, Shape, Traffic
 from railyard.errors import RailyardError, did_you_mean
 from railyard.parsers.osutitles import COLLECTIVES as OSU_COLLECTIVES
@@ -213,6 +213,7 @@ _ALL = (
     *_QPERF,
     *_IPERF3,
     *_PAIRS,
+    *networktable.ENTRIES,
     *applicationtable.ENTRIES,
 )
 

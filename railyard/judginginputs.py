@@ -1,25 +1,25 @@
 """What the rules are given for one stored output: its tables by benchmark, each metric with what it is held to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 from railyard import metrics
 from railyard.applicationtable import printed_key
 from railyard.apps import wrfcase
 from railyard.bands import Band
-from railyard.benchmarkform import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
+from railyard.benchmarkform import LATENCY, Benchmark, Metric
 from railyard.causeshapes import Seen
 from railyard.curve import Curve, median
 from railyard.judgingtarget import Target
 from railyard.links import SLOTS
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.pathproof import not_judged
-from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, Quantity
+from railyard.rules.inputs import QUANTITIES, Declared, Inputs, Job, Measured, MetricInput, OutputLine, Quantity
 from railyard.rules.metrics import points
 from railyard.wording import message_size
 
 _NODES = ("the run's nodes",)
-_QUANTITIES: dict[str, Quantity] = {BANDWIDTH: "bandwidth", MESSAGE_RATE: "rate", "runtime": "time"}
 
 
 def key_of_table(table: Table, benchmark: str | None) -> str | None:
@@ -64,7 +64,10 @@ def inputs_of_metrics(
         curve = next((curve for curve in curves if curve.metric == metric.name), None)
         if curve is None and metric.optional and curves:
             continue
-        limit = target.fabric.limit(target.rails, metric.directions) if metric.name == BANDWIDTH else None
+        limited = metric.is_bandwidth and metric.is_bounded(None)
+        limit = target.fabric.limit(target.rails, metric.directions) if limited else None
+        if limit is not None and metric.shape == "figure":  # it has no message size at which the limit would begin
+            limit = replace(limit, from_bytes=0)
         due = target.fabric.limit(target.rails, metric.directions, one_stream=True) if limit is not None else None
         if target.references is not None:
             found: tuple[Band, ...] | str = target.bands(benchmark.key, metric, due)
@@ -78,7 +81,8 @@ def inputs_of_metrics(
             MetricInput(
                 declared=Declared(
                     *(metric.name, metric.unit, _quantity(metric, benchmark)),
-                    limited=metric.name == BANDWIDTH,
+                    limited=limited,
+                    between_nodes=metric.is_bounded(None),
                     reported_only=None if bands or judged_first else benchmark.reported or "nothing holds for it",
                     coarse=metric.coarse,
                 ),
@@ -171,7 +175,7 @@ def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
         traffic = benchmark.traffic
         both_ways = traffic is not None and traffic.forward > 0 and traffic.backward > 0
         return "latency" if benchmark.pingpong or both_ways else "time"
-    return _QUANTITIES.get(metric.name, "work")
+    return QUANTITIES.get(metric.unit, "work")
 
 
 def _from_device(table: Table) -> bool:

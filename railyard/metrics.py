@@ -52,8 +52,14 @@ class Figure:
 
 
 def is_part(table: Table) -> bool:
-    """Return whether a table is of a part of a run: what WRF took to write its files or for a nest, MILC's solver."""
-    return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
+    """Return whether a table is of a part of a run: what WRF took to write its files or for a nest, MILC's solver.
+
+    Of GPCNeT's load test what its tests gave before and during congestion are parts: its result is the impact.
+    """
+    context = table.context
+    if table.benchmark == "network_load_test":
+        return context.get("which") != "impact"
+    return context.get("kind", "run") not in ("main", "run") or context.get("domain", 1) != 1
 
 
 def key_of(table: Table) -> str | None:
@@ -98,7 +104,7 @@ def curves(table: Table, key: str) -> tuple[Curve, ...]:
                 continue
             raise ValueError(f"{key}: no column {' or '.join(each.columns)}, only {', '.join(table.columns)}")
         unit = table.units[table.columns.index(column)]
-        if unit != each.unit:
+        if unit != each.unit and not (unit is None and each.unit == "times"):  # a ratio is printed without a unit
             raise ValueError(f"{key}: {column} is in {unit}, expected {each.unit}")
         made.append(_curve(table, key, each, column))
     return tuple(made)

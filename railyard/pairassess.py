@@ -125,7 +125,8 @@ def day_one_floor(case: "Case", limit: Limit | None) -> LinkFloor | str:
     A healthy network with static routes gives no more over random halves (Hoefler et al. 2008).
     """
     if case.benchmark != pairtable.BISECTION:
-        return "not judged: no link sets what memory gives"
+        within = find(case.benchmark).within_node
+        return f"not judged: no link sets what {'memory gives' if within else 'all ranks share'}"
     if limit is None:
         return "not judged: no limit known for the link"
     blocked = blocking(case)

@@ -199,13 +199,19 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
         if isinstance(amount, Share):
             _check_share(entry, amount, system, (*path, name), document)
     limit = fabric.limit(rails, entry.directions)
-    if entry.metric != "bandwidth" or limit is None or (entry.kind == "published" and entry.source.note):
+    if not _is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
         return
     for size, value, where in _demands(entry, system):
         if value > limit.value_mb_s and (size is None or size >= limit.from_bytes):
             found = f"{value:g} MB/s, above the physical limit of {rails} rail{'s' if rails > 1 else ''}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
             raise document.error((*path, *where), found, expected)
+
+
+def _is_of_link(entry: Entry) -> bool:
+    """Return whether the link bounds the entry's metric, however many ranks a node has."""
+    known = [each for name in entry.benchmark for each in BENCHMARKS[name].metrics if each.name == entry.metric]
+    return UNITS[entry.metric] == UNITS["bandwidth"] and all(each.is_bounded(None) for each in known)
 
 
 def _check_share(entry: Entry, share: Share, system: System, path: Path_, document: Document) -> None:

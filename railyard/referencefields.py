@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from railyard import stacks
+from railyard.errors import did_you_mean
 from railyard.fields import (
     AS_LIST,
     BenchmarkName,
@@ -20,6 +21,7 @@ from railyard.fields import (
     refuse,
     show,
 )
+from railyard.networktable import ENTRIES
 
 ANY = "any"
 UNITS: Mapping[str, str] = {
@@ -29,13 +31,28 @@ UNITS: Mapping[str, str] = {
     "runtime": "s",
     "performance": "Gflop/s",
     "op_rate": "Mop/s",
+    **{metric.name: metric.unit for entry in ENTRIES for metric in entry.metrics},
 }
 """The one unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
-HIGHER_IS_BETTER = frozenset({"bandwidth", "message_rate", "performance", "op_rate"})
+HIGHER_IS_BETTER = frozenset(
+    {
+        *("bandwidth", "message_rate", "performance", "op_rate"),
+        *(metric.name for entry in ENTRIES for metric in entry.metrics if metric.better == "higher"),
+    }
+)
 
-Metric = Literal["bandwidth", "latency", "message_rate", "runtime", "performance", "op_rate"]
 Kind = Literal["contract", "baseline", "published", "reported", "class", "bad-case"]
 FactKind = Literal["stated", "measured", "nominal", "reported", "derived"]
+
+
+def _metric(value: Any) -> Any:
+    if isinstance(value, str) and value in UNITS:
+        return value
+    guess = did_you_mean(value, UNITS) if isinstance(value, str) else "known: " + ", ".join(UNITS)
+    raise refuse(show(value), "a known value", guess)
+
+
+Metric = Annotated[str, BeforeValidator(_metric), WithJsonSchema({"enum": list(UNITS), "type": "string"})]
 POLICY_SCHEMA: dict[str, Any] = {
     "anyOf": [{"enum": [ANY, *stacks.POLICIES]}, {"type": "string", "pattern": f"^{stacks.TUNED_PATTERN}$"}]
 }

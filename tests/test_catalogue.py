@@ -107,6 +107,16 @@ def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: 
     assert str(caught.value) == f"{bad}: found {found}, expected a check that imports"
 
 
+def test_gpcnets_congestion_asks_for_ten_nodes() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool in ("hpcc", "gpcnet")]
+    asked: dict[str, Any] = {"extended": True, "pair_a_rail": True, "all_nodes": True, "check_class": "app"}
+    assert found == [
+        Need("GpcnetNetwork", "gpcnet", "gpcnet/network_test", 2, **asked),
+        Need("GpcnetCongestion", "gpcnet", "gpcnet/network_load_test", 10, ranks=10, **asked),
+        Need("Hpcc", "hpcc", "hpcc/Summary", 2, **asked),
+    ]
+
+
 def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     found = {need.benchmark: need for need in needs(ROOT / "checks") if need.tool in ("hpl", "npb")}
     assert found["hpl/hpl"] == Need(

@@ -50,6 +50,19 @@ REASONS = [
         "it: make run SPACK=1",
     ),
     ("hsn", "mpich", 1, Need("Gpc", "gpcnet", "gpcnet/net", 2), "virtual states no gpcnet for mpich"),
+    (
+        *("hsn", "openmpi", 1, Need("GpcnetNetwork", "gpcnet", "gpcnet/network_test", 2)),
+        "no package carries GPCNeT; Spack builds it where a system asks for it (with: [gpcnet])",
+    ),
+    (
+        *("hsn", "openmpi", 1, Need("Hpcc", "hpcc", "hpcc/Summary", 2)),
+        "make run installs no hpcc; Spack builds it where a system asks for it (with: [hpcc])",
+    ),
+    # the nodes come before the tool: with it there would be too few still
+    (
+        *("hsn", "openmpi", 1, Need("GpcnetCongestion", "gpcnet", "gpcnet/network_load_test", 10)),
+        "needs 10 nodes, virtual has 4",
+    ),
 ]
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from railyard.benchmarktable import find
 from railyard.cli import main
 from railyard.errors import RailyardError
 from railyard.home import HOME_VARIABLE
 from railyard.judging import Judgement, judge
 from railyard.judgingtarget import Target, of_link, of_system
+from railyard.parsers import hpcc
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.references import References
 from railyard.site import Site, site_at
@@ -395,6 +397,9 @@ def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
     assert [each.benchmark for each in named] == ["imb/Allreduce"]
 
 
+IMPACTS = [metric.columns[0] for metric in find("gpcnet/network_load_test").metrics]
+
+
 @pytest.mark.parametrize(
     "one",
     [
@@ -403,7 +408,7 @@ def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
         table("wrf", "wrf", {"time": "s"}, (9.0,), (1.0,), kind="main"),
         table("milc", "milc", {"time": "s"}, (9.0,), kind="run"),
         table("qperf", "rc_bw", {"bw": "MB/s"}, (4670.0,)),
-        table("gpcnet", "network_test", {"latency": "us"}, (4.0,)),
+        table("gpcnet", "network_load_test", dict.fromkeys(IMPACTS), (1.5,) * len(IMPACTS), which="impact"),
     ],
     ids=lambda one: one.tool,
 )
@@ -412,6 +417,17 @@ def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: T
         found = only(Parsed((one,)), target)
         assert not found.passed
         assert "not judged: " in found.sentence or "no reference for " in found.sentence
+
+
+def test_a_ring_that_no_rail_carries_is_impossible_in_a_stored_output_too() -> None:
+    text = (Path(__file__).parent / "recordings" / "hpcc1.5.0-openmpi4.1.4-veth.out").read_text(encoding="utf-8")
+    ring = "NaturallyOrderedRingBandwidth_GBytes=0.0"
+    assert ring in text
+    target = of_system(site_at(ROOT, "virtual"), "hsn", "openmpi")
+    found = judge(hpcc.parse(text.replace(ring, f"{ring[:-3]}9.0")), target, benchmark="hpcc/Summary")
+    assert [each.sentence.partition(" MB/s")[0] for each in found] == [
+        "rule 3 (possible): impossible: natural_ring_bandwidth 9041"
+    ]
 
 
 def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from railyard.referencefile import HIGHER_IS_BETTER, UNITS
 
 NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
 #: Tools whose tables have no message sizes.
-FIGURE_TOOLS = {"qperf", "iperf3", "hpl", "npb", "wrf", "milc", "stream", "sharing"}
+FIGURE_TOOLS = {"qperf", "iperf3", "hpl", "npb", "wrf", "milc", "stream", "sharing", "hpcc", "gpcnet"}
 RECORDINGS = Path(__file__).parent / "recordings"
 
 

@@ -497,6 +497,29 @@ def test_what_is_refused_and_how(tmp_path: Path, old: str, new: str, sentence: s
     assert str(caught.value) == sentence
 
 
+RING = (
+    "entries:\n  - {id: ring, fabric: edr, rails: 1, benchmark: hpcc/Summary, metric: METRIC, unit: MB/s,\n"
+    "     kind: contract, floor: 60000, source: {document: the site's own, date: 2026-11-22}}\n"
+)
+
+
+def test_no_reference_of_a_ring_is_beyond_the_link_and_one_of_the_whole_machine_may_be(tmp_path: Path) -> None:
+    head = TABLE[: TABLE.index("entries:")]
+    for metric in ("natural_ring_bandwidth", "random_ring_bandwidth", "pingpong_bandwidth_min"):
+        with pytest.raises(InputError, match="found 60000 MB/s, above the physical limit of 1 rail"):
+            references(tmp_path, head + RING.replace("METRIC", metric))
+    for metric in ("pingpong_bandwidth_max", "transpose_rate"):
+        assert references(tmp_path, head + RING.replace("METRIC", metric)).entries[0].metric == metric
+
+
+def test_a_metric_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, TABLE[: TABLE.index("entries:")] + RING.replace("METRIC", "natural_ring"))
+    assert str(caught.value).endswith(
+        'entries[0].metric: found "natural_ring", expected a known value; did you mean "natural_ring_latency"?'
+    )
+
+
 def test_a_published_value_above_the_limit_needs_a_note(tmp_path: Path) -> None:
     table = TABLE.replace("kind: baseline", "kind: published").replace("value: 12300", "value: 12600")
     with pytest.raises(InputError, match="above the physical limit"):

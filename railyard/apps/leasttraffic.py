@@ -1,7 +1,8 @@
 """The least that each node of an application's run had to send and receive, where its algorithm says so.
 
-HPL, FT and IS move known amounts whatever the network; of the other kernels no closed bound is known here, and their
-path is proven by what the counters show alone (``railyard.appassess``).
+HPL, FT and IS move known amounts whatever the network, and so do HPC Challenge's and GPCNeT's rings; of the other
+kernels no closed bound is known here, and their path is proven by what the counters show alone
+(``railyard.appassess``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,14 @@ from railyard.parsers.parsed import Table
 #: Pivots and keys are random, and the last blocks of a matrix reach not all processes: this share is certain.
 CERTAIN = 0.9
 _FT_BYTES, _IS_BYTES, _HPL_BYTES = 16, 4, 8
+#: HPC Challenge 1.5's rings of large messages: their size, and how often each process sends one to each neighbour. The
+#: natural ring and 10 random ones, 3 measurements of each, in two ways with 2 repetitions and a warm-up
+#: (ring_lat_bw_loop of bench_lat_bw_1.5.2.c, which makes more repetitions where a clock is coarse).
+_RING_BYTES, _RING_SENDS = 2_000_000, (1 + 10) * 3 * 2 * (2 + 1)
+#: GPCNeT 1.3's rings: 16384 numbers in 8 messages at once to each neighbour, 30 orders of the ranks, 8 repetitions and
+#: a warm-up (network_test.c, random_ring.c). Three of its tests send them, a fourth puts them: a library may stripe the
+#: ones and not the others. It repeats all that until 10 s are over, once at least.
+_GPCNET_BYTES, _GPCNET_SENDS, _GPCNET_TESTS = 16384 * 8, 2 * 8 * 30 * (8 + 1), 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +114,38 @@ def _shares(places: Sequence[int], whole: int) -> list[float]:
     return [places.count(place) / whole for place in sorted(set(places))]
 
 
+def _hpcc(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """HPC Challenge: a ring over all processes crosses each node's border twice at least, with a message either way."""
+    if not _is_of(table, "1.5") or table.column("commworldprocs") != (nodes * ranks_per_node,):
+        return ()
+    moved = 2 * _RING_BYTES * _RING_SENDS
+    return (Least(moved, moved, moved if threshold <= _RING_BYTES else 0),) * nodes
+
+
+def _gpcnet(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """GPCNeT's network_test: each rank is in a ring of one rank a node, so that all that it sends leaves its node."""
+    if not _is_of(table, "1.3") or table.context.get("nodes") != nodes:
+        return ()
+    sent = ranks_per_node * _GPCNET_BYTES * _GPCNET_SENDS * _GPCNET_TESTS
+    moved = sent + sent // _GPCNET_TESTS
+    return (Least(moved, moved, sent if threshold <= _GPCNET_BYTES else 0),) * nodes
+
+
+def _is_of(table: Table, version: str) -> bool:
+    """Return whether a table is of a release whose repetitions are known."""
+    return table.version is not None and table.version.startswith(version)
+
+
 def _sum(parts: Sequence[Least]) -> Least:
     sent, received = sum(part.sent_bytes for part in parts), sum(part.received_bytes for part in parts)
     return Least(sent, received, sum(part.split_bytes for part in parts))
 
 
 _Bound = Callable[[Table, int, int, int], tuple[Least, ...]]
-_BOUNDS: Mapping[str, _Bound] = {"hpl": _hpl, "npb/FT": _ft, "npb/IS": _is}
+_BOUNDS: Mapping[str, _Bound] = {
+    "hpl": _hpl,
+    "npb/FT": _ft,
+    "npb/IS": _is,
+    "hpcc/Summary": _hpcc,
+    "gpcnet/network_test": _gpcnet,
+}

@@ -8,7 +8,9 @@ the text. ``benchmark`` is the section's name, columns are the printed names in 
 - PTRANS: one table a clock (``context["clock"]``), one row a repetition; the rate is MB/s of the whole machine;
 - RingBySize: the rings by message size; LatencyBandwidth: the five major results; PingPong: smallest, mean and largest
   over the pairs of processes; NaturallyOrderedRing, RandomlyOrderedRing;
-- Summary: every key of the closing summary that is a number, converted; the others are its context.
+- Summary: every key of the closing summary that is a number, converted; the others are its context. Its PTRANS_GBs is
+  of the matrix with the best rate; where that is not the largest, ``ptrans_largest_gbs`` is that one's (MB/s), as the
+  rows of PTRANS have it: the worst of its repetitions.
 
 Latencies are us (printed in ms), bandwidths MB/s (10^6 B/s, as the output says itself). A ring's bandwidth is that of
 one process, both directions together. A table is complete where its section ends; one of a single row is given only
@@ -20,7 +22,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.hpccwords import Figure, converted, figures, is_prose, network_figures, summary_figure
+from railyard.parsers.hpccwords import (
+    Figure,
+    converted,
+    figures,
+    is_prose,
+    largest_rates,
+    network_figures,
+    summary_figure,
+)
 from railyard.parsers.hplrun import HplReader
 from railyard.parsers.lines import Line, filled_lines, is_failure, number, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
@@ -214,6 +224,8 @@ class _Reader:
             self.failures.append(Remark(section.line, f"the section {section.name} has no end"))
         if section.name == "HPL":
             self.hpl_ended = ended
+        if section.name == "Summary" and "Summary" in section.values:
+            self._add_largest(section.values["Summary"])
         for name, rows in section.rows.items():
             columns, units = (_RING, _RING_UNITS) if name == "RingBySize" else (_PTRANS, _PTRANS_UNITS)
             benchmark, context = (name, {}) if name == "RingBySize" else ("PTRANS", {"clock": name.lower()})
@@ -223,6 +235,14 @@ class _Reader:
                 row = tuple(figure.value for figure in found.values())
                 units = tuple(figure.unit for figure in found.values())
                 self._table(name, tuple(found), units, [row], section.lines[name], ended, section.context)
+
+    def _add_largest(self, summary: dict[str, Figure]) -> None:
+        """Add the rate of the largest transposed matrix to a summary that has a smaller one's."""
+        order = summary.get("ptrans_n")
+        rates = [found for table in self.run if table.context.get("clock") == "wall" for found in largest_rates(table)]
+        if order is not None and rates and order.value != rates[0][0]:
+            best = max(rate for _, rate in rates)
+            summary["ptrans_largest_gbs"] = Figure("ptrans_largest_gbs", "MB/s", best)
 
     def _table(
         self,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.parsers.lines import number, remembering
-from railyard.parsers.parsed import Cell
+from railyard.parsers.parsed import Cell, Table
 
 
 class Figure(NamedTuple):
@@ -103,6 +103,7 @@ _KEYS = MappingProxyType(
         **dict.fromkeys(("time", "CheckTime", "TimeBound", "Wtick", *(f"time{step}" for step in range(10))), ("s", 1)),
     }
 )
+_SUCCESS = "Success"
 _PROSE = re.compile(
     r"^(?:[#=-]{9,}|Current time|Running on|Total |PE Main|Main table|Default number|Number of |Node |TIME  |---- "
     r"|Node\(s\) with error 0|(?:M|N|MB|NB|P|Q): |Finished |[0-9]+ tests |END OF|This system|Array size|Each test|The "
@@ -152,7 +153,12 @@ def network_figures(text: str, ping_pong: bool) -> tuple[str, tuple[Figure, ...]
 
 
 def summary_figure(key: str, value: str) -> Figure | None:
-    """Return the figure of one key of the summary; None where its value is a word ("HPL_order=R")."""
+    """Return the figure of one key of the summary; None where its value is a word ("HPL_order=R").
+
+    "Success=1" says that every part called its own result right.
+    """
+    if key == _SUCCESS:
+        return Figure(key.lower(), None, value == "1")
     if value.isalpha() and value.lower() not in ("nan", "inf"):
         return None
     unit, factor = _KEYS.get(key.rpartition("_")[2], (None, 1))
@@ -167,6 +173,19 @@ def converted(value: int | float | None, factor: int) -> int | float | None:
     if value is None or factor == 1:
         return value
     return value * factor if math.isfinite(value * factor) else None
+
+
+def largest_rates(transpositions: Table) -> tuple[tuple[int, float], ...]:
+    """Return (order, MB/s) of the largest matrix of a table of PTRANS, for each block and grid its worst repetition."""
+    names = ("n", "mb", "nb", "p", "q", "bandwidth")
+    rows = [tuple(row[transpositions.columns.index(name)] for name in names) for row in transpositions.rows]
+    known = [[cell for cell in row if isinstance(cell, int | float)] for row in rows]
+    order = max((row[0] for row in known), default=0)
+    worst: dict[tuple[int | float, ...], float] = {}
+    for row in known:
+        if len(row) == len(names) and row[0] == order:
+            worst[tuple(row[:-1])] = min(row[-1], worst.get(tuple(row[:-1]), row[-1]))
+    return tuple((int(order), rate) for rate in worst.values())
 
 
 def is_prose(text: str) -> bool:

@@ -12,7 +12,7 @@ ContextValue = str | int | float | bool | None
 
 NO_CONTEXT: Mapping[str, ContextValue] = MappingProxyType({})
 #: Columns in which a benchmark says whether what it computed or moved was right.
-_OWN_CHECKS = ("validation", "passed")
+_OWN_CHECKS = ("validation", "passed", "success")
 
 
 class ParseError(ValueError):

@@ -13,6 +13,15 @@ RuleState = Literal["pass", "fail", "not-judged"]
 State = Literal["pass", "fail", "report-only", "xfail", "not-tested"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
 Quantity = Literal["bandwidth", "latency", "time", "rate", "work"]
+QUANTITIES: dict[str, Quantity] = {
+    "MB/s": "bandwidth",
+    "us": "latency",
+    "s": "time",
+    "1/s": "rate",
+    # how many times worse: like a time, less is better and nothing bounds it
+    "times": "time",
+}
+"""What a value of this unit is; of any other it is work."""
 
 RULE_NAMES: dict[int, str] = {1: "complete", 2: "metrics", 3: "possible", 4: "path", 5: "reference"}
 """Names of the rules, in the order in which they are judged."""

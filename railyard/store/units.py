@@ -7,7 +7,7 @@ from types import MappingProxyType
 from railyard.errors import RailyardError
 from railyard.recordform import BandRecord, CurveRecord
 
-#: Of each unit: dimension, and how many of that dimension's smallest step it is (B/s, s, 1/s, flop/s, op/s).
+#: Of each unit: dimension, and how many of that dimension's smallest step it is (B/s, s, 1/s, flop/s, op/s, times).
 UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
     {
         "B/s": ("bandwidth", 1.0),
@@ -30,6 +30,7 @@ UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
         "Tflop/s": ("floating-point operations", 1e12),
         "Mop/s": ("operations", 1e6),
         "Gop/s": ("operations", 1e9),
+        "times": ("ratio", 1.0),
     }
 )
 

@@ -58,6 +58,32 @@ def test_of_hpl_only_panels_above_the_threshold_are_to_be_split() -> None:
     assert split == [int(0.75 * panels), 0, 0]
 
 
+def hpcc(ranks: int, version: str | None = "1.5.0") -> Table:
+    return Table("hpcc", version, "Summary", ("commworldprocs",), (None,), ((ranks,),), 1, True)
+
+
+def gpcnet(nodes: int, version: str = "1.3") -> Table:
+    return Table(
+        *("gpcnet", version, "network_test", ("x",), ("us",), ((1.0,),), 1, True),
+        context=MappingProxyType({"nodes": nodes}),
+    )
+
+
+def test_a_ring_of_all_ranks_crosses_a_nodes_border_twice_whatever_ranks_it_has() -> None:
+    """11 rings x 3 measurements x 2 ways x 3 repetitions, two messages of 2 MB a repetition."""
+    moved = 11 * 3 * 2 * 3 * 2 * 2_000_000
+    for ranks in (1, 16):
+        assert least("hpcc/Summary", [hpcc(4 * ranks)], 4, ranks, 2_000_000) == (Least(moved, moved, moved),) * 4
+    assert least("hpcc/Summary", [hpcc(4)], 4, 1, 2_000_001)[0] == Least(moved, moved, 0)
+
+
+def test_each_rank_of_gpcnet_sends_all_to_other_nodes() -> None:
+    """30 orders x 9 repetitions x 16 messages of 128 KiB in each of four tests, one of which puts."""
+    one = 30 * 9 * 16 * 131072
+    assert least("gpcnet/network_test", [gpcnet(2)], 2, 8, 131072) == (Least(*(8 * 4 * one,) * 2, 8 * 3 * one),) * 2
+    assert least("gpcnet/network_test", [gpcnet(2)], 2, 8, 131073)[0].split_bytes == 0
+
+
 def test_several_tests_of_hpl_add_up() -> None:
     one, two = hpl((1000, 100, 2, 2)), hpl((1000, 100, 2, 2), (1000, 100, 2, 2))
     alone, both = (least("hpl/hpl", [each], 4, 1, 0)[0] for each in (one, two))
@@ -73,6 +99,12 @@ def test_several_tests_of_hpl_add_up() -> None:
         ("npb/FT/F", npb("FT", "F", 6), 4, 1),
         ("hpl/hpl", hpl((1000, 100, 2, 2)), 4, 2),  # the grid is not of these ranks
         ("wrf/wrf", hpl((1000, 100, 2, 2)), 4, 1),
+        ("hpcc/Summary", hpcc(8), 4, 1),  # it ran on other ranks
+        ("hpcc/Summary", hpcc(4, "1.4.3"), 4, 1),  # a release whose repetitions are not known
+        ("hpcc/Summary", hpcc(4, None), 4, 1),
+        ("gpcnet/network_test", gpcnet(1), 4, 1),
+        ("gpcnet/network_test", gpcnet(4, "1.2"), 4, 1),
+        ("gpcnet/network_load_test", gpcnet(4), 4, 1),
     ],
 )
 def test_what_is_not_known_is_no_bound(key: str, table: Table, nodes: int, ranks_per_node: int) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from railyard.parsers import ParseError, Table
 from railyard.parsers.hpcc import parse
+from railyard.parsers.parsed import validation_of
 
 HEAD = "This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012\nProduced by Jack Dongarra\n"
 LINPACK = "HPLinpack 2.0  --  High-Performance Linpack benchmark  --   September 10, 2008\n"
@@ -198,6 +199,30 @@ def test_a_run_that_stops_within_a_section_says_which() -> None:
         "HPL gave no row with a residual",
         "the section LatencyBandwidth has no end",
     ]
+
+
+@pytest.mark.parametrize(
+    ("order", "rows", "largest"),
+    [
+        ("300", "", None),  # the summary's own
+        ("128", "", 75.0),  # the worst repetition
+        ("128", "WALL   300   300  32  32   1   2     0.01 PASSED    0.090  0.25\n", 90.0),  # of the best block
+        ("128", "WALL   400   400  32  32   1   2     0.01 PASSED    0.060  0.25\n", 60.0),
+    ],
+)
+def test_a_summary_of_a_smaller_matrix_has_the_largest_ones_rate_too(
+    order: str, rows: str, largest: float | None
+) -> None:
+    text = whole().replace("PTRANS_GBs=0.076\n", f"PTRANS_GBs=0.6\nPTRANS_n={order}\n")
+    found = table("Summary", text.replace("\nFinished", f"{rows}\nFinished"))
+    values = dict(zip(found.columns, found.rows[0], strict=True))
+    assert (values["ptrans_gbs"], values.get("ptrans_largest_gbs")) == (600.0, largest)
+
+
+@pytest.mark.parametrize(("said", "passed"), [("1", True), ("0", False), ("2", False)])
+def test_the_summary_says_whether_all_parts_were_right(said: str, passed: bool) -> None:
+    text = whole().replace("Success=1", f"Success={said}")
+    assert validation_of([one for one in parse(text).tables if one.tool == "hpcc"]) is passed
 
 
 def test_a_section_without_its_end_is_incomplete_whatever_follows() -> None:
