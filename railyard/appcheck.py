@@ -148,7 +148,7 @@ class ApplicationCheck(InterconnectCheck):
     ) -> Launch:
         launch = super()._plan_for(devices, nodes, policy, per_node)
         # The virtual cluster's launchers hand on what they are told to, and nothing else.
-        told = self.site.system.launcher in TESTBEDS
+        told = self.site.system.launcher in TESTBEDS and not stacks.STACKS[self.current_environ.name].pair
         own = dict.fromkeys(THREAD_VARIABLES, str(self.threads))
         more = stacks.forward(self.current_environ.name, own) if told else []
         return replace(launch, env={**launch.env, **own}, options=(*launch.options, *more))

@@ -26,6 +26,7 @@ _NPB_CLASSES = "SWABCDEF"
 #: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
 #: and 1.0 MB in LU.
 _TOO_LITTLE = frozenset((*(f"npb/EP/{problem}" for problem in _NPB_CLASSES), "npb/IS/S", "npb/LU/S", "npb/MG/S"))
+_INSTALLED = re.compile(r"installed/(?P<name>[^/]+)")
 _ON_NODES = re.compile(r"^(?P<of>.+)/(?P<nodes>[1-9][0-9]{0,4})-nodes$")
 
 
@@ -90,7 +91,7 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     On one node no network is meant to carry anything.
     """
     found = _ON_NODES.match(key)
-    base = known.get(found["of"]) if found else None
+    base = (known.get(found["of"]) or _installed(found["of"])) if found else None
     if found is None or base is None or not base.is_application:
         return None
     return replace(base, key=key, within_node=found["nodes"] == "1")
@@ -98,9 +99,17 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
 
 def made(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     """Return the benchmark of a key that no entry has: an installed application, or a problem on so many nodes."""
-    if re.fullmatch(r"installed/[^/]+", key):
-        return _application(key, "last", "runtime", "time", "s")
-    return on_nodes(key, known)
+    return _installed(key) or on_nodes(key, known)
+
+
+def installed_name(key: str) -> str | None:
+    """Return which installed application a key is of, on whatever number of nodes; None for any other benchmark."""
+    found = _INSTALLED.fullmatch(nodes_of_key(key)[0])
+    return found["name"] if found else None
+
+
+def _installed(key: str) -> Benchmark | None:
+    return _application(key, "last", "runtime", "time", "s") if _INSTALLED.fullmatch(key) else None
 
 
 def printed_name(name: str) -> str:

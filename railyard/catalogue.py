@@ -62,6 +62,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             extended=EXTENDED in cls.tags,
             pair_a_rail=bool(cls.pair_a_rail),
             pair=bool(cls.pair),
+            starts_itself=bool(cls.starts_itself),
             # an application on one node keeps off every network
             within_node=bool(cls.within_node) or (nodes == 1 and "apps" in cls.tags),
             feature=cls.feature_of(own),

@@ -29,7 +29,7 @@ class Need:
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
-    has.
+    has. ``starts_itself``: an application that starts its own processes on a stack without MPI.
     """
 
     check: str
@@ -47,6 +47,7 @@ class Need:
     feature: str = ""
     all_nodes: bool = False
     check_class: str = "micro"
+    starts_itself: bool = False
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
@@ -149,7 +150,8 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         fabric_reason(fabric, system.fabrics[fabric], rails)
         or _once_reason(system, fabric, rails, need, policy)
         or node_reason(system, need.nodes)
-        or stacks.why_not_tool(stack, need.tool, need.pair)
+        or stacks.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
+        or stacks.why_not_own(stack, rails, need.starts_itself)
         or tool_reason(system, stack, need.tool)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
@@ -172,9 +174,7 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     """
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
     counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
-    # A problem that the site does not ask for is no combination that is missing.
-    stated = tuple(each for need in needs for each in _of_applications(system, need))
-    asked = tuple(need for need in stated if not need.feature or need.feature in problem_features(system))
+    asked = asked_for(system, needs)
     return tuple(
         cell
         for fabric in system.fabrics
@@ -184,13 +184,28 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     )
 
 
+def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+    """Return the needs whose problems the system asks for, those of its own applications by their names.
+
+    A problem that the site does not ask for is no combination that is missing.
+    """
+    stated = (each for need in needs for each in _of_applications(system, need))
+    known = problem_features(system)
+    return tuple(need for need in stated if not need.feature or need.feature in known)
+
+
 def _of_applications(system: System, need: Need) -> tuple[Need, ...]:
     """Return a need for each application that the system states, of the one that stands for them all; else itself."""
     if need.feature != f"app-{NO_APPLICATION}":
         return (need,)
-    check, key = (text.removesuffix(NO_APPLICATION) for text in (need.check, need.benchmark))
     return tuple(
-        replace(need, check=f"{check}{name}", tool=name, benchmark=f"{key}{name}", feature=f"app-{name}")
+        replace(
+            need,
+            check=need.check.replace(f"={NO_APPLICATION}", f"={name}", 1),
+            tool=name,
+            benchmark=need.benchmark.replace(f"/{NO_APPLICATION}", f"/{name}", 1),
+            feature=f"app-{name}",
+        )
         for name in system.applications
     )
 
@@ -239,6 +254,7 @@ def environment_features(system: System, fabric_name: str, stack: str) -> list[s
     counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
     there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
     policed = policy_features(system, fabric_name, stack, there)
-    tools = stacks.tool_features(stack, system.stacks[stack].tools)
-    problems = problem_features(system, tools)
+    named = system.stacks[stack].tools
+    tools = stacks.tool_features(stack, named, tuple(system.applications))
+    problems = problem_features(system, named)
     return [*tools, *problems, *(f"rails{n}" for n in counts), *policed]

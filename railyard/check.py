@@ -25,7 +25,7 @@ from railyard.rfm_placing import COUNTERS
 from railyard.rfm_probing import READER
 from railyard.rfm_starting import Starting
 from railyard.schedulernames import is_slurm
-from railyard.stacks import NIC_PER_RANK, pair_feature
+from railyard.stacks import NIC_PER_RANK, own_feature, pair_feature
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))
@@ -86,6 +86,8 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     pair_a_rail = variable(typ.Bool, value=False)
     #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail (`pairtools`).
     pair = variable(typ.Bool, value=False)
+    #: Whether it is an application that starts its own processes on a stack without MPI, as the first node's process.
+    starts_itself = variable(typ.Bool, value=False)
     #: Whether such pairs run one rail after the other, and the worst rail is judged; else all at once, and summed.
     in_turn = variable(typ.Bool, value=False)
     #: Whether the tool has a program a benchmark; else it is one program.
@@ -172,6 +174,9 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
             *(self.rails, self.policy, max(self.pairs, self.rails) if self.pair_a_rail else self.pairs),
             beside_default=made,
         )
+        if self.starts_itself and self.rails == 1:
+            own = own_feature(self.tool)
+            self.valid_prog_environs += environment_terms(own, 1, self.policy, self.pairs, beside_default=made)
 
     @run_after("setup")
     def plan(self) -> None:

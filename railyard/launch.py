@@ -87,7 +87,7 @@ def plan_launch(
     pair = stacks.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
-        options += pairlaunch.start_words(site.home, nodes, bed)
+        options += pairlaunch.start_words(site.home, nodes, ranks_per_node, bed)
     elif bed is not None:
         options += stacks.launch_options(
             stack,
@@ -122,6 +122,14 @@ def plan_launch(
         if pair
         else Meant(stack, there.mpi_version, there.mpi_standard, there.prefix if there.built else None),
     )
+
+
+def starting_agent(site: Site) -> str:
+    """Return what starts a command on another node, as ssh does, for an application that starts its own processes."""
+    provider = site.system.provider
+    if provider not in ("testbed", "guests"):
+        return "ssh"
+    return str(agent_script(site.home, CLUSTER if provider == "testbed" else GUESTS))
 
 
 def _srun_words(site: Site, stack: str) -> list[str]:

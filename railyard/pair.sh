@@ -1,13 +1,17 @@
 #!/bin/sh
-# A benchmark that is a client and a server, and no MPI program, between two nodes: a pair of processes for each rail.
+# What is no MPI program, on the nodes of a job, one process a node of which a launcher has said the rank: srun and every
+# MPI's launcher do, and start.sh on our own testbeds.
 #   sh pair.sh run FOLDER TAG HOW RAILS -- SERVER [WORD]... -- CLIENT [WORD]...
-#       one of two such processes: rank 0 runs the clients, rank 1 the servers. srun and every MPI's launcher say which is
-#       which. HOW: at-once or in-turn; RAILS: DEVICE=PORT with commas between them, a TCP port for each rail.
-#       Blanks in the words: {device} {card} {card_port} {port} {server} {local}, the last two the addresses of both ends.
-#   sh pair.sh start ENTER NODE NODE -- COMMAND [ARGUMENT]...
-#       starts the command on both nodes of the virtual cluster, as ranks 0 and 1, and ends both where one fails.
-# The two find each other through FOLDER, which both nodes see: the servers' addresses stand in FOLDER/TAG.servers as soon
-# as their ports are listened at, and FOLDER/TAG.done says that the clients have ended.
+#       one of two such processes, a benchmark that is a client and a server, a pair of processes for each rail: rank 0
+#       runs the clients, rank 1 the servers. HOW: at-once or in-turn; RAILS: DEVICE=PORT with commas between them, a TCP
+#       port for each rail. Blanks in the words: {device} {card} {card_port} {port} {server} {local}, the last two the
+#       addresses of both ends.
+#   sh pair.sh first FOLDER TAG NODES DEVICE AGENT -- COMMAND [WORD]...
+#       one of NODES such processes, an application that starts its own processes: rank 0 becomes it, and the others wait
+#       until it has ended. Blanks in its words: {hosts} the nodes' names and {addresses} DEVICE's on each of them (both in
+#       the order of ranks, commas between them), {agent} what starts a command on another node.
+# They find each other through FOLDER, which all nodes see: the servers' addresses stand in FOLDER/TAG.servers as soon as
+# their ports are listened at, a node's in FOLDER/TAG.node-RANK; FOLDER/TAG.done says that rank 0 has ended.
 # A client's output stands behind a line "# railyard: rail DEVICE" (read by railyard/parsers/railparts.py).
 
 set -f
@@ -17,15 +21,16 @@ proc=${RAILYARD_PROC:-/proc}
 patience_s=${RAILYARD_PAIR_PATIENCE:-60}
 grace_s=3
 children='' ended_by_us=''
+port='' server='' hosts='' addresses='' agent=''
 
 say() { echo "railyard: $1" >&2; }
 usage() {
-    say 'pair.sh run FOLDER TAG HOW RAILS -- SERVER... -- CLIENT..., or start ENTER NODE NODE -- COMMAND...: not so called'
+    say 'pair.sh run FOLDER TAG HOW RAILS -- SERVER... -- CLIENT..., or first FOLDER TAG NODES DEVICE AGENT -- COMMAND...: not so called'
     exit 64
 }
 end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
 
-# ---- both ends
+# ---- every process
 
 rank_of() {
     for name in RAILYARD_PAIR_RANK SLURM_PROCID PMI_RANK OMPI_COMM_WORLD_RANK MV2_COMM_WORLD_RANK PALS_RANKID \
@@ -33,7 +38,7 @@ rank_of() {
         eval "value=\${$name-}"
         [ -z "$value" ] || { rank=$value && return; }
     done
-    say 'no launcher says which of the two processes this is: found neither SLURM_PROCID nor PMI_RANK nor another'
+    say 'no launcher says which of the processes this is: found neither SLURM_PROCID nor PMI_RANK nor another'
     exit 64
 }
 
@@ -42,6 +47,13 @@ address_of() {
     [ -d "${RAILYARD_SYSFS:-/sys}/class/net/$1" ] || { address=$node && return; }
     address=$(ip -o -4 addr show dev "$1" | { IFS=' /' read -r _ _ _ found _ && echo "$found"; })
     [ -n "$address" ] || { say "rail $1 of $node has no IPv4 address: give it one, or leave the rail out" && return 1; }
+}
+
+begin() {
+    IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
+    rank_of
+    mkdir -p "$folder" || exit 73
+    trap 'end_children; exit 143' TERM INT HUP
 }
 
 # Replaces the blank $1 by $2 in $word, as often as it stands there.
@@ -65,6 +77,7 @@ become() {
         left=$((left - 1))
         fill device "$device" && fill card "${device%%:*}" && fill card_port "$card_port"
         fill port "$port" && fill server "$server" && fill local "$own"
+        fill hosts "$hosts" && fill addresses "$addresses" && fill agent "$agent"
         set -- "$@" "$word"
     done
     exec "$@"
@@ -205,10 +218,7 @@ run() {
     [ $# -ge 8 ] && [ "$5" = -- ] || usage
     folder=$1 tag=$2 how=$3 rails=$4
     shift 5
-    IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
-    rank_of
-    mkdir -p "$folder" || exit 73
-    trap 'end_children; exit 143' TERM INT HUP
+    begin
     # This end's words alone stay: the server's stand before the "--", the client's behind it.
     left=$# past=''
     while [ "$left" -gt 0 ]; do
@@ -225,53 +235,56 @@ run() {
     if [ "$rank" = 0 ]; then ask "$@"; else serve "$@"; fi
 }
 
-# ---- the virtual cluster's launcher
+# ---- an application that starts its own processes
 
-# In a shell of its own, which hands a signal on to its command: a shell that waits does not end its child.
-side() {
-    side_rank=$1 node=$2
-    shift 2
-    child=''
-    trap '[ -z "$child" ] || kill "$child" 2>/dev/null' TERM
-    RAILYARD_PAIR_RANK=$side_rank "$enter" "$node" -- "$@" </dev/null &
-    child=$!
-    wait "$child" 2>/dev/null
+first() {
+    [ $# -ge 7 ] && [ "$6" = -- ] || usage
+    folder=$1 tag=$2 nodes=$3 device=$4 agent=$5
+    shift 6
+    begin
+    address_of "$device" || fail 1
+    own=$address
+    printf '%s %s\n' "$node" "$own" >"$folder/$tag.part-$rank" &&
+        mv "$folder/$tag.part-$rank" "$folder/$tag.node-$rank" || fail 73
+    if [ "$rank" != 0 ]; then
+        until [ -e "$folder/$tag.done" ]; do
+            look_again
+            tick
+        done
+        exit 0
+    fi
+    trap ': >"$folder/$tag.done"' EXIT
+    gather
+    (become "$@") </dev/null &
+    children=$!
+    wait "$children"
     code=$?
-    # A signal to this shell ends its wait and not the command; of a command that is no more the second wait says 127.
-    [ "$code" -le 128 ] || { wait "$child" && answer=0 || answer=$?; [ "$answer" = 127 ] || code=$answer; }
-    echo "$code" >"$work/$side_rank"
+    [ "$code" = 0 ] || say "the application on $node, the first of $nodes, ended with $code"
+    exit "$code"
 }
 
-start() {
-    [ $# -ge 5 ] && [ "$4" = -- ] || usage
-    enter=$1 first=$2 second=$3
-    shift 4
-    work=$(mktemp -d) || exit 73
-    trap 'rm -rf "$work"' EXIT
-    trap 'end_children; exit 143' TERM INT HUP
-    (side 0 "$first" "$@") &
-    children=$!
-    (side 1 "$second" "$@") &
-    children="$children $!" waited=0 failed=''
-    until [ -s "$work/0" ] && [ -s "$work/1" ]; do
-        for one in 0 1; do
-            code=0
-            [ ! -s "$work/$one" ] || read -r code <"$work/$one"
-            [ "$code" = 0 ] || [ -n "$failed" ] || failed=$code
-        done
-        # The other may be about to say what was wrong, or wait for one that will not come.
-        [ -z "$failed" ] || waited=$((waited + 1))
-        [ "$waited" != $((grace_s * 10)) ] || end_children
+# Names and addresses of all nodes, as soon as each has said its own.
+gather() {
+    ticks=0 one=0
+    while [ "$one" -lt "$nodes" ]; do
+        if [ -e "$folder/$tag.node-$one" ]; then
+            IFS=' ' read -r name address <"$folder/$tag.node-$one"
+            hosts=$hosts${hosts:+,}$name addresses=$addresses${addresses:+,}$address
+            one=$((one + 1))
+            continue
+        fi
+        [ ! -e "$folder/$tag.failed" ] || { say 'a node has no address to be told: its own error says why' && exit 1; }
+        if [ "$ticks" -ge $((patience_s * 10)) ]; then
+            say "not all of $nodes nodes were ready within $patience_s s: there is no $folder/$tag.node-$one"
+            exit 1
+        fi
+        look_again
         tick
+        ticks=$((ticks + 1))
     done
-    for one in 0 1; do
-        read -r code <"$work/$one"
-        [ "$code" = 0 ] || [ -n "$failed" ] || failed=$code
-    done
-    exit "${failed:-0}"
 }
 
 case ${1-} in
-    run | start) "$@" ;;
+    run | first) "$@" ;;
     *) usage ;;
 esac

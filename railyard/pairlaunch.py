@@ -1,29 +1,38 @@
-"""How a benchmark without MPI is launched: a client on the first node and a server on the second, a pair a rail."""
+"""How what needs no MPI is launched: a client and a server, a pair of them a rail, or one process a node.
+
+The latter is an application that starts its own processes: the first node's process becomes it, and is told the others.
+"""
 
 import zlib
 from importlib.resources import files
 from pathlib import Path
 
+from railyard.errors import RailyardError
 from railyard.pairtools import both_ends
+from railyard.stacks.programs import ONE_RAIL
 from railyard.testbed.entry import CLUSTER, enter_script
 
-#: Lies beside the job's script, and what its processes say to one another in the folder beside it.
+#: Both lie beside the job's script, and what the processes say to one another in the folder beside them.
 SCRIPT = "pair.sh"
+START_SCRIPT = "start.sh"
 FOLDER = "pair"
 #: The launcher's program in the virtual cluster; elsewhere srun, or whatever starts two processes, does without.
 STARTER = "sh"
+#: The name of no device: then it is the node's name that others are told.
+_NO_DEVICE = "-"
 # Below the ports that Linux gives to clients (net.ipv4.ip_local_port_range: from 32768), above registered ones in use.
 _FIRST_PORT, _PORTS, _RAILS_AT_MOST = 20000, 10000, 16
 
 
-def pair_script() -> str:
-    """Return the text of the script that both processes run, to be written beside a job's script."""
-    return files("railyard").joinpath(SCRIPT).read_text(encoding="utf-8")
+def scripts() -> dict[str, str]:
+    """Return the scripts that are to be written beside a job's script: name and text."""
+    return {name: files("railyard").joinpath(name).read_text(encoding="utf-8") for name in (SCRIPT, START_SCRIPT)}
 
 
-def start_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> tuple[str, ...]:
-    """Return what follows STARTER in a testbed of ours: both ends, on the first and the last of these nodes."""
-    return (SCRIPT, "start", str(enter_script(home, bed)), nodes[0], nodes[-1], "--")
+def start_words(home: Path, nodes: tuple[str, ...], ranks_per_node: int, bed: str = CLUSTER) -> tuple[str, ...]:
+    """Return what follows STARTER in a testbed of ours: so many processes on each of these nodes, in their order."""
+    ranks = (node for node in nodes for _ in range(ranks_per_node))
+    return (START_SCRIPT, str(enter_script(home, bed)), *ranks, "--")
 
 
 def run_words(
@@ -46,6 +55,21 @@ def run_words(
     rails = ",".join(f"{device}={first + index}" for index, device in enumerate(devices))
     how = "in-turn" if in_turn else "at-once"
     return ["sh", SCRIPT, "run", FOLDER, tag, how, rails, "--", *server, "--", *client]
+
+
+def first_words(
+    nodes: int, devices: tuple[str, ...], agent: str, executable: str, arguments: tuple[str, ...], *, tag: str
+) -> list[str]:
+    """Return the command of each of so many processes, one a node: an application that starts its own on them all.
+
+    It is told the address of the one device on each node, or the nodes' names where no device is meant (one node
+    alone). ``agent`` is what starts a command on another node, as ssh does. Raises RailyardError for several devices.
+    """
+    if len(devices) > 1:
+        found = f"{len(devices)} rails ({', '.join(devices)})"
+        raise RailyardError(f"{executable}: found {found}, expected one: {ONE_RAIL}")
+    device = devices[0] if devices else _NO_DEVICE
+    return ["sh", SCRIPT, "first", FOLDER, tag, str(nodes), device, agent, "--", executable, *arguments]
 
 
 def first_port(tag: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from railyard.applicationtable import installed_name
 from railyard.errors import did_you_mean
 from railyard.fields import show
 from railyard.links import class_floors, data_rate_mb_s
@@ -67,10 +68,19 @@ def _check_names(entry: Entry, system: System, path: Path_, document: Document) 
             raise document.error(
                 (*path, "benchmark"), show(name), "a benchmark of railyard.metrics", did_you_mean(name, BENCHMARKS)
             )
+        check_application(name, system, (*path, "benchmark"), document)
     most = len(system.fabrics[entry.fabric].rails)
     if any(rails > most for rails in entry.rails):
         expected = f"at most {most}, the rails that {entry.fabric} has"
         raise document.error((*path, "rails"), str(max(entry.rails)), expected)
+
+
+def check_application(benchmark: str, system: System, path: Path_, document: Document) -> None:
+    """Raise InputError for an installed application that the system's file does not state: nothing would be judged."""
+    name = installed_name(benchmark)
+    if name is not None and name not in system.applications:
+        expected = f"installed/ and an application of {system.system}"
+        raise document.error(path, show(benchmark), expected, did_you_mean(name, system.applications))
 
 
 def _check_name(name: str, known: Collection[str], what: str, system: System, path: Path_, document: Document) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from railyard.benchmarktable import BENCHMARKS
 from railyard.cost import costs_of_references
 from railyard.jsonform import encode
 from railyard.referencefields import Range, Source
@@ -163,8 +164,11 @@ def _tolerance_words(entry: Entry) -> str:
 
 def relation_words(relation: Relation, references: References) -> str:
     """Return what a relation asks, in words."""
-    one, *rest = (described(side) for side in sides(relation, references.entries))
+    both = sides(relation, references.entries)
+    one, *rest = (described(side) for side in both)
     where = sizes_words(relation.sizes)
+    # The figure of an application has no message size.
+    everywhere = " at every size" if BENCHMARKS[both[0].benchmark].rows == "sizes" else ""
     asked = [
         f"{word} {bound:g}"
         for word, bound in (("at least", relation.low), ("at most", relation.high))
@@ -184,9 +188,7 @@ def relation_words(relation: Relation, references: References) -> str:
         first, last = message_size(relation.between.first or 0), message_size(relation.between.last or 0)
         return f"{one} ahead up to {first}, {other} from {last}"
     by = "" if relation.by is None else f" by at least {100 * relation.by:g} %"
-    return (
-        f"{one} ahead of {other}{by}{where or ' at every size'}{' in places' if relation.where == 'somewhere' else ''}"
-    )
+    return f"{one} ahead of {other}{by}{where or everywhere}{' in places' if relation.where == 'somewhere' else ''}"
 
 
 def fact_words(fact: Fact) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from railyard.benchmarktable import BENCHMARKS
 from railyard.errors import did_you_mean
 from railyard.fields import show
+from railyard.referencecheck import check_application
 from railyard.referencefile import ANY, Entry
 from railyard.relationfile import Relation, Side
 from railyard.systemfile import System
@@ -99,6 +100,7 @@ def _check_side(
     if side.benchmark not in BENCHMARKS:
         near = did_you_mean(side.benchmark, BENCHMARKS)
         raise document.error((*path, "benchmark"), show(side.benchmark), "a benchmark of railyard.metrics", near)
+    check_application(side.benchmark, system, (*path, "benchmark"), document)
     names = [metric.name for metric in BENCHMARKS[side.benchmark].metrics]
     if side.metric is not None and side.metric not in names:
         expected = f"a metric of {side.benchmark}: {', '.join(names)}"

@@ -12,6 +12,8 @@ from railyard.wording import message_size, number
 
 #: Fewer repeats have no spread to speak of.
 LEAST_REPEATS = 3
+#: Where the one value of a figure stands in its curve.
+_NO_SIZE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,16 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     if not common:
         told = f"{one.name} has {_range(one.curve)}, {other.name} {_range(other.curve)}"
         return "fail", f"the sides have no message size in common{_asked(relation)}: {told}"
-    return _FORMS[relation.form](relation, one, other, common)
+    state, sentence = _FORMS[relation.form](relation, one, other, common)
+    are_figures = all(side.curve.sizes == (_NO_SIZE,) for side in measured)
+    return state, _of_figures(sentence) if are_figures else sentence
+
+
+def _of_figures(sentence: str) -> str:
+    """Return the sentence of two single figures, which have no message size: "at worst … at 0 B" would say nothing."""
+    for words in (" at 1 of 1 size, at worst ", " at 1 size, at worst ", ": at worst "):
+        sentence = sentence.replace(words, ": ")
+    return sentence.replace(f" at {message_size(_NO_SIZE)}", "")
 
 
 def _within(relation: Relation, size: int) -> bool:

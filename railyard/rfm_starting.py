@@ -1,7 +1,6 @@
 """What a check does as its run starts: it waits for its turn to measure, and puts its scripts beside the job's."""
 
 from pathlib import Path
-from typing import Any
 
 from reframe.core.builtins import run_before
 
@@ -11,12 +10,11 @@ from railyard.rfm_guards import as_reframe_error
 from railyard.rfm_judging import Judged
 from railyard.rfm_probing import READER
 from railyard.schedulernames import is_slurm
+from railyard.stacks import STACKS
 
 
 class Starting(Judged):
     """Starts a run of InterconnectCheck, which declares what is named here."""
-
-    pair: Any
 
     @run_before("run")
     def place_reader(self) -> None:
@@ -37,8 +35,9 @@ class Starting(Judged):
         idle_ms = self.site.system.fabrics[self.current_partition.name].proof.idle_ms
         if idle_ms is not None:
             (Path(self.stagedir) / IDLE).write_text(f"{idle_ms}\n", encoding="utf-8")
-        if self.pair:
-            (Path(self.stagedir) / pairlaunch.SCRIPT).write_text(pairlaunch.pair_script(), encoding="utf-8")
+        if STACKS[self.current_environ.name].pair:
+            for name, text in pairlaunch.scripts().items():
+                (Path(self.stagedir) / name).write_text(text, encoding="utf-8")
         self._begin()
 
     def _refuse_without_cluster(self) -> None:

@@ -13,6 +13,7 @@ from railyard.nodenames import label
 from railyard.referencefields import ANY
 from railyard.schedulernames import SLURM_WITHOUT_DATABASE
 from railyard.systemfile import Disabled, Fabric, StackEntry, System
+from railyard.wording import listing
 from railyard.yamlfile import Document, Path_
 
 _ETHERNET_MTUS = range(576, 65536)
@@ -196,13 +197,18 @@ def _check_thresholds(stack: str, entry: StackEntry, system: System, document: D
 
 
 def _check_applications(system: System, document: Document) -> None:
-    """Refuse an application that no stack says where to find, and a case that WRF has not got."""
-    there = {tool for entry in system.stacks.values() for tool in entry.tools}
-    for name in system.applications:
-        if name not in there:
+    """Refuse an application that no stack says where to find, words that none tells it, and a case that WRF lacks."""
+    for name, stated in system.applications.items():
+        having = [stack for stack, entry in system.stacks.items() if name in entry.tools]
+        if not having:
             expected = "the name of a benchmark that some stack states"
             action = f"add benchmarks: {{{name}: PATH}} to a stack"
             raise document.error(("applications", name), show(name), expected, action)
+        if stated.without_mpi is not None and not any(stacks.STACKS[stack].addressed for stack in having):
+            found = f"words without MPI, and {name} with {listing(having)} alone"
+            expected = f"it with {listing([stack for stack, entry in stacks.STACKS.items() if entry.addressed])} too"
+            action = f"add benchmarks: {{{name}: PATH}} to that stack, or leave the words out"
+            raise document.error(("applications", name, "without_mpi"), found, expected, action)
     for case in system.wrf_cases:
         if case not in WRF_CASES:
             raise document.error(("wrf_cases", case), show(case), "a case of WRF", did_you_mean(case, WRF_CASES))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.applicationtable import key_on, printed_key, printed_name
+from railyard.applicationtable import installed_name, key_on, printed_key, printed_name
 from railyard.benchmarktable import BENCHMARKS, find
 from railyard.errors import RailyardError
 from railyard.metrics import curves, key_figures, key_of
@@ -26,6 +26,26 @@ def test_a_problem_on_some_nodes_is_a_benchmark_of_its_own() -> None:
     assert two.metrics == find("npb/CG/A").metrics
     assert "npb/CG/A/2-nodes" in BENCHMARKS
     assert "npb/CG/A/2-nodes" not in list(BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("installed/gamess-1", "gamess-1"),
+        ("installed/gamess-1/4-nodes", "gamess-1"),
+        ("installed/gamess/more", None),
+        ("npb/CG/A/4-nodes", None),
+    ],
+)
+def test_an_installed_application_is_told_from_its_nodes(key: str, name: str | None) -> None:
+    assert installed_name(key) == name
+
+
+def test_an_installed_application_on_some_nodes_is_a_benchmark_too() -> None:
+    four, one = find("installed/gamess-1/4-nodes"), find("installed/gamess-1/1-nodes")
+    assert (four.key, four.within_node, one.within_node) == ("installed/gamess-1/4-nodes", False, True)
+    assert four.metrics == find("installed/gamess-1").metrics
+    assert "installed/gamess/more/4-nodes" not in BENCHMARKS
 
 
 @pytest.mark.parametrize("key", ["imb/Uniband/2-nodes", "npb/CG/A/0-nodes", "npb/CG/A/two-nodes", "npb/CG/A/2-nodes/x"])

@@ -177,13 +177,19 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
 def selected(system: System, fabric: str, stack: str, rails: int, need: Need) -> bool:
     """Return whether ReFrame takes this cell: as the base check asks, +railsN +nodesN of a partition, and its terms."""
     partition, environment = partition_features(system, fabric), environment_features(system, fabric, stack)
-    tool = stacks.pair_feature(need.tool) if need.pair else need.tool
-    (term,) = environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)
-    wanted = {word[1:] for word in term.split() if word[0] == "+"}
-    unwanted = {word[1:] for word in term.split() if word[0] == "-"}
+    tools = [stacks.pair_feature(need.tool) if need.pair else need.tool]
+    if need.starts_itself and rails == 1:
+        tools.append(stacks.own_feature(need.tool))
+    terms = [environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] for tool in tools]
     place = {f"rails{rails}", f"nodes{need.nodes}", *(("first",) if need.within_node else ())}
     there = place <= set(partition) and not (need.within_node and rails > 1)
-    return there and wanted <= set(environment) and not unwanted & set(environment)
+    return there and any(_fits(term, set(environment)) for term in terms)
+
+
+def _fits(term: str, features: set[str]) -> bool:
+    wanted = {word[1:] for word in term.split() if word[0] == "+"}
+    unwanted = {word[1:] for word in term.split() if word[0] == "-"}
+    return wanted <= features and not unwanted & features
 
 
 def test_features_are_what_a_partition_has_and_a_stack_can(virtual: Site) -> None:
@@ -224,6 +230,26 @@ def test_features_and_reasons_agree_on_every_cell_of_every_system(virtual: Site)
                         )
                         seen += 1
     assert seen >= 252
+
+
+@pytest.mark.parametrize("rails", [1, 2])
+@pytest.mark.parametrize("stack", ["openmpi", "mpich", "tcp", "libfabric"])
+def test_features_and_reasons_agree_on_an_application_with_and_without_mpi(
+    virtual: Site, stack: str, rails: int
+) -> None:
+    stated = {
+        name: entry.model_copy(update={"benchmarks": {**entry.benchmarks, "gamess": "/opt/g"}})
+        for name, entry in virtual.system.stacks.items()
+        if name != "mpich"
+    }
+    gamess = Application(figure="(?P<seconds>[0-9]+)", success="done")
+    system = changed(virtual, stacks={**virtual.system.stacks, **stated}, applications={"gamess": gamess})
+    need = Need(
+        "Installed", "gamess", "installed/gamess", 2, starts_itself=True, pair_a_rail=True, feature="app-gamess"
+    )
+    runs = why_not(system, "hsn", stack, rails, need) is None
+    assert selected(system, "hsn", stack, rails, need) == runs
+    assert runs == (stack == "openmpi" or (stack, rails) == ("tcp", 1))
 
 
 @given(
@@ -282,7 +308,15 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
     assert {cell.check for cell in matrix(system, asked)} == {"A"}
     # What the checks know without a system stands for all that a system states, and for nothing where it states none.
-    (stands,) = [need for need in needs(virtual.home / "checks") if need.check.startswith("Installed")]
+    both = tuple(need for need in needs(virtual.home / "checks") if need.check.startswith("Installed"))
+    (stands,) = [need for need in both if need.check.startswith("Installed ")]
+    swept = {(cell.check, cell.benchmark) for cell in matrix(system, both)} - {
+        ("Installed %app=gamess", "installed/gamess")
+    }
+    assert swept == {
+        (f"InstalledScaling %app=gamess %nodes={nodes}", f"installed/gamess/{nodes}-nodes")
+        for nodes in (1, 2, 4, 8, 16, 32, 64)
+    }
     cells = matrix(system, (stands,))
     assert {(cell.check, cell.benchmark) for cell in cells} == {("Installed %app=gamess", "installed/gamess")}
     assert {cell.stack for cell in cells if cell.reason is None} == {"openmpi"}

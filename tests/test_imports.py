@@ -18,6 +18,7 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 #: Modules that start processes or import ReFrame, each with its reason. A folder stands for all that is in it.
 IMPURE = {
     "railyard.appcheck": "the base of the checks of applications",
+    "railyard.installedcheck": "the base of the checks of installed applications: ReFrame's classes",
     "railyard.check": "the base of all checks: ReFrame's classes",
     "railyard.osucheck": "the base of OSU's checks",
     "railyard.fabric.diagnostics": "starts the diagnostics of a fabric",

@@ -264,7 +264,7 @@ def test_a_single_host_is_told_no_rail(virtual: Site) -> None:
 def test_a_client_and_a_server_are_started_without_any_mpi(site: Site) -> None:
     launch = planned(site, "tcp", "hsn0", "hsn1")
     assert (launch.program, launch.settings.policy, launch.mpi) == ("sh", "nic-per-rank", None)
-    assert launch.options == ("pair.sh", "start", "/site/.railyard/testbed/enter", "vn1", "vn2", "--")
+    assert launch.options == ("start.sh", "/site/.railyard/testbed/enter", "vn1", "vn2", "--")
     assert launch.env == {"PATH": "/usr/bin:$PATH"}
     assert (launch.meant, launch.watched) == (("hsn0", "hsn1"), ("eth0",))
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun"}))

@@ -1,4 +1,4 @@
-"""The script of both processes of a pair, run for real on this host: made clients and servers, no virtual cluster."""
+"""The scripts of what needs no MPI, run for real on this host: made programs, no virtual cluster."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.pairlaunch import pair_script
+from railyard.pairlaunch import scripts
 
 #: Says where it listens, serves one client, says that it did.
 SERVER = """\
@@ -30,11 +30,12 @@ sys.exit(int(sys.argv[4]) if sys.argv[4:] else 0)
 
 
 class Bench:
-    """A folder with the script and two made programs, and a made /sys/class/net in which lo is the only interface."""
+    """A folder with the scripts and two made programs, and a made /sys/class/net in which lo is the only interface."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "pair.sh").write_text(pair_script(), encoding="utf-8")
+        for name, text in scripts().items():
+            (folder / name).write_text(text, encoding="utf-8")
         (folder / "server.py").write_text(SERVER, encoding="utf-8")
         (folder / "client.py").write_text(CLIENT, encoding="utf-8")
 
@@ -159,7 +160,7 @@ def test_a_process_that_nobody_gave_a_rank_says_so(bench: Bench) -> None:
     out, err = alone.communicate(timeout=20)
     assert (alone.returncode, out) == (64, "")
     assert err == (
-        "railyard: no launcher says which of the two processes this is: found neither SLURM_PROCID nor PMI_RANK nor "
+        "railyard: no launcher says which of the processes this is: found neither SLURM_PROCID nor PMI_RANK nor "
         "another\n"
     )
 
@@ -179,14 +180,68 @@ def test_a_signal_ends_the_server_too(bench: Bench) -> None:
         socket.create_connection(("127.0.0.1", port), timeout=5)
 
 
-@pytest.mark.parametrize("words", [[], ["run", "pair"], ["start", "enter", "vn1"], ["stop"]])
+@pytest.mark.parametrize("words", [[], ["run", "pair"], ["first", "pair", "tag", "2", "lo", "ssh", "--"], ["stop"]])
 def test_a_wrong_call_is_one_sentence(bench: Bench, words: list[str]) -> None:
     done = subprocess.run(["sh", "pair.sh", *words], cwd=bench.folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == (
-        "railyard: pair.sh run FOLDER TAG HOW RAILS -- SERVER... -- CLIENT..., or start ENTER NODE NODE -- "
-        "COMMAND...: not so called\n"
+        "railyard: pair.sh run FOLDER TAG HOW RAILS -- SERVER... -- CLIENT..., or first FOLDER TAG NODES DEVICE AGENT "
+        "-- COMMAND...: not so called\n"
     )
+
+
+# An application that starts its own processes: the first of the nodes' processes becomes it.
+
+
+def nodes_of(bench: Bench, count: int, device: str, command: Sequence[str], alone: bool = False,
+             **env: str) -> list[tuple[int, str, str]]:  # fmt: skip
+    """Return exit code, output and errors of each of so many processes, or of the first alone."""
+    words = ["sh", "pair.sh", "first", "pair", "tag", str(count), device, "ssh", "--", *command]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "PMI", "OMPI"))}
+    started = [
+        subprocess.Popen(
+            words, cwd=bench.folder, env={**clean, "SLURM_PROCID": str(rank), **env}, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for rank in range(1 if alone else count)
+    ]  # fmt: skip
+    ended = [(one.communicate(timeout=30), one.returncode) for one in started]
+    return [(code, out, err) for (out, err), code in ended]
+
+
+def test_the_first_becomes_the_application_and_is_told_all_nodes(bench: Bench) -> None:
+    node = socket.gethostname()
+    first, *others = nodes_of(bench, 3, "lo", ("echo", "{hosts}", "-a={addresses}", "{agent}", "a b"))
+    assert first == (0, f"{node},{node},{node} -a=127.0.0.1,127.0.0.1,127.0.0.1 ssh a b\n", "")
+    assert others == [(0, "", "")] * 2
+
+
+def test_where_no_device_is_meant_addresses_are_names(bench: Bench) -> None:
+    assert nodes_of(bench, 1, "-", ("echo", "{addresses}")) == [(0, f"{socket.gethostname()}\n", "")]
+
+
+def test_the_applications_exit_code_is_that_of_the_first_and_ends_the_others(bench: Bench) -> None:
+    first, other = nodes_of(bench, 2, "lo", ("sh", "-c", "echo said; exit 7"))
+    said = f"railyard: the application on {socket.gethostname()}, the first of 2, ended with 7\n"
+    assert (first, other) == ((7, "said\n", said), (0, "", ""))
+
+
+def test_a_node_without_an_address_ends_all_before_the_application_begins(bench: Bench) -> None:
+    made = bench.folder / "sys" / "class" / "net" / "ib7"
+    made.mkdir(parents=True)
+    (bench.folder / "pair").mkdir()
+    (bench.folder / "pair" / "tag.failed").touch()
+    (other,) = nodes_of(bench, 2, "ib7", ("echo", "begun"), alone=True, RAILYARD_SYSFS=str(bench.folder / "sys"))
+    assert other[:2] == (1, "")
+    assert f"rail ib7 of {socket.gethostname()} has no IPv4 address" in other[2]
+    (first,) = nodes_of(bench, 2, "lo", ("echo", "begun"), alone=True)
+    assert first == (1, "", "railyard: a node has no address to be told: its own error says why\n")
+
+
+def test_a_node_that_never_comes_is_not_waited_for_without_end(bench: Bench) -> None:
+    (first,) = nodes_of(bench, 2, "lo", ("echo", "begun"), alone=True, RAILYARD_PAIR_PATIENCE="1")
+    assert first[:2] == (1, "")
+    assert first[2] == "railyard: not all of 2 nodes were ready within 1 s: there is no pair/tag.node-1\n"
 
 
 # The virtual cluster's launcher: a made `enter`, which runs its command on this host.
@@ -194,11 +249,11 @@ def test_a_wrong_call_is_one_sentence(bench: Bench, words: list[str]) -> None:
 ENTER = '#!/bin/sh\nnode=$1\nshift 2\nexport MADE_NODE="$node"\nexec "$@"\n'
 
 
-def started(bench: Bench, command: str, **env: str) -> tuple[int, str, str]:
+def started(bench: Bench, command: str, *nodes: str, **env: str) -> tuple[int, str, str]:
     enter = bench.folder / "enter"
     enter.write_text(ENTER, encoding="utf-8")
     enter.chmod(0o755)
-    words = ["sh", "pair.sh", "start", str(enter), "vn1", "vn2", "--", "sh", "-c", command]
+    words = ["sh", "start.sh", str(enter), *(nodes or ("vn1", "vn2")), "--", "sh", "-c", command]
     done = subprocess.run(
         words, cwd=bench.folder, env={**os.environ, **env}, capture_output=True, text=True, timeout=30, check=False
     )
@@ -208,12 +263,21 @@ def started(bench: Bench, command: str, **env: str) -> tuple[int, str, str]:
 def test_both_nodes_are_started_with_their_ranks(bench: Bench) -> None:
     code, out, err = started(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"')
     assert (code, sorted(out.splitlines()), err) == (0, ["vn1 is 0", "vn2 is 1"], "")
+    code, out, err = started(bench, 'echo "$MADE_NODE is $RAILYARD_PAIR_RANK"', "vn1", "vn3", "vn2", "vn4")
+    assert (code, sorted(out.splitlines()), err) == (0, ["vn1 is 0", "vn2 is 2", "vn3 is 1", "vn4 is 3"], "")
 
 
-@pytest.mark.parametrize("rank", ["0", "1"])
-def test_the_first_that_fails_gives_the_exit_code_and_ends_the_other(bench: Bench, rank: str) -> None:
+@pytest.mark.parametrize("words", [[], ["enter"], ["enter", "--", "true"], ["enter", "vn1"], ["enter", "vn1", "--"]])
+def test_a_launcher_that_is_told_no_nodes_or_no_command_says_so(bench: Bench, words: list[str]) -> None:
+    done = subprocess.run(["sh", "start.sh", *words], cwd=bench.folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == "railyard: start.sh ENTER NODE... -- COMMAND [ARGUMENT]...: not so called\n"
+
+
+@pytest.mark.parametrize("rank", ["0", "1", "2"])
+def test_the_first_that_fails_gives_the_exit_code_and_ends_the_others(bench: Bench, rank: str) -> None:
     began = time.monotonic()
-    code, _, _ = started(bench, f'[ "$RAILYARD_PAIR_RANK" = {rank} ] && exit 71; exec sleep 60')
+    code, _, _ = started(bench, f'[ "$RAILYARD_PAIR_RANK" = {rank} ] && exit 71; exec sleep 60', "vn1", "vn2", "vn3")
     assert code == 71
     assert time.monotonic() - began < 25
 

@@ -69,8 +69,22 @@ def test_ports_are_a_runs_own_and_below_those_of_clients() -> None:
     assert all(port % 16 == 0 for port in ports)
 
 
-def test_in_the_virtual_cluster_the_script_itself_starts_both_ends() -> None:
-    assert pairlaunch.start_words(Path("/site"), ("vn1", "vn2")) == (
-        *("pair.sh", "start", "/site/.railyard/testbed/enter", "vn1", "vn2", "--"),
+def test_in_the_virtual_cluster_a_script_starts_a_process_for_each_rank() -> None:
+    assert pairlaunch.start_words(Path("/site"), ("vn1", "vn2"), 1) == (
+        *("start.sh", "/site/.railyard/testbed/enter", "vn1", "vn2", "--"),
     )
-    assert pairlaunch.start_words(Path("/site"), ("vn3",))[3:5] == ("vn3", "vn3")
+    assert pairlaunch.start_words(Path("/site"), ("vn3", "vn4"), 2)[2:-1] == ("vn3", "vn3", "vn4", "vn4")
+
+
+def test_an_application_is_told_one_device_or_none() -> None:
+    told = pairlaunch.first_words(4, ("hsn0",), "ssh", "/opt/app", ("-h", "{addresses}"), tag="made-1")
+    assert told == [
+        *("sh", "pair.sh", "first", "pair", "made-1", "4", "hsn0", "ssh", "--", "/opt/app", "-h", "{addresses}")
+    ]
+    assert pairlaunch.first_words(1, (), "ssh", "/opt/app", (), tag="made-1")[6] == "-"
+    with pytest.raises(RailyardError) as raised:
+        pairlaunch.first_words(4, ("hsn0", "hsn1"), "ssh", "/opt/app", (), tag="made-1")
+    assert str(raised.value) == (
+        "/opt/app: found 2 rails (hsn0, hsn1), expected one: an application that starts its own processes is told one "
+        "address a node"
+    )

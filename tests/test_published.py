@@ -64,6 +64,17 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
     ("survey-2004", "infiniband-bandwidth", 4 << 20, 6750 * NETPIPE_MBPS),
     ("survey-2004", "infiniband-mvich-bandwidth", 4 << 20, 5900 * NETPIPE_MBPS),
     ("survey-2004", "tengige-bandwidth", 4 << 20, 3700 * NETPIPE_MBPS),
+    *(
+        ("survey-2004", f"gamess-{row}-{processes}-{nodes}", None, seconds)
+        for row, processes, times in (
+            *(("gige", 1, (3062, 1852)), ("gige", 2, (1961, 1529))),
+            *(("myrinet", 1, (3030, 1743)), ("myrinet", 2, (1984, 1559))),
+            *(("myrinet-tcp", 1, (3059, 1801)), ("myrinet-tcp", 2, (1924, 1279))),
+            *(("quadrics", 1, (3052, 1775)), ("quadrics", 2, (2593, 1427))),
+            *(("infiniband", 1, (3006, 1727)), ("infiniband", 2, (2785, 1319))),
+        )
+        for nodes, seconds in zip((2, 4), times, strict=True)
+    ),
     ("pcie-2004", "pcie-verbs-two-ports", None, 1486),
     ("alaska-2020", "ib-intelmpi-hpl", None, 16090.9),
     ("eiger-2022", "latency", 8, 2.33),
@@ -145,10 +156,33 @@ def test_a_source_without_bandwidths_gets_no_absolute_one() -> None:
                 "openmpi-more-variable",
             ],
         ),
+        (
+            "survey-2004",
+            [
+                *("quadrics-quickest", "infiniband-most", "mpi-makes-the-difference", "myrinet-second-port"),
+                "myrinet-mpi-quicker-than-tcp",
+                *(f"gamess-1-alike-{row}" for row in ("gige", "myrinet", "myrinet-tcp", "quadrics")),
+                *(f"gamess-2-tcp-ahead-of-{row}" for row in ("gige", "myrinet", "quadrics", "infiniband")),
+            ],
+        ),
     ],
 )
 def test_what_sources_say_of_curves_are_relations(name: str, ids: list[str]) -> None:
     assert [relation.id for relation in references(name).relations] == ids
+
+
+def test_each_time_of_gamess_is_an_entry_or_a_fact_and_how_far_they_lie_apart_is_theirs() -> None:
+    found = references("survey-2004")
+    times = {each.id: each.value for each in found.entries if each.benchmark[0].startswith("installed/")}
+    facts = {fact.id: fact.value for fact in found.facts if fact.id.startswith("gamess-")}
+    assert (len(times), sorted(value or 0 for value in facts.values())) == (
+        20,
+        [3277, 3477, 4868, 5026, 5651, 5743, 5823, 5843],
+    )
+    four = [value for name, value in times.items() if name.endswith("-1-4") and isinstance(value, float)]
+    alike = [relation.within for relation in found.relations if relation.id.startswith("gamess-1-alike-")]
+    (within,) = set(alike)
+    assert within is not None and within - 0.001 < max(four) / min(four) - 1 < within
 
 
 def test_what_the_newer_myrinet_did_is_reported_not_measured() -> None:

@@ -424,6 +424,12 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         ),
         (
             "benchmark: osu/osu_latency",
+            "benchmark: installed/gamess",
+            'references/site.yaml:7: entries[0].benchmark: found "installed/gamess", expected installed/ and an '
+            "application of site; none are known",
+        ),
+        (
+            "benchmark: osu/osu_latency",
             "benchmark: latency",
             'references/site.yaml:7: entries[0].benchmark: found "latency", '
             'expected a benchmark such as "imb/Uniband" or "netpipe/stream"',

@@ -285,6 +285,40 @@ def test_each_form_holds_and_breaks(
     assert (found, said) == (state, sentence)
 
 
+WRF_A, WRF_B = (side.replace("osu/osu_bw", "wrf/wrf/conus12km-v3/4-nodes") for side in (A, B))
+WRF = "wrf/wrf/conus12km-v3/4-nodes over {} with hpcx"
+
+
+@pytest.mark.parametrize(
+    ("form", "times", "state", "sentence"),
+    [
+        ("form: ahead", (1279, 1319), "pass", "{A} is ahead of {B}: 1279 against 1319 s"),
+        ("form: ahead", (1319, 1279), "fail", "{A} is not ahead of {B}: 1319 against 1279 s"),
+        (
+            *("form: same, within: 0.073", (1852, 1727), "pass"),
+            "{A} and {B} do not differ by more than 7.30%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell "
+            "smaller ones",
+        ),
+        (
+            *("form: same, within: 0.072", (1852, 1727), "fail"),
+            "{A} and {B} differ by more than 7.20%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell smaller "
+            "ones",
+        ),
+        ("form: ratio, high: 1", (1279, 1319), "pass", "{A} is 0.97 times {B}, at most 1 is asked"),
+    ],
+)
+def test_figures_of_applications_are_compared_without_a_message_size(
+    tmp_path: Path, form: str, times: tuple[float, float], state: str, sentence: str
+) -> None:
+    runs = [
+        dataclasses.replace(record(fabric, {}), benchmark="wrf/wrf/conus12km-v3/4-nodes",
+                            curves=(CurveRecord("runtime", "s", (0,), (time,)),))
+        for fabric, time in zip(("edr", "fdr"), times, strict=True)
+    ]  # fmt: skip
+    expected = sentence.format(A=WRF.format("edr"), B=WRF.format("fdr"))
+    assert one(tmp_path, f"{{{form}, of: {WRF_A}, to: {WRF_B}}}", runs) == (state, expected)
+
+
 def test_a_stack_that_is_left_open_is_judged_once_a_stack(tmp_path: Path) -> None:
     both = "{form: ahead, of: {fabric: edr, benchmark: osu/osu_bw}, to: {fabric: fdr, benchmark: osu/osu_bw}}"
     records = [record(f, {M: v}, stack=s) for f, v in (("edr", 2.0), ("fdr", 1.0)) for s in ("hpcx", "openmpi")]
@@ -383,6 +417,11 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
             f"{{form: ahead, of: {A.replace('osu_bw', 'osu_bm')}, to: {B}}}",
             'relations[0].of.benchmark: found "osu/osu_bm", expected a benchmark of railyard.metrics; did you mean '
             '"osu/osu_bw"?',
+        ),
+        (
+            f"{{form: ahead, of: {A.replace('osu/osu_bw', 'installed/gamess/4-nodes')}, to: {B}}}",
+            'relations[0].of.benchmark: found "installed/gamess/4-nodes", expected installed/ and an application of '
+            "site; none are known",
         ),
         (
             f"{{form: crossover, of: {A}, to: {B}, between: {{from: 8K}}}}",

@@ -584,9 +584,26 @@ def test_what_applications_need_is_read(tmp_path: Path) -> None:
             "add benchmarks: {gamess: PATH} to a stack",
         ),
         (
+            "  osu: {figure",
+            "  osu: {without_mpi: ['{hosts}'], figure",
+            "applications.osu.without_mpi: found words without MPI, and osu with openmpi and mvapich2 alone, expected "
+            "it with tcp too; add benchmarks: {osu: PATH} to that stack, or leave the words out",
+        ),
+        (
             "conus12km-v4",
             "conus12km",
             'wrf_cases.conus12km: found "conus12km", expected a case of WRF; did you mean "conus12km-v4"?',
+        ),
+        (
+            "  osu: {figure",
+            "  osu: {arguments: ['{agents}'], figure",
+            'applications.osu.arguments[0]: found "{agents}", expected no blanks but {ranks} and {nodes}',
+        ),
+        (
+            "  osu: {figure",
+            "  osu: {arguments: ['{agent}'], figure",
+            'applications.osu.arguments[0]: found "{agent}", expected {agent} among the words of without_mpi alone; an '
+            "MPI's launcher starts all processes, and tells them no nodes",
         ),
         ("(?P<seconds>[0-9]+) s", "([0-9]+) s", "expected a pattern with a group (?P<seconds>…)"),
         ("cores: 64", "cores: 0", "nodes.hardware.cores: found 0, expected greater than or equal to 1"),

@@ -1,29 +1,23 @@
 """Applications that a site has installed, licensed or not, by what its file says of them (`applications`).
 
 No licence is no failure of the network: the verdict says which it was. A time that is long with a good network on the
-same nodes is often two processes a core that both poll while they wait: compare ranks a node before fabrics.
+same nodes is often two processes a core that both poll while they wait: compare ranks a node before fabrics. On a stack
+without MPI (`tcp`) the application runs on the first node, and starts its own processes on all.
 """
 
-import shlex
 from collections.abc import Mapping
 
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.appcheck import ApplicationCheck, stated_names
-from railyard.applicationfile import Application
-from railyard.apps import installedapp
-from railyard.launch import Launch
-from railyard.parsers.parsed import Parsed
+from railyard.appcheck import node_counts, stated_names
+from railyard.installedcheck import InstalledApplication
 
 
-@rfm.simple_test
-class Installed(ApplicationCheck):
-    """One application of the system's file: `-P app=gamess` selects one."""
+class InstalledCheck(InstalledApplication):
+    """One application of the system's file."""
 
-    tool = installedapp.TOOL
-    tags = {"apps", "installed", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
-    own_parameters = ("app",)
+    own_parameters: tuple[str, ...] = ("app",)
     #: ``none`` stands where a system states no application, since a parameter must have a value; no stack has it.
     app = parameter(stated_names("app"), type=str, loggable=True)
 
@@ -39,29 +33,19 @@ class Installed(ApplicationCheck):
     def feature_of(cls, parameters: Mapping[str, str]) -> str:
         return f"app-{parameters['app']}"
 
-    @property
-    def key(self) -> str:
-        """The benchmark's name in references and records: ``installed/gamess``."""
-        return f"{installedapp.TOOL}/{self.app}"
 
-    @property
-    def described(self) -> Application:
-        """What the system's file says of it."""
-        return self.site.system.applications[self.app]
+@rfm.simple_test
+class Installed(InstalledCheck):
+    """An application over all nodes: `-P app=gamess` selects one."""
 
-    @property
-    def words(self) -> list[str]:
-        return installedapp.words(self.described, self.num_nodes, self.ranks_per_node)
+    tags = {"apps", "installed", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
 
-    def parse(self, text: str) -> Parsed:
-        """Return what the application printed, read by the patterns of the system's file."""
-        return installedapp.parse(text, self.app, self.described)
 
-    def shape(self) -> None:
-        self.ranks_per_node = self.described.ranks_per_node
+@rfm.simple_test
+class InstalledScaling(InstalledCheck):
+    """An application on 1, 2, 4 … nodes, the same problem: `railyard scaling` says what it gains from each."""
 
-    def _install_launch(self, launch: Launch) -> None:
-        super()._install_launch(launch)
-        if self.described.inputs is not None and not self.is_replayed:
-            folder = installedapp.folder(self.described.inputs, self.site.home)
-            self.prerun_cmds = [f"cp -R {shlex.quote(folder)}/. .", *self.prerun_cmds]
+    tags = {"apps", "installed", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    all_nodes = False
+    own_parameters = ("app", "nodes")
+    nodes = parameter(node_counts(), type=int, loggable=True)

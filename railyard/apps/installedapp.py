@@ -57,11 +57,14 @@ def _last(lines: list[str], pattern: str) -> tuple[float | None, int]:
     return found
 
 
-def words(stated: Application, nodes: int, ranks_per_node: int) -> list[str]:
-    """Return an application's words with the numbers of ranks and nodes filled in."""
+def words(stated: Application, nodes: int, ranks_per_node: int, without_mpi: bool = False) -> list[str]:
+    """Return an application's words with the numbers of ranks and nodes filled in.
+
+    Those of an application that starts its own processes (``without_mpi``) may have blanks left, for its nodes.
+    """
     filled = {"{ranks}": str(nodes * ranks_per_node), "{nodes}": str(nodes)}
     found = []
-    for word in stated.arguments:
+    for word in stated.arguments if stated.without_mpi is None or not without_mpi else stated.without_mpi:
         for blank, value in filled.items():
             word = word.replace(blank, value)
         found.append(word)

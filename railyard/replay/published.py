@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 
 from railyard import metrics
-from railyard.applicationtable import nodes_of_key
+from railyard.applicationtable import installed_name, nodes_of_key
 from railyard.bands import BANDWIDTH_FROM_BYTES
 from railyard.casename import named_policy, with_policy
-from railyard.cells import Need, matrix
+from railyard.cells import Need, asked_for, matrix
 from railyard.errors import RailyardError
 from railyard.metrics import BANDWIDTH, LATENCY
 from railyard.railpolicies import DEFAULT, policy_of
-from railyard.replay import apptexts
+from railyard.replay import apptexts, patterntexts
 from railyard.replay.curvemodel import MessageTime
 from railyard.replay.form import WORDS, Cell, Origin, Recording
 from railyard.replay.index import FOLDER, folder_of, recording_of
@@ -47,7 +47,7 @@ def published_outputs(
     output is named as a model's. A test that the site's file switches off is neither made nor left out. The same
     references give the same bytes. Raises InputError for a model that is wrong.
     """
-    asked = {need.check: need for need in needs}
+    asked = {need.check: need for need in asked_for(site.system, needs)}
     made: list[tuple[Recording, str]] = []
     left: list[Left] = []
     curves = read_model(folder_of(site.home, site.system.system))
@@ -109,15 +109,19 @@ def _output(
 
 def _figure_output(site: Site, recorded: Cell, cell: Cell) -> tuple[Recording, str]:
     """Return the output of an application: its one published figure, and what else it prints made to fit."""
-    name = metrics.find(cell.benchmark).metrics[0].name
-    found = [(entry, values) for entry, values in _targets(site, cell, cell.benchmark, name, (0,)) if values]
+    metric = metrics.find(cell.benchmark).metrics[0].name
+    found = [(entry, values) for entry, values in _targets(site, cell, cell.benchmark, metric, (0,)) if values]
     if not found:
         raise RailyardError(f"references/{site.system.system}.yaml has no number for {cell.benchmark} here")
     entry, values = found[0]
     source = f"references/{site.system.system}.yaml: {entry}"
     sentence = f"{WORDS['computed'].removeprefix('replayed: ')}: {source}; the figure alone is published"
     nodes = nodes_of_key(cell.benchmark)[1] or site.system.nodes.number
-    text = apptexts.text_of(cell.benchmark, next(iter(values.values())), nodes, sentence)
+    value, name = next(iter(values.values())), installed_name(cell.benchmark)
+    if name is None:
+        text = apptexts.text_of(cell.benchmark, value, nodes, sentence)
+    else:
+        text = patterntexts.text_of(name, site.system.applications[name], value, sentence)
     return recording_of(recorded, text, "computed", MADE_BY, source), text
 
 

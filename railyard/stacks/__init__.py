@@ -16,7 +16,7 @@ from railyard.stacks.ask import (
 from railyard.stacks.document import document, overview, roce
 from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
 from railyard.stacks.policy import NIC_PER_RANK, STRIPING, TUNED_PATTERN, parted, tuned, unknown
-from railyard.stacks.programs import pair_feature, tool_features, why_not_tool
+from railyard.stacks.programs import own_feature, pair_feature, tool_features, why_not_own, why_not_tool
 from railyard.stacks.table import STACKS
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "forward",
     "launch_options",
     "overview",
+    "own_feature",
     "pair_feature",
     "parted",
     "policies",
@@ -49,5 +50,6 @@ __all__ = [
     "tuned",
     "unknown",
     "why_not",
+    "why_not_own",
     "why_not_tool",
 ]

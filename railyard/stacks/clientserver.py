@@ -1,4 +1,7 @@
-"""The stacks without MPI: sockets, verbs and libfabric, measured by a client and a server, a pair of them a rail."""
+"""The stacks without MPI: sockets, verbs and libfabric, measured by a client and a server, a pair of them a rail.
+
+Over sockets an installed application may run too that starts its own processes: it is told the rail by its addresses.
+"""
 
 from collections.abc import Mapping
 
@@ -24,7 +27,13 @@ _OFI_SPREADS, _OFI_CANNOT = _spreads_and_refusals("A libfabric endpoint belongs 
 _NO_NAMES = "the addresses at both ends, not the devices: only the counters prove those"
 
 
-def _without_mpi(title: str, tools: tuple[str, ...], sonames: tuple[str, ...], ways: Mapping[str, Way | str]) -> Stack:
+def _without_mpi(
+    title: str,
+    tools: tuple[str, ...],
+    sonames: tuple[str, ...],
+    ways: Mapping[str, Way | str],
+    addressed: bool = False,
+) -> Stack:
     return Stack(
         title=title,
         version_pattern=r"(?!)",
@@ -36,6 +45,7 @@ def _without_mpi(title: str, tools: tuple[str, ...], sonames: tuple[str, ...], w
         srun_mpi="none",
         ways=ways,
         tools=tools,
+        addressed=addressed,
     )
 
 
@@ -66,6 +76,7 @@ TCP = _without_mpi(
         "slingshot": _own_fabric("the card's network interface (hsn0)"),
         "efa": _own_fabric("the instance's network interface (ens5)"),
     },
+    addressed=True,
 )
 
 _VERBS_WAY = Way(

@@ -76,10 +76,14 @@ def _mpi(stack: Stack) -> str:
 
 
 def _without_mpi(stack: Stack) -> str:
+    applications = (
+        "Besides: an installed application that starts its own processes from the first node, over one rail "
+        "([applications.md](applications.md)). "
+    )
     return (
         f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "
         f"server on the second, a pair of them a rail (`railyard/pair.sh`; `railyard/pairtools.py` has their words). "
-        f"Under Slurm: `srun --mpi={stack.srun_mpi}`."
+        f"{applications if stack.addressed else ''}Under Slurm: `srun --mpi={stack.srun_mpi}`."
     )
 
 

@@ -153,6 +153,7 @@ class Stack:
     Spack calls it. ``startup_pattern`` begins a line that no other library prints at its start, where it was told to.
     ``own_pinning`` are variables that keep the library from binding its processes itself when it starts.
     ``tools`` are the benchmarks that are a client and a server, of a stack without MPI; an MPI library has none.
+    ``addressed``: without MPI, whether an application that starts its own processes is told its rail by addresses.
     """
 
     title: str
@@ -168,6 +169,7 @@ class Stack:
     startup_pattern: str | None = None
     own_pinning: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
+    addressed: bool = False
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)
@@ -181,5 +183,5 @@ class Stack:
 
     @property
     def pair(self) -> bool:
-        """Whether it has no MPI: its benchmarks are a client and a server, a pair of them a rail."""
+        """Whether it has no MPI: its own benchmarks are a client and a server, a pair of them a rail."""
         return bool(self.tools)

@@ -1,35 +1,60 @@
-"""Which benchmarks belong to which stack: MPI's programs to the MPI libraries, a client and a server to the others."""
+"""Which programs belong to which stack: MPI's to the MPI libraries, a client and a server to the others.
 
-from collections.abc import Iterable
+An application that starts its own processes where there is no MPI can be either's.
+"""
+
+from collections.abc import Collection, Iterable
 
 from railyard.stacks.table import STACKS
 
+#: Why an application that starts its own processes runs over one rail.
+ONE_RAIL = "an application that starts its own processes is told one address a node"
 
-def why_not_tool(stack: str, tool: str, pair: bool) -> str | None:
+
+def why_not_tool(stack: str, tool: str, pair: bool, starts_itself: bool = False) -> str | None:
     """Return None where a check of this tool can be this stack's, else the reason.
 
-    ``pair``: the check's benchmark is a client and a server, no MPI program.
+    ``pair``: the check's benchmark is a client and a server, no MPI program. ``starts_itself``: it is an application
+    that starts its own processes where there is no MPI.
     """
-    own = STACKS[stack].tools
-    if tool in own and pair:
+    entry = STACKS[stack]
+    if (tool in entry.tools and pair) or (starts_itself and entry.addressed):
         return None
-    if own:
-        return f"{stack} has no MPI: its benchmarks are a client and a server ({', '.join(own)})"
+    if starts_itself and entry.pair:
+        others = [name for name, other in STACKS.items() if other.addressed]
+        return f"{stack} has no MPI, and no address that an application could be told: that has {' or '.join(others)}"
+    if entry.tools:
+        return f"{stack} has no MPI: its benchmarks are a client and a server ({', '.join(entry.tools)})"
     if not pair:
         return None
     others = [name for name, other in STACKS.items() if tool in other.tools]
     return f"a client and a server of {tool} need no MPI: their stack is {' or '.join(others) or 'not known here'}"
 
 
-def tool_features(stack: str, tools: Iterable[str]) -> list[str]:
+def why_not_own(stack: str, rails: int, starts_itself: bool) -> str | None:
+    """Return why an application cannot start its own processes over so many rails of this stack, or None."""
+    return f"{ONE_RAIL}: one rail" if starts_itself and STACKS[stack].pair and rails > 1 else None
+
+
+def tool_features(stack: str, tools: Iterable[str], applications: Collection[str] = ()) -> list[str]:
     """Return how ReFrame's environment of a stack shows these tools, those that it cannot have left out.
 
-    One that is a client and a server is another program than MPI's of the same name (NetPIPE), so another feature.
+    One that is a client and a server is another program than MPI's of the same name (NetPIPE), so another feature; and
+    so is an application (named in ``applications``) that starts its own processes.
     """
-    own = STACKS[stack].tools
-    return [pair_feature(tool) for tool in sorted(tools) if tool in own] if own else sorted(tools)
+    entry = STACKS[stack]
+    if not entry.pair:
+        return sorted(tools)
+    there = sorted(tools)
+    own = [own_feature(tool) for tool in there if entry.addressed and tool in applications]
+    return [*(pair_feature(tool) for tool in there if tool in entry.tools), *own]
 
 
 def pair_feature(tool: str) -> str:
     """Return the feature of a tool that is a client and a server."""
     return f"pair_{tool}"
+
+
+def own_feature(tool: str) -> str:
+    """Return the feature of an application that starts its own processes."""
+    return f"own_{tool}"

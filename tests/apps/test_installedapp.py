@@ -75,6 +75,32 @@ def test_numbers_are_filled_in() -> None:
     assert words(SOLVER, 4, 8) == ["3ddp", "-t32", "-cnf=hosts", "-nodes=4"]
 
 
+def test_what_starts_its_own_processes_may_have_words_of_its_own() -> None:
+    own = SOLVER.model_copy(update={"without_mpi": ("-np={ranks}", "-at={addresses}", "{agent}")})
+    assert words(own, 4, 2, without_mpi=True) == ["-np=8", "-at={addresses}", "{agent}"]
+    assert words(own, 4, 2) == words(SOLVER, 4, 2, without_mpi=True) == ["3ddp", "-t8", "-cnf=hosts", "-nodes=4"]
+
+
+@pytest.mark.parametrize(
+    ("field", "word", "said"),
+    [
+        (
+            *("arguments", "-h={hosts}"),
+            'found "-h={hosts}", expected {hosts} among the words of without_mpi alone',
+        ),
+        ("arguments", "{rank}", 'found "{rank}", expected no blanks but {ranks} and {nodes}'),
+        (
+            *("without_mpi", "{host}"),
+            'found "{host}", expected no blanks but {ranks}, {nodes}, {hosts}, {addresses} and {agent}',
+        ),
+    ],
+)
+def test_a_blank_that_nobody_fills_is_refused(field: str, word: str, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Application(**{"figure": "(?P<seconds>[0-9]+)", "success": "done", field: (word,)})  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
 def test_inputs_lie_below_the_site() -> None:
     home = Path("/site")
     assert (folder("inputs/x", home), folder("{home}/y", home), folder("/data/z", home)) == (

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.record import Record, read_records
 from railyard.replay.form import WORDS, Recording
-from railyard.replay.index import folder_of, read_index
+from railyard.replay.index import folder_of, read_index, recording_of, write_set
 from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
 
 pytestmark = pytest.mark.e2e
@@ -115,6 +115,27 @@ def test_every_published_system_passes_as_its_source_says(system: str, replays: 
     assert Counter(record.replayed for record in passed) == origins
     for words, count in origins.items():
         assert f"{count} test{'s' if count > 1 else ''} {words}" in run.said
+
+
+def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSite) -> None:
+    """At 1390 s the time is within its own tolerance, and behind InfiniBand: the relation alone tells."""
+    check = "InstalledScaling %app=gamess-2 %nodes=4"
+    played = folder_of(replays.folder, "survey-2004")
+    (listed,) = (
+        one for one in read_index(played).recordings if (one.check, one.fabric, one.stack) == (check, "myrinet", "tcp")
+    )
+    text = (played / listed.file).read_text(encoding="utf-8")
+    slower = text.replace("1279.0", "1390.0")
+    write_set(played, [(recording_of(listed.cell, slower, listed.origin, "a test", "another output"), slower)])
+    run = ran(replays, "-n", "InstalledScaling", system="survey-2004")
+    assert run.code == 1
+    assert {record.state for record in run.records} == {"pass", "not-tested"}
+    assert (
+        "gamess-2-tcp-ahead-of-infiniband fail with two compute processes a node GAMESS is quicker over Myrinet by TCP "
+        "than over InfiniBand: installed/gamess-2/4-nodes over myrinet with tcp is not ahead of "
+        "installed/gamess-2/4-nodes over infiniband with mpich: 1390 against 1319 s"
+    ) in run.said
+    assert "13 relations: 7 pass, 1 fail, 5 not judged" in run.said
 
 
 def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: VirtualSite) -> None:

@@ -1,5 +1,6 @@
 """An installed application on the virtual cluster: measured, refused its licence, dead, and ended without a word."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,4 +71,97 @@ def test_a_run_that_came_to_nothing_fails_in_a_sentence(
     ran = measured(site, mode)
     assert ran.code == 1, ran.said
     assert failed(ran.record)[:2] == ("fail", 1)
+    assert sentence in ran.record.verdict.sentence
+
+
+# Without MPI: the first node's process starts one on each other node by the agent, and hears from it over sockets.
+
+#: Of the words, MODE ADDRESSES AGENT RANKS, the worker's are "worker", the first node's address and port, and its own.
+EXCHANGE = """\
+import socket, subprocess, sys, time
+
+MIB = 1 << 20
+
+def heard(connection):
+    got = 0
+    while data := connection.recv(MIB):
+        got += len(data)
+    return got
+
+if sys.argv[1] == "worker":
+    first, port, own = sys.argv[2:]
+    with socket.create_connection((first, int(port)), source_address=(own, 0)) as sending:
+        sending.sendall(bytes(8 * MIB))
+    sys.exit()
+mode, addresses, agent, ranks = sys.argv[1:]
+first, *others = [one.replace("10.99.1.", "10.99.0.") if mode == "astray" else one for one in addresses.split(",")]
+begun = time.monotonic()
+time.sleep(0.05)
+with socket.create_server((first, 0)) as listening:
+    port = str(listening.getsockname()[1])
+    started = [
+        subprocess.Popen([agent, address, sys.executable, __file__, "worker", first, port, address])
+        for address in others
+    ]
+    got = sum(heard(listening.accept()[0]) for _ in others)
+codes = [one.wait() for one in started]
+print(f"{got / MIB:g} MiB of {len(others)} nodes for {ranks} ranks")
+print(f"Total wall-clock time: {time.monotonic() - begun:.3f} sec")
+if mode == "dies" or any(codes):
+    sys.exit("a worker was lost")
+print("Calculation complete.")
+"""
+OVER_TCP = """\
+applications:
+  solver:
+    without_mpi: [{mode}, '{{addresses}}', '{{agent}}', '{{ranks}}']
+    figure: 'Total wall-clock time:\\s+(?P<seconds>[0-9.]+) sec'
+    success: 'Calculation complete'
+    ranks_per_node: 2
+"""
+
+
+def exchanged(site: VirtualSite, mode: str, check: str) -> Ran:
+    program = site.folder / "exchange.py"
+    program.write_text(f"#!{sys.executable}\n{EXCHANGE}", encoding="utf-8")
+    program.chmod(0o755)
+    file = site.folder / "systems/virtual.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + OVER_TCP.format(mode=mode), encoding="utf-8")
+    site.edit(
+        "systems/virtual.yaml",
+        '      netpipe: "{prefix}/bin/NPtcp"\n',
+        f'      netpipe: "{{prefix}}/bin/NPtcp"\n      solver: {program}\n',
+    )
+    return site.run("--extended", "--system", "virtual:hsn", "-p", "tcp", "-n", check)
+
+
+def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(site: VirtualSite, machine: None) -> None:
+    # Without a number of rails: over two it cannot run, and one is all that is selected.
+    ran = exchanged(site, "whole", "InstalledScaling")
+    assert ran.code == 0, ran.said
+    found = {record.benchmark: record for record in ran.records}
+    assert sorted(found) == [f"installed/solver/{nodes}-nodes" for nodes in (1, 2, 4)]
+    for nodes in (1, 2, 4):
+        record = found[f"installed/solver/{nodes}-nodes"]
+        assert record.state == "report-only", record.verdict.sentence
+        assert record.output is not None
+        output = (site.run_folders()[-1] / record.output).read_text(encoding="utf-8")
+        assert f"{8 * (nodes - 1)} MiB of {nodes - 1} nodes for {2 * nodes} ranks\n" in output
+        assert record.path_proof is not None and record.path_proof.state == "proven"
+        assert [node.node for node in record.path_proof.nodes] == [f"vn{number}" for number in range(1, nodes + 1)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "rule", "sentence"),
+    [
+        ("astray", 4, "eth0 of vn1, which was not meant, received 25."),
+        ("dies", 1, "solver printed no line like success: Calculation complete"),
+    ],
+)
+def test_an_application_without_mpi_fails_by_its_path_and_by_its_end(
+    site: VirtualSite, machine: None, mode: str, rule: int, sentence: str
+) -> None:
+    ran = exchanged(site, mode, "Installed%.*rails=1")
+    assert ran.code == 1, ran.said
+    assert failed(ran.record)[:2] == ("fail", rule)
     assert sentence in ran.record.verdict.sentence

@@ -27,6 +27,30 @@ def test_a_tool_is_a_stacks_own_or_the_reason_is_said(stack: str, tool: str, pai
     assert stacks.why_not_tool(stack, tool, pair) == reason
 
 
+#: stack, rails, the reason for an application that starts its own processes where there is no MPI.
+APPLICATIONS = [
+    ("mpich", 2, None),
+    ("tcp", 1, None),
+    ("tcp", 2, "an application that starts its own processes is told one address a node: one rail"),
+    ("verbs", 1, "verbs has no MPI, and no address that an application could be told: that has tcp"),
+    ("libfabric", 1, "libfabric has no MPI, and no address that an application could be told: that has tcp"),
+]
+
+
+@pytest.mark.parametrize(("stack", "rails", "reason"), APPLICATIONS)
+def test_an_application_runs_with_every_mpi_and_over_one_rail_of_sockets(
+    stack: str, rails: int, reason: str | None
+) -> None:
+    found = stacks.why_not_tool(stack, "gamess", False, True) or stacks.why_not_own(stack, rails, True)
+    assert found == reason
+
+
+def test_an_application_that_starts_itself_has_a_feature_of_its_own() -> None:
+    assert stacks.tool_features("mpich", ("gamess", "imb"), ("gamess",)) == ["gamess", "imb"]
+    assert stacks.tool_features("tcp", ("gamess", "netpipe", "osu"), ("gamess",)) == ["pair_netpipe", "own_gamess"]
+    assert stacks.tool_features("verbs", ("gamess", "perftest"), ("gamess",)) == ["pair_perftest"]
+
+
 def test_an_mpi_stack_shows_its_tools_and_a_pair_its_own_under_another_name() -> None:
     assert stacks.tool_features("openmpi", ("osu", "netpipe")) == ["netpipe", "osu"]
     assert stacks.tool_features("tcp", ("osu", "netpipe", "iperf3")) == ["pair_iperf3", "pair_netpipe"]

@@ -1,0 +1,75 @@
+#!/bin/sh
+# The launcher of what is no MPI program, on the nodes of a testbed of ours: one process a node, as ranks 0, 1, 2 ...
+#   sh start.sh ENTER NODE... -- COMMAND [ARGUMENT]...
+# ENTER runs a command in a node. Where one process fails the others are ended, and its exit code is this one's.
+
+set -f
+
+grace_s=3
+children=''
+
+end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
+
+# A tenth of a second, in which signals are heard: a shell that waits in the foreground hears none.
+tick() {
+    sleep 0.1 &
+    wait "$!"
+}
+
+# In a shell of its own, which hands a signal on to its command: a shell that waits does not end its child.
+side() {
+    side_rank=$1 node=$2
+    shift 2
+    child=''
+    trap '[ -z "$child" ] || kill "$child" 2>/dev/null' TERM
+    RAILYARD_PAIR_RANK=$side_rank "$enter" "$node" -- "$@" </dev/null &
+    child=$!
+    wait "$child" 2>/dev/null
+    code=$?
+    # A signal to this shell ends its wait and not the command; of a command that is no more the second wait says 127.
+    [ "$code" -le 128 ] || { wait "$child" && answer=0 || answer=$?; [ "$answer" = 127 ] || code=$answer; }
+    echo "$code" >"$work/$side_rank"
+}
+
+# Sets $ended to how many processes have, and $failed to the first exit code of theirs that is not 0.
+look() {
+    one=0 ended=0
+    while [ "$one" -lt "$ranks" ]; do
+        if [ -s "$work/$one" ]; then
+            ended=$((ended + 1))
+            read -r code <"$work/$one"
+            [ "$code" = 0 ] || [ -n "$failed" ] || failed=$code
+        fi
+        one=$((one + 1))
+    done
+}
+
+enter=${1-} nodes='' ranks=0
+[ $# = 0 ] || shift
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    nodes="$nodes $1" ranks=$((ranks + 1))
+    shift
+done
+if [ "$ranks" = 0 ] || [ $# -lt 2 ]; then
+    echo 'railyard: start.sh ENTER NODE... -- COMMAND [ARGUMENT]...: not so called' >&2
+    exit 64
+fi
+shift
+work=$(mktemp -d) || exit 73
+trap 'rm -rf "$work"' EXIT
+trap 'end_children; exit 143' TERM INT HUP
+rank=0
+for name in $nodes; do
+    (side "$rank" "$name" "$@") &
+    children="$children $!" rank=$((rank + 1))
+done
+waited=0 failed=''
+look
+until [ "$ended" = "$ranks" ]; do
+    # The others may be about to say what was wrong, or wait for one that will not come.
+    [ -z "$failed" ] || waited=$((waited + 1))
+    [ "$waited" != $((grace_s * 10)) ] || end_children
+    tick
+    look
+done
+exit "${failed:-0}"
