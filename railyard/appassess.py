@@ -32,20 +32,39 @@ def quantity(metric: Metric) -> Quantity:
 
 
 def other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each table that ran on other processes than the launch gave: each rank alone, say.
+    """Return a line for each table that ran on other processes, or threads, than the launch gave: each rank alone, say.
 
     A program that is not linked to the launcher's MPI starts as often as there are ranks, each with one process, and
-    every one of them calls its result right.
+    every one of them calls its result right. So does one that was compiled without OpenMP.
     """
     on_one_host = case.site.system.provider == "host"  # its processes stand in for nodes
     if not is_application(case.benchmark) or not case.launch.nodes or on_one_host:
         return ()
     given = len(case.launch.nodes) * case.ranks_per_node
+    if case.threads:
+        return _other_threads(case, tables, given)
     found = [(table, ran) for table in tables for ran in _processes(table) if ran != given]
     return tuple(
         OutputLine(table.line, f"{case.benchmark} ran on {ran} processes, the launch gave it {given}")
         for table, ran in found
     )
+
+
+def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[OutputLine, ...]:
+    """Return a line for each table whose processes, and threads of all of them, are not those that the launch gave."""
+    found: list[OutputLine] = []
+    for table in tables:
+        said = (table.context.get("processes"), table.context.get("threads"))
+        if said != (given, given * case.threads):
+            processes, threads = ("an unknown number of" if each is None else str(each) for each in said)
+            found.append(
+                OutputLine(
+                    table.line,
+                    f"{case.benchmark} ran on {processes} processes and {threads} threads in all, the launch gave it "
+                    f"{given} and {given * case.threads}, {case.threads} each",
+                )
+            )
+    return tuple(found)
 
 
 def silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: What tells a program its threads: a BLAS that started one a core in every rank would measure the scheduler.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+#: Where ranks share the host's cores, a thread that waits for its rank's others must not hold the core that they need:
+#: BT-MZ of class W, four ranks of two threads on two cores, took 2 s so and was not done after 120 s without.
+SHARED_CORES = {"OMP_WAIT_POLICY": "passive"}
 #: Where each node has a copy of its own, what they print; a folder a job.
 PARTS = "parts"
 #: On how many nodes a sweep is where no system is known, which is so for the matrix alone.
@@ -114,9 +117,10 @@ class ApplicationCheck(InterconnectCheck):
         return 1 if hardware is None else hardware.cores
 
     @property
-    def threads(self) -> int:
-        """How many threads each rank has: one, since each core has a rank of its own."""
-        return 1
+    def told_ranks(self) -> Mapping[str, str]:
+        """The variables that every rank is given: its threads, one unless a check says another number."""
+        shared = self.threads_a_rank > 1 and self.site.system.provider in ("testbed", "guests")
+        return {**dict.fromkeys(THREAD_VARIABLES, str(self.threads_a_rank)), **(SHARED_CORES if shared else {})}
 
     @run_after("init")
     def take_problem(self) -> None:
@@ -147,16 +151,17 @@ class ApplicationCheck(InterconnectCheck):
         self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None, per_node: int = 0
     ) -> Launch:
         launch = super()._plan_for(devices, nodes, policy, per_node)
-        # The virtual cluster's launchers hand on what they are told to, and nothing else.
-        told = self.site.system.launcher in TESTBEDS and not stacks.STACKS[self.current_environ.name].pair
-        own = dict.fromkeys(THREAD_VARIABLES, str(self.threads))
-        more = stacks.forward(self.current_environ.name, own) if told else []
-        return replace(launch, env={**launch.env, **own}, options=(*launch.options, *more))
+        # A stack's own launcher may hand on to other nodes what it is told to, and nothing else; srun hands on all.
+        told = launch.mpi is not None and self.launcher_name in (*TESTBEDS, "mpirun", "mpiexec")
+        more = stacks.forward(self.current_environ.name, self.told_ranks) if told else []
+        return replace(launch, env={**launch.env, **self.told_ranks}, options=(*launch.options, *more))
 
     def _install_launch(self, launch: Launch) -> None:
         super()._install_launch(launch)
         if not self.is_replayed:
-            self.prerun_cmds = [*(f"unset {name}" for name in self.cleared), *self.prerun_cmds]
+            # What the system's file says itself stays.
+            unset = [f"unset {name}" for name in self.cleared if name not in launch.env]
+            self.prerun_cmds = [*unset, *self.prerun_cmds]
 
     @run_before("run")
     def write_inputs(self) -> None:
@@ -187,7 +192,7 @@ class EveryNodeCheck(ApplicationCheck):
     policy = parameter([DEFAULT], type=str, loggable=True)
 
     @property
-    def threads(self) -> int:
+    def threads_a_rank(self) -> int:
         """How many threads each copy has: one a core of the node."""
         return self.cores
 

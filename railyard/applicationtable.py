@@ -24,8 +24,13 @@ WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
 #: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
-#: and 1.0 MB in LU.
-_TOO_LITTLE = frozenset((*(f"npb/EP/{problem}" for problem in _NPB_CLASSES), "npb/IS/S", "npb/LU/S", "npb/MG/S"))
+#: and 1.0 MB in LU; 0.3 to 0.7 MB in the three multi-zone ones.
+_TOO_LITTLE = frozenset(
+    (
+        *(f"npb/EP/{problem}" for problem in _NPB_CLASSES),
+        *(f"npb/{name}/S" for name in ("IS", "LU", "MG", "BT-MZ", "LU-MZ", "SP-MZ")),
+    )
+)
 _INSTALLED = re.compile(r"installed/(?P<name>[^/]+)")
 _ON_NODES = re.compile(r"^(?P<of>.+)/(?P<nodes>[1-9][0-9]{0,4})-nodes$")
 

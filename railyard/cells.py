@@ -13,6 +13,8 @@ RAIL_COUNTS = (1, 2, 4, 8)
 MOST_NODES = 64
 #: A partition's feature: its nodes have ports with verbs, whose state can be read.
 RDMA_PORTS = "verbs"
+#: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
+NPB_MZ = "npb-mz"
 #: What a check of installed applications has for a name where no system is known (a parameter must have a value).
 NO_APPLICATION = "none"
 
@@ -231,7 +233,8 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
     Of these tools alone, where they are given; an installed application is a tool of its own name.
     """
-    npb = [f"npb-{problem}" for problem in system.npb_classes] if tools is None or "npb" in tools else []
+    asked = tools is None or not {"npb", NPB_MZ}.isdisjoint(tools)
+    npb = [f"npb-{problem}" for problem in system.npb_classes] if asked else []
     wrf = [f"wrf-{case}" for case in system.wrf_cases] if tools is None or "wrf" in tools else []
     return (*npb, *wrf, *(f"app-{name}" for name in system.applications if tools is None or name in tools))
 

@@ -197,6 +197,9 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
         self.num_tasks = self.num_nodes * self.ranks_per_node
         alone = self.site.system.provider == "host"
         self.num_tasks_per_node = self.num_tasks if alone else self.ranks_per_node
+        if self.threads_a_rank > 1:
+            # Without a hint Slurm counts both threads of a core as processors, and gives half of the cores.
+            self.num_cpus_per_task, self.use_multithreading = self.threads_a_rank, False
         with as_reframe_error():
             asked = None if self.policy == DEFAULT else self.policy
             self._launch = self._plan_for(self._devices(), self._node_names(), asked)
@@ -243,6 +246,7 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
             policy=policy,
             within_node=self.within_node,
             launcher=self.launcher_name,
+            threads=self.threads_a_rank,
         )
 
     def _install_launch(self, launch: Launch) -> None:

@@ -39,20 +39,24 @@ class Installed:
         """The version of the MPI standard that the library's header states; None where no prefix or no header is."""
         return None if self.prefix is None else _standard(self.prefix)
 
-    def executable(self, tool: str, program: str = "") -> str:
+    def executable(self, tool: str, program: str = "", other: str = "") -> str:
         """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
 
-        It is sought below that folder: OSU has moved its programs between releases. Raises SetupError where it is not
-        there, or there twice.
+        It is sought below that folder: OSU has moved its programs between releases. ``other`` is what another release
+        calls it. Raises SetupError where it is not there, or there twice.
         """
         if not program:
             return self.tools[tool]
-        found = sorted(path for path in Path(self.tools[tool]).rglob(program) if path.is_file())
-        if len(found) != 1:
-            raise SetupError(
-                f"{self.tools[tool]}: found {len(found) or 'no'} {program} below it, expected one executable of {tool}"
-            )
-        return str(found[0])
+        for name in (program, other) if other else (program,):
+            found = sorted(path for path in Path(self.tools[tool]).rglob(name) if path.is_file())
+            if len(found) == 1:
+                return str(found[0])
+            if found:
+                break
+        names = program if found or not other else f"{program} or {other}"
+        raise SetupError(
+            f"{self.tools[tool]}: found {len(found) or 'no'} {names} below it, expected one executable of {tool}"
+        )
 
 
 def installed(site: Site, stack: str) -> Installed:

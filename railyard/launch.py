@@ -64,11 +64,13 @@ def plan_launch(
     policy: str | None = None,
     within_node: bool = False,
     launcher: str | None = None,
+    threads: int = 1,
 ) -> Launch:
     """Return how a run over these devices of these nodes is launched; ``policy`` None leaves that to the stack.
 
     ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched. ``launcher`` is
-    ReFrame's, the system's own where it is None.
+    ReFrame's, the system's own where it is None. ``threads``: of each rank, which has as many cores of its own; not in
+    our testbeds, where all nodes share the host's.
     Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
     """
     system, there = site.system, installed(site, stack)
@@ -83,13 +85,12 @@ def plan_launch(
     env = {**there.environment, **told.env, **root}
     if there.prefix is not None:
         env["PATH"] = f"{there.prefix}/bin:$PATH"
-    options: list[str] = []
     pair = stacks.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
-        options += pairlaunch.start_words(site.home, nodes, ranks_per_node, bed)
+        options = list(pairlaunch.start_words(site.home, nodes, ranks_per_node, bed))
     elif bed is not None:
-        options += stacks.launch_options(
+        options = stacks.launch_options(
             stack,
             hosts=nodes,
             ranks=ranks,
@@ -101,12 +102,15 @@ def plan_launch(
         )
         options += stacks.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:
-        options += _srun_words(site, stack)
+        options = _srun_words(site, stack)
+        if threads > 1:
+            # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
+            # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
+            env |= stacks.STACKS[stack].own_pinning
         if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
-    elif system.provider == "testbed" and is_slurm(system.scheduler) and not pair:
-        # In a job of Slurm: nodes and ranks are the job's, but the host has fewer cores than Slurm is told.
-        options += stacks.STACKS[stack].launch.share_cores
+    else:
+        options = _words_in_a_job(system, stack, threads, binds=bool(told.options))
     if launcher not in SRUN:  # these words are the stack's own mpirun's
         options += told.options
     return Launch(
@@ -130,6 +134,18 @@ def starting_agent(site: Site) -> str:
     if provider not in ("testbed", "guests"):
         return "ssh"
     return str(agent_script(site.home, CLUSTER if provider == "testbed" else GUESTS))
+
+
+def _words_in_a_job(system: System, stack: str, threads: int, binds: bool) -> list[str]:
+    """Return how a stack's own launcher is told its cores where nodes and ranks are the job's.
+
+    ``binds``: the rail policy has words that bind each rank, to its NUMA node, which has cores enough.
+    """
+    if stacks.STACKS[stack].pair:
+        return []
+    if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm is told
+        return list(stacks.STACKS[stack].launch.share_cores)
+    return stacks.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
 
 
 def _srun_words(site: Site, stack: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Where a run's processes ran: how far from its rails, and at which clock.
 
 Of a run that was told neither these are remarks, which decide nothing; one that was told to run near its rails or far
-from them (``place.sh``, package data beside this file) fails where it did not.
+from them (``place.sh``, package data beside this file) fails where it did not, and so does one whose ranks have more
+threads than processors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,6 +43,26 @@ def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, 
         return (
             f"asked to run {side} {listing(rails)}: the first process of {node} was on processors "
             f"{own or 'that are not known'}, and near are {near}"
+        )
+    return None
+
+
+def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) -> str | None:
+    """Return why each rank's threads had no core each, by the first process of each node; None where they may have.
+
+    Fewer processors than threads are a core for several of them; as many may still be two a core where SMT is on.
+    What a node does not show is not known, and that is no better.
+    """
+    by_name = {facts.node.split(".")[0]: facts for facts in found}
+    for node in nodes:
+        facts = by_name.get(node.split(".")[0])
+        own = "" if facts is None else facts.facts.get("cpus_allowed", "")
+        if len(processors(own)) >= threads:
+            continue
+        there = f"was bound to processors {own}" if processors(own) else "was on processors that are not known"
+        return (
+            f"each rank has {threads} threads: the first process of {node} {there}, expected at least {threads}, one "
+            f"a thread"
         )
     return None
 

@@ -59,6 +59,8 @@ class Judged(Scheduled):
 
     #: What the check chose and why, behind the verdict's sentence.
     remarks: tuple[str, ...] = ()
+    #: Whether the tool prints how many threads it had, which is then held against what it was given.
+    prints_threads = False
     #: Whether the tool prints its rows on standard error.
     rows_on_stderr = False
     _launch: Launch
@@ -210,6 +212,7 @@ class Judged(Scheduled):
             hops=self._hops(launch),
             time_limit_s=self.limit_s,
             remarks=(*self.remarks, *self.place_remarks(launch)),
+            threads=self.threads_a_rank if self.prints_threads else 0,
         )
 
     def _hops(self, launch: Launch) -> int | None:

@@ -32,6 +32,11 @@ class Placing(Probing):
     _tag: str
 
     @property
+    def threads_a_rank(self) -> int:
+        """How many threads each rank has, each on a core of its own."""
+        return 1
+
+    @property
     def side(self) -> "Side | None":
         """Where processes are put, None for where the launcher puts them. Raises ReframeError for another word."""
         if self.placement not in ("", *_SIDES):
@@ -66,10 +71,14 @@ class Placing(Probing):
 
     def unplaced(self, launch: "Launch") -> str | None:
         """Return why the processes were not where they were to be; None where they were, or nothing was asked."""
-        from railyard.placement import why_elsewhere
+        from railyard.placement import why_elsewhere, why_too_few
 
         side = self.side
-        return None if side is None else why_elsewhere(self._facts(), launch.nodes, side, launch.meant)
+        elsewhere = None if side is None else why_elsewhere(self._facts(), launch.nodes, side, launch.meant)
+        # Our testbeds' nodes, and a single host's, share processors.
+        if elsewhere is not None or self.threads_a_rank == 1 or self.site.system.provider != "nodes":
+            return elsewhere
+        return why_too_few(self._facts(), launch.nodes, self.threads_a_rank)
 
     def _placed(self, found: "Assessment") -> "Assessment":
         """Return the assessment with what the nodes said of processors and clocks, where that may be why it failed."""

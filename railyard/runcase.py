@@ -16,7 +16,8 @@ class Case:
     ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
     benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
     was told to check the data that it moves. ``hops``: switches between its two nodes, where they are known.
-    ``remarks`` are added to the sentence: what a check chose, and why.
+    ``remarks`` are added to the sentence: what a check chose, and why. ``threads``: of each rank, of a benchmark that
+    prints how many it had; 0 for any other.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Case:
     validates: bool = False
     hops: int | None = None
     remarks: tuple[str, ...] = ()
+    threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)

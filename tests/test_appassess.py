@@ -55,13 +55,15 @@ def ran(virtual: Site) -> Run:
         benchmark: str, output: str, moved: Mapping[str, tuple[float, float]] | None = None, *, site: Site = virtual,
         nodes: int = 4, remarks: tuple[str, ...] = (), stack: str = "mpich", rails: tuple[str, ...] = ("hsn0",),
         on: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+        threads: int = 0,
     ) -> Assessment:  # fmt: skip
         names, alone = site.system.nodes.names[:nodes], nodes == 1
         launch = plan_launch(
             site, "hsn", stack, rails, names, ranks=nodes, ranks_per_node=1, as_root=False, within_node=alone
         )
         case = Case(
-            *("", "", "", site, "hsn", stack, len(rails), benchmark, launch), time_limit_s=120, remarks=remarks
+            *("", "", "", site, "hsn", stack, len(rails), benchmark, launch),
+            time_limit_s=120, remarks=remarks, threads=threads,
         )  # fmt: skip
         each: Moved = {"hsn0": BUSY, "hsn1": IDLE, "eth0": IDLE, **(moved or {})}
         own = on or {}
@@ -160,7 +162,7 @@ def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
     assert (whole.state, whole.expected_bytes) == ("proven", 8 * 7 * 128 * 128 * 32 * 16 // 4 * 3 // 4)
 
 
-@pytest.mark.parametrize("benchmark", ["npb/EP/W", "npb/IS/S", "npb/LU/S", "npb/MG/S"])
+@pytest.mark.parametrize("benchmark", ["npb/EP/W", "npb/IS/S", "npb/LU/S", "npb/MG/S", "npb/BT-MZ/S"])
 def test_what_moves_next_to_nothing_has_no_path_to_prove(ran: Run, benchmark: str) -> None:
     _, name, problem = benchmark.split("/")
     found = ran(benchmark, npb_text(name, problem), {"hsn0": IDLE})
@@ -191,6 +193,50 @@ def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
 
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
+    assert said(found)[:2] == ("fail", 1)
+    assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
+
+
+def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
+    """Return the result block of NPB-MZ 3.4: made."""
+    said = "" if threads is None else f" Total threads   =                        {threads}\n"
+    return (
+        "\n NAS Parallel Benchmarks (NPB3.4-MZ MPI+OpenMP) - SP-MZ Benchmark\n\n\n SP-MZ Benchmark Completed.\n"
+        " Class           =                        W\n Iterations      =                      400\n"
+        " Time in seconds =                     1.77\n"
+        f" Total processes =                        {processes}\n{said} Mop/s total     =                  4114.55\n"
+        f" Verification    =               {verified}\n Version         =                    3.4.2\n"
+    )
+
+
+def test_a_hybrid_run_on_what_it_was_given_is_sound(ran: Run) -> None:
+    found = ran("npb/SP-MZ/W", multi_zone_text(), threads=2)
+    assert (found.verdict.state, found.path.state) == ("report-only", "proven")
+    assert [(each.name, each.value, each.unit) for each in found.figures] == [
+        ("op_rate", 4114.55, "Mop/s"), ("runtime", 1.77, "s"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("processes", "threads", "had"),
+    [
+        (4, 4, "4 processes and 4 threads"),  # compiled without OpenMP
+        (4, 16, "4 processes and 16 threads"),
+        (2, 8, "2 processes and 8 threads"),  # compiled by 3.3 for two
+        (1, 2, "1 processes and 2 threads"),
+        (4, None, "4 processes and an unknown number of threads"),
+    ],
+)
+def test_other_processes_or_threads_fail_and_both_are_named(
+    ran: Run, processes: int, threads: int | None, had: str
+) -> None:
+    found = ran("npb/SP-MZ/W", multi_zone_text(processes, threads), threads=2)
+    assert said(found)[:2] == ("fail", 1)
+    assert f"npb/SP-MZ/W ran on {had} in all, the launch gave it 4 and 8, 2 each" in said(found)[2]
+
+
+def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
+    found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
     assert said(found)[:2] == ("fail", 1)
     assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
 

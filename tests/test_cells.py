@@ -305,6 +305,10 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
     ]  # fmt: skip
     assert "app-gamess" in environment_features(system, "hsn", "openmpi")
     assert "wrf-conus12km-v4" not in environment_features(system, "hsn", "openmpi")
+    zones = entry.model_copy(update={"benchmarks": {"npb-mz": "/opt/npb-mz/bin"}})
+    assert environment_features(changed(virtual, stacks={"openmpi": zones}), "hsn", "openmpi")[:3] == [
+        "npb-mz", "npb-S", "npb-W",
+    ]  # fmt: skip
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
     assert {cell.check for cell in matrix(system, asked)} == {"A"}
     # What the checks know without a system stands for all that a system states, and for nothing where it states none.

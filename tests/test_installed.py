@@ -135,3 +135,27 @@ def test_a_system_like_another_has_its_builds_unless_it_has_an_overlay(made: Mad
     site = Site(made.home, load_system(made.home / "systems/twin.yaml"), site_of(made).references)
     expected = "twin" if has_overlay else "made"
     assert {request_of(site, stack).system for stack in site.system.stacks} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        (("sp-mz.C.x", "sp-mz.C.16"), "bin/sp-mz.C.x"),
+        (("sp-mz.C.16", "sp-mz.C.4"), "bin/sp-mz.C.16"),
+        (("sp-mz.C.4",), "found no sp-mz.C.x or sp-mz.C.16 below it, expected one executable of npb-mz"),
+        (("a/sp-mz.C.x", "sp-mz.C.x", "sp-mz.C.16"), "found 2 sp-mz.C.x below it, expected one executable of npb-mz"),
+    ],
+)
+def test_an_executable_may_have_another_name_in_another_release(
+    tmp_path: Path, there: tuple[str, ...], found: str
+) -> None:
+    for name in there:
+        (tmp_path / "bin" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bin" / name).touch()
+    stack = Installed("mpirun", None, {}, {"npb-mz": f"{tmp_path}/bin"})
+    if found.startswith("bin/"):
+        assert stack.executable("npb-mz", "sp-mz.C.x", "sp-mz.C.16") == f"{tmp_path}/{found}"
+        return
+    with pytest.raises(SetupError) as error:
+        stack.executable("npb-mz", "sp-mz.C.x", "sp-mz.C.16")
+    assert str(error.value) == f"{tmp_path}/bin: {found}"

@@ -158,6 +158,34 @@ def test_mpirun_in_a_job_shares_the_hosts_cores(site: Site) -> None:
     assert planned(replace(slurm, system=elsewhere), "openmpi", "hsn0", launcher="mpirun").options == ()
 
 
+BOUND: dict[str, tuple[str, ...]] = {
+    "openmpi": ("--map-by", "slot:PE=4", "--bind-to", "core"),
+    "mpich": ("-bind-to", "core:4"),
+    "intelmpi": ("-genv", "I_MPI_PIN_DOMAIN", "auto:compact"),
+}
+
+
+@pytest.mark.parametrize("stack", BOUND)
+def test_a_rank_of_several_threads_has_as_many_cores_of_its_own(site: Site, stack: str) -> None:
+    nodes = replace(site, system=site.system.model_copy(update={"provider": "nodes", "launcher": "mpirun"}))
+    assert planned(nodes, stack, "hsn0", threads=4).options == BOUND[stack]
+    assert planned(nodes, stack, "hsn0", threads=1).options == ()
+    assert planned(nodes, "tcp", "hsn0", threads=4).options == ()
+
+
+def test_nodes_that_share_the_hosts_cores_bind_no_rank(site: Site) -> None:
+    assert planned(site, "openmpi", "hsn0", threads=4) == planned(site, "openmpi", "hsn0")
+    slurm = replace(site, system=site.system.model_copy(update={"launcher": "mpirun", "scheduler": "slurm-nodb"}))
+    assert planned(slurm, "openmpi", "hsn0", threads=4).options[1:3] == ("--bind-to", "none")
+
+
+def test_srun_binds_a_rank_to_its_cores_and_the_library_does_not(site: Site) -> None:
+    slurm = replace(site, system=site.system.model_copy(update={"provider": "nodes", "launcher": "srun"}))
+    one, four = (planned(slurm, "intelmpi", "hsn0", threads=threads) for threads in (1, 4))
+    assert one.options == four.options == ("--mpi=pmi2",)
+    assert {name: four.env[name] for name in four.env if name not in one.env} == {"I_MPI_PIN": "0"}
+
+
 def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None:
     """Open MPI over Slingshot gives each rank one NIC, the nearest: ranks must be bound to NUMA nodes."""
     fabrics = {"hsn": site.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})}
@@ -165,6 +193,8 @@ def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None
     launch = planned(replace(site, system=system), "openmpi", "cxi0", "cxi1")
     assert launch.settings.policy == "nic-per-rank"
     assert launch.options == ("--map-by", "numa", "--bind-to", "numa")
+    nodes = replace(site, system=system.model_copy(update={"provider": "nodes"}))
+    assert planned(nodes, "openmpi", "cxi0", "cxi1", threads=4).options == launch.options
 
 
 def test_a_jobs_script_exports_what_a_shell_would_cut_in_quotes(site: Site, tmp_path: Path) -> None:

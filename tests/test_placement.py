@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.nodefacts import NodeFacts
-from railyard.placement import SCRIPT, Side, place_script, processors, remarks, why_elsewhere
+from railyard.placement import SCRIPT, Side, place_script, processors, remarks, why_elsewhere, why_too_few
 
 NEAR = {"mlx5_0:1": {"local_cpulist": "64-127"}}
 CLOCK = {"frequency_max_khz": "3700000", "governor": "powersave"}
@@ -138,4 +138,31 @@ def test_what_a_node_does_not_show_is_not_near() -> None:
     )
     assert why_elsewhere([], ("vn1",), "near", ("mlx5_0:1",)) == (
         "asked to run near mlx5_0:1: where the processes of vn1 ran is not known"
+    )
+
+
+# --- a core for each thread
+
+
+def too_few(*bound: str, threads: int = 4) -> str | None:
+    facts = [NodeFacts(f"vn{at}.site", {"cpus_allowed": each}, {}) for at, each in enumerate(bound, 1)]
+    return why_too_few(facts, ("vn1", "vn2"), threads)
+
+
+@pytest.mark.parametrize("bound", ["0-3", "0-127", "1,3,5,7"])
+def test_a_rank_with_a_processor_a_thread_is_no_failure(bound: str) -> None:
+    assert too_few(bound, bound) is None
+
+
+def test_a_rank_whose_threads_share_a_core_is_named() -> None:
+    assert too_few("0-3", "5") == (
+        "each rank has 4 threads: the first process of vn2 was bound to processors 5, expected at least 4, one a thread"
+    )
+
+
+@pytest.mark.parametrize("bound", [("0-3",), ("0-3", ""), ("0-3", "nonsense")])
+def test_processors_that_are_not_known_are_not_enough(bound: tuple[str, ...]) -> None:
+    assert too_few(*bound) == (
+        "each rank has 4 threads: the first process of vn2 was on processors that are not known, expected at least 4, "
+        "one a thread"
     )

@@ -140,7 +140,11 @@ def least_memory(name: str, problem: str) -> int:
 
 def refuse_too_large(name: str, problem: str, nodes: int, memory_bytes: int) -> None:
     """Raise RailyardError where the arrays of a class do not fit into the memory of so many nodes."""
-    needed = least_memory(name, problem)
+    refuse_above(name, problem, least_memory(name, problem), nodes, memory_bytes)
+
+
+def refuse_above(name: str, problem: str, needed: int, nodes: int, memory_bytes: int) -> None:
+    """Raise RailyardError where what a class needs, in bytes, is more than the memory of so many nodes."""
     if needed > nodes * memory_bytes:
         raise RailyardError(
             f"NPB: found class {problem} of {name}, whose arrays take at least {needed / 2**30:.1f} GiB, expected at "

@@ -6,6 +6,7 @@ A new stack is one entry in ``table.py`` (its ways in a module of its family) an
 from railyard.stacks.ask import (
     LogProof,
     Settings,
+    cores_a_rank,
     device_patterns,
     forward,
     launch_options,
@@ -35,6 +36,7 @@ __all__ = [
     "Spread",
     "Stack",
     "Way",
+    "cores_a_rank",
     "device_patterns",
     "document",
     "forward",

@@ -148,6 +148,11 @@ def launch_options(
     return [word.format_map(values) for word in words]
 
 
+def cores_a_rank(stack: str, cores: int, major: int | None = None) -> list[str]:
+    """Return the launcher's words that bind each rank to so many cores of its own, for its threads."""
+    return [word.format_map({"cores": str(cores)}) for word in _launch(stack, major).cores_a_rank]
+
+
 def forward(stack: str, env: Mapping[str, str], major: int | None = None) -> list[str]:
     """Return the launcher's words that give these variables to every rank, in their order."""
     launch = _launch(stack, major)

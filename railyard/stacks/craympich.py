@@ -73,6 +73,7 @@ CRAYMPICH = Stack(
             agent="PALS starts ranks through its own daemons and takes no remote agent",
             network="PALS takes its network from the site's configuration and not from the command line",
             share_cores=("--cpu-bind", "none"),
+            cores_a_rank=("--depth", "{cores}", "--cpu-bind", "depth"),
             forward=("--env", "{name}={value}"),
             version=_VERSION,
             source="cpe.ext.hpe.com docs pals mpiexec(1)",

@@ -109,6 +109,7 @@ def _launches(launches: Iterable[Launch]) -> str:
             "agent",
             "start-up network",
             "shared cores",
+            "cores for a rank's threads",
             "one variable",
             "source",
         ]
@@ -122,6 +123,7 @@ def _launches(launches: Iterable[Launch]) -> str:
                 _words(launch.agent),
                 _words(launch.network),
                 _words(launch.share_cores),
+                _words(launch.cores_a_rank),
                 _words(launch.forward),
                 f"{launch.version}; {launch.source}",
             ]

@@ -145,6 +145,9 @@ INTELMPI = Stack(
             network=("-iface", "{network}"),
             # An 8 B allreduce of 4 ranks on 2 cores takes 8000 us at I_MPI_THREAD_YIELD 0 and 1, 8 at 2, 120 at 3.
             share_cores=("-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "2"),
+            # A domain a rank, of a node's logical processors by its ranks. A number there is of logical processors too:
+            # two threads a core where SMT is on; and 2021.18 gave two ranks at omp or 2 the same two of two.
+            cores_a_rank=("-genv", "I_MPI_PIN_DOMAIN", "auto:compact"),
             forward=("-genv", "{name}", "{value}"),
             version=_TRIED,
             source=f"{_REFERENCE}, Global Hydra Options",

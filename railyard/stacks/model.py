@@ -17,7 +17,9 @@ POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
 KNOBS = ("gid_index", "traffic_class", "service_level")
 
 BLANKS = frozenset({"devices", "ports", "sets", "hcas", "port", "units", "unit_ports", "rails", "threshold", "knob"})
-LAUNCH_BLANKS = frozenset({"hosts", "host_slots", "ranks", "ranks_per_node", "agent", "network", "name", "value"})
+LAUNCH_BLANKS = frozenset(
+    {"hosts", "host_slots", "ranks", "ranks_per_node", "agent", "network", "cores", "name", "value"}
+)
 _BLANK = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -118,8 +120,9 @@ class Launch:
     """How a stack's own launcher is told where and how to start, as words with blanks.
 
     Blanks: ``{hosts}`` (a,b), ``{host_slots}`` (a:2,b:2), ``{ranks}``, ``{ranks_per_node}``, ``{agent}``,
-    ``{network}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` holds the words for more ranks than
-    cores: no binding, and give the core away when idle. A string in place of words says why there are none.
+    ``{network}``, ``{cores}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` holds the words for more
+    ranks than cores: no binding, and give the core away when idle. ``cores_a_rank`` binds each rank to as many cores as
+    it has threads, none of them another rank's. A string in place of words says why there are none.
     """
 
     since: int
@@ -130,12 +133,13 @@ class Launch:
     agent: tuple[str, ...] | str
     network: tuple[str, ...] | str
     share_cores: tuple[str, ...]
+    cores_a_rank: tuple[str, ...]
     forward: tuple[str, ...]
     version: str
     source: str
 
     def __post_init__(self) -> None:
-        words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.forward]
+        words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.cores_a_rank, *self.forward]
         words += [word for part in (self.agent, self.network) if not isinstance(part, str) for word in part]
         unknown = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS
         if unknown:

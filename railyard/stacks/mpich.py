@@ -172,9 +172,16 @@ def _ways(version: str) -> Mapping[str, Way | str]:
 
 
 def hydra(
-    since: int, version: str, share_cores: tuple[str, ...] = ("-bind-to", "none"), source: str = _HYDRA
+    since: int,
+    version: str,
+    share_cores: tuple[str, ...] = ("-bind-to", "none"),
+    source: str = _HYDRA,
+    unbound: tuple[str, ...] = (),
 ) -> Launch:
-    """Return how Hydra's mpiexec is told; ``share_cores`` holds what this library needs where ranks share cores."""
+    """Return how Hydra's mpiexec is told; ``share_cores`` holds what this library needs where ranks share cores.
+
+    ``unbound`` are the words that keep a library from binding its ranks once more, against what Hydra did.
+    """
     return Launch(
         since=since,
         program="mpiexec",
@@ -184,6 +191,8 @@ def hydra(
         agent=("-launcher", "ssh", "-launcher-exec", "{agent}"),
         network=("-iface", "{network}"),
         share_cores=share_cores,
+        # 5.0.2 with a topology of eight cores: two ranks at core:4 have four cores each.
+        cores_a_rank=("-bind-to", "core:{cores}", *unbound),
         forward=("-genv", "{name}", "{value}"),
         version=version,
         source=source,

@@ -110,6 +110,7 @@ MVAPICH2 = Stack(
             "documented for 2.3.7",
             ("-bind-to", "none", "-genv", "MV2_ENABLE_AFFINITY", "0", "-genv", "MV2_USE_BLOCKING", "1"),
             _GUIDE,
+            unbound=("-genv", "MV2_ENABLE_AFFINITY", "0"),
         ),
     ),
     srun_mpi="pmi2",

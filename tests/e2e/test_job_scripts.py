@@ -22,7 +22,7 @@ hostnames: []
 scheduler: {scheduler}
 launcher: {launcher}
 access: [{access}]
-nodes: {{count: 4}}
+nodes: {{count: 4, hardware: {{cores: 16, memory: 64G}}}}
 report_only: made for this test
 jobs: {jobs}
 fabrics:
@@ -36,7 +36,7 @@ fabrics:
 stacks:
   openmpi:
     prefix: /opt/openmpi
-    benchmarks: {{osu: "{{home}}/osu"}}
+    benchmarks: {{osu: "{{home}}/osu", npb-mz: "{{home}}/zones"}}
 """
 FEW = "{account: abc, partition: hpc, exclusive: true, time_limits: {micro: 5m}}"
 ALL = (
@@ -75,6 +75,8 @@ def dry_run(
     (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
     (site.folder / "osu").mkdir()
     (site.folder / "osu/osu_bw").touch()
+    (site.folder / "zones").mkdir()
+    (site.folder / "zones/sp-mz.C.x").touch()
     done = subprocess.run(
         [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", f"checks/microbench/{test[0]}", "--dry-run",
          "--system", f"made:{fabric}", "-n", test[1], "--prefix", "out", "--keep-stage-files"],
@@ -85,7 +87,7 @@ def dry_run(
     kept = [
         line
         for line in script.read_text(encoding="utf-8").replace(str(site.folder), "SITE").splitlines()
-        if line.startswith(("#SBATCH", "#PBS", "#BSUB", "srun ", "mpirun "))
+        if line.startswith(("#SBATCH", "#PBS", "#BSUB", "srun ", "mpirun ", "export OMP_", "export NPB_", "unset OMP_"))
     ]
     masked = re.sub(r"[0-9a-f]{8}-[0-9a-f]{14,18}", "TAG", "\n".join(kept) + "\n")
     return re.sub(r"(rfm_OsuBandwidth_)[0-9a-f]{8}\b", r"\1HASH", masked)
@@ -96,6 +98,30 @@ def test_the_job_script_is_the_golden_one(tmp_path: Path, scheduler: str) -> Non
     launcher, access, jobs, golden = SCHEDULERS[scheduler]
     expected = (GOLDEN / f"{golden}.txt").read_text(encoding="utf-8")
     assert dry_run(tmp_path, scheduler, launcher, access, jobs) == expected
+
+
+ZONES = ("../apps/npbmz.py", "NpbMz%rails=1%code=sp-mz")
+
+
+def test_srun_gives_each_rank_a_core_a_thread(tmp_path: Path) -> None:
+    """256 zones on 4 nodes of 16 cores: two threads a rank, eight ranks a node; the hint binds each to two cores."""
+    lines = dry_run(tmp_path, "slurm", "srun", "", FEW, ZONES).splitlines()
+    assert [line for line in lines if line.startswith("export")] == [
+        "export OMP_NUM_THREADS=2", "export NPB_MZ_BLOAD=erank",
+    ]  # fmt: skip
+    assert {"unset OMP_DYNAMIC", "unset OMP_THREAD_LIMIT", "unset OMP_PLACES", "unset OMP_PROC_BIND"} <= set(lines)
+    assert lines[1:4] == ["#SBATCH --ntasks=32", "#SBATCH --ntasks-per-node=8", "#SBATCH --cpus-per-task=2"]
+    assert "#SBATCH --hint=nomultithread" in lines
+    assert lines[-1].startswith("srun --cpus-per-task=2 --mpi=pmix sh reader.sh ")
+    assert lines[-1].endswith(" -- SITE/zones/sp-mz.C.x")
+
+
+def test_mpirun_gives_each_rank_a_core_a_thread_and_its_variables(tmp_path: Path) -> None:
+    lines = dry_run(tmp_path, "slurm", "mpirun", "", FEW, ZONES).splitlines()
+    assert lines[-1].startswith(
+        "mpirun -np 32 --map-by slot:PE=2 --bind-to core -x OMP_NUM_THREADS=2 -x OPENBLAS_NUM_THREADS=2 "
+        "-x NPB_MZ_BLOAD=erank sh reader.sh "
+    )
 
 
 def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -> None:

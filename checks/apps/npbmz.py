@@ -1,0 +1,89 @@
+"""The multi-zone NAS Parallel Benchmarks: MPI between zones, OpenMP within them, as hybrid codes of fluid dynamics are.
+
+Zones swap their faces after each step: messages of some kilobytes between neighbours, several a rank at once, while the
+threads of a rank wait. Low here, with good kernels of `Npb`, is more often threads that share a core, or memory on
+another socket, than the network: compare `-S threads` before fabrics. BT-MZ's zones differ in size, so that few ranks
+balance better than many; those of SP-MZ and LU-MZ are alike.
+"""
+
+from collections.abc import Mapping
+
+import reframe as rfm
+from reframe.core.builtins import parameter, variable
+
+from railyard.appcheck import ApplicationCheck, stated
+from railyard.apps import npbmzshape, npbshape
+from railyard.cells import NPB_MZ
+from railyard.installed import installed
+from railyard.parsers import npb
+from railyard.stacks import NIC_PER_RANK
+
+
+@rfm.simple_test
+class NpbMz(ApplicationCheck):
+    """One of the three kernels over all nodes: `-P code=sp-mz -P problem=C` selects one."""
+
+    tool = "npb"
+    tags = {"apps", "npb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    parse = staticmethod(npb.parse)
+    own_parameters = ("code", "problem")
+    #: Not `kernel`, so that `-P kernel=ft` makes none of these.
+    code = parameter(tuple(npbmzshape.KERNELS), type=str, loggable=True)
+    problem = parameter(stated("npb", tuple(npbshape.CLASSES)), type=str, loggable=True)
+    #: Threads of a rank, and ranks of a node; 0 has them chosen from cores and zones.
+    threads = variable(int, value=0, loggable=True)
+    ranks = variable(int, value=0, loggable=True)
+    cleared = npbmzshape.CLEARED
+    prints_threads = True
+
+    @classmethod
+    def tool_of(cls, parameters: Mapping[str, str]) -> str:
+        return NPB_MZ
+
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"{parameters['code'].upper()}/{parameters['problem']}"
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"npb-{parameters['problem']}"
+
+    @property
+    def key(self) -> str:
+        """The benchmark's name in references and records: ``npb/BT-MZ/C``, as what NPB prints is read."""
+        return f"npb/{self.benchmark}"
+
+    @property
+    def threads_a_rank(self) -> int:
+        """How many threads each rank has, as many as it has cores."""
+        return int(self.threads) or 1
+
+    @property
+    def told_ranks(self) -> Mapping[str, str]:
+        """The variables that every rank is given: its threads, and that none of them moves to another rank."""
+        return {**super().told_ranks, **npbmzshape.BALANCE}
+
+    @property
+    def program(self) -> str:
+        """The executable of NPB 3.4: one a kernel and class, for any number of ranks."""
+        return npbmzshape.programs(self.code, self.problem, self.num_tasks)[0]
+
+    def _program(self, program: str = "") -> str:
+        names = npbmzshape.programs(self.code, self.problem, self.num_tasks)
+        return installed(self.site, self.current_environ.name).executable(self.tool, *names)
+
+    def shape(self) -> None:
+        there, hardware = self.num_nodes, self.site.system.nodes.hardware
+        policy = self._policy(self.current_partition.name, self.current_environ.name)
+        chosen = npbmzshape.layout(
+            *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks,
+            least=self.rails if policy == NIC_PER_RANK else 1,
+        )  # fmt: skip
+        self.num_nodes, self.ranks_per_node, self.threads = chosen.nodes, chosen.ranks_per_node, chosen.threads
+        if hardware is not None:
+            npbmzshape.refuse_too_large(self.code, self.problem, self.num_nodes, hardware.memory)
+        self.remarks = (
+            f"{chosen.nodes} of {there} nodes, {npbmzshape.ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on "
+            f"each, {chosen.ranks_per_node * chosen.threads} of {self.cores} cores a node, "
+            f"{npbmzshape.zones(self.code, self.problem)} zones",
+        )
