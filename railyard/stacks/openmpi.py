@@ -54,7 +54,7 @@ _TCP = Way(
         Spread(
             "striping",
             "from 256 KiB one message goes over all rails, in proportion to btl_tcp_bandwidth_DEVICE; up to 64 KiB "
-            "whole messages take the rails in turn",
+            "whole messages take a rail each, meant to be in turn: of NPB's, in 4.1.4, one rail had them all",
             threshold_bytes=TCP_STRIPING_FROM_BYTES,
         ),
     ),
