@@ -130,6 +130,15 @@ def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_th
     assert (used.path.state, used.path.one_rail) == ("proven", False)
 
 
+def test_nodes_that_moved_too_little_to_be_judged_do_not_make_it_the_fault_of_the_others(ran: Run) -> None:
+    """CG of class S: two nodes move 2.5 MB each way and two 4.9, all of it over one rail."""
+    little = {node: {"hsn0": (2.5, 2.5)} for node in ("vn1", "vn4")}
+    found = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (4.9, 4.9)}, rails=BOTH, on=little)
+    assert (said(found)[0], found.path.one_rail, found.path.suspects) == ("report-only", True, ())
+    all_little = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (2.5, 2.5), "hsn1": (0.0, 0.0)}, rails=BOTH)
+    assert (said(all_little)[0], all_little.path.one_rail) == ("report-only", True)
+
+
 def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=BOTH, on={"vn3": {"hsn1": IDLE}})
     assert said(found)[:2] == ("fail", 4)

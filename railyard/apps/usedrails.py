@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railyard import pathproof
 from railyard.bounds import COLLECTIVE_SHARE
 from railyard.counters import NodeCounters
+from railyard.suspects import Suspect
 from railyard.wording import listing, message_size
 
 if TYPE_CHECKING:
@@ -21,25 +22,28 @@ def held(
     A rail that idles on some nodes is their fault. One that idles on all of them is the stack's, where it spreads all
     messages; where it splits large ones alone the application may have had none, and the run speaks for one rail.
     """
-    every = {node: replace(t, sent_split_bytes=t.sent_bytes, received_split_bytes=t.received_bytes)
-             for node, t in plan.traffic.items()}  # fmt: skip
+    every = {
+        node: replace(moved, sent_split_bytes=moved.sent_bytes, received_split_bytes=moved.received_bytes)
+        for node, moved in plan.traffic.items()
+    }
     used = pathproof.judge(readings, replace(plan, traffic=every))
-    settings = case.launch.settings
-    if used.state == "proven" or not settings.threshold_bytes or all(one.kind != "stack" for one in used.suspects):
+    idle = _idle_everywhere(used, plan)
+    if not idle or any(one.kind != "stack" and one.rail not in idle for one in used.suspects):
         return found if used.state == "proven" else used
-    idle = next(one.reason for one in used.suspects if one.kind == "stack")
+    reason = f"{listing(idle)} idled on all of {listing(list(plan.traffic))}: the stack did not use it"
+    threshold = case.launch.settings.threshold_bytes
+    if not threshold:
+        stack = (Suspect("stack", None, None, reason),)
+        return found if used.state == "proven" else replace(used, suspects=stack)
+    busy = listing([rail for rail in plan.rails if rail not in idle])
     said = (
-        f"{idle}; {case.stack} splits messages of {message_size(settings.threshold_bytes)} and more, and none of "
-        f"{case.benchmark} is known to be so large: its figure is that of {listing(_busy(used, plan))} alone"
+        f"{reason}; {case.stack} splits messages of {message_size(threshold)} and more, and none of "
+        f"{case.benchmark} is known to be so large: its figure is that of {busy} alone"
     )
     return replace(found, state="not-judged", sentence=said, one_rail=True)
 
 
-def _busy(used: pathproof.PathProof, plan: pathproof.Plan) -> list[str]:
-    """Return the meant rails that carried more than the idle ones' bound on any node."""
-    shares = [rail for rails in (used.nodes or {}).values() for rail in rails if rail.share is not None]
-    return [
-        rail
-        for rail in plan.rails
-        if any(r.device == rail and (r.share or 0) >= COLLECTIVE_SHARE.value for r in shares)
-    ]
+def _idle_everywhere(used: pathproof.PathProof, plan: pathproof.Plan) -> list[str]:
+    """Return the meant rails that had less than the bound on each node, also where it moved too little to be judged."""
+    shares = [{rail.device: rail.share or 0.0 for rail in rails} for rails in (used.nodes or {}).values()]
+    return [rail for rail in plan.rails if all(each.get(rail, 0.0) < COLLECTIVE_SHARE.value for each in shares)]
