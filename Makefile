@@ -1,7 +1,7 @@
 # Railyard's commands. `make` alone lists them.
 #
 #   SYSTEM=name   another system than the virtual cluster, for run      FULL=1      every message size, for run
-#   EXTENDED=1    the extended checks too, for run
+#   EXTENDED=1    the extended checks too, for run          TAG=apps    the checks of a tag alone, for run
 #   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
 #   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
 #   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
@@ -29,7 +29,8 @@ WANTS_SLURM := $(filter-out 0,$(SLURM))$(filter virtual-slurm,$(SYSTEM))
 
 run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
 	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) $(if $(filter-out 0,$(EXTENDED)),--extended) \
-	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay)
+	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay) \
+	    $(if $(TAG),-t '$(TAG)')
 
 test: needs venv stacks lint types ## lint, types and tests, end to end tests included: at most 20 minutes
 	@$(BIN)/python -m pytest -m 'not full' $(ARGS)

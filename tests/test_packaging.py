@@ -120,6 +120,7 @@ RUNS: list[tuple[list[str], str]] = [
     (["SPACK=1"], ".venv/bin/railyard run --spack"),
     (["SPACK=0"], ".venv/bin/railyard run"),
     (["EXTENDED=1"], ".venv/bin/railyard run --extended"),
+    (["SPACK=1", "TAG=apps"], ".venv/bin/railyard run --spack -t 'apps'"),
 ]
 
 
