@@ -42,10 +42,10 @@ class Installed:
     def executable(self, tool: str, program: str = "") -> str:
         """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
 
-        It is sought below that folder: OSU has moved its programs between releases. Raises SetupError where it is not
-        there, or there twice.
+        It is sought below that folder: OSU has moved its programs between releases. A site may also name the program
+        itself, where it needs no other of the tool. Raises SetupError where it is not there, or there twice.
         """
-        if not program:
+        if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
             return self.tools[tool]
         found = sorted(path for path in Path(self.tools[tool]).rglob(program) if path.is_file())
         if len(found) != 1:
