@@ -18,6 +18,9 @@ _NUMBER = r"[-+]?(?:[0-9.]{1,24}(?:e[-+]?[0-9]{1,3})?|nan|inf)"
 _PLAQ = re.compile(rf"^PLAQ:\s+(?P<space>{_NUMBER})\s+(?P<time>{_NUMBER})\s*$", re.MULTILINE)
 #  OK converged final_rsq= 4.8e-12 (cf 2.5e-11) rel = 1 (cf 0) restarts = 1 iters= 12
 _RESIDUAL = re.compile(rf"^ (?P<said>OK|NOT) converged final_rsq= {{0,4}}(?P<rsq>{_NUMBER}) ", re.MULTILINE)
+_STOPPED = (
+    "the output ends before MILC's lines Time = and total_iters =: it stopped without a word, or its output is cut"
+)
 _UNTIMED = "MILC printed no rate: compile it with CTIME = -DCGTIME, so that each solve has a line CONGRAD5"
 
 
@@ -32,9 +35,8 @@ def parse(text: str, nodes: int) -> Parsed:
     solves = [table for table in read.tables if table.context["kind"] == "cg"]
     failures = list(read.failures)
     if not runs:
-        last = text.count("\n") or 1
-        failures.append(Remark(last, "MILC ended before its line Time = … seconds, without a word of its own"))
-        return replace(read, tables=(), failures=tuple(read.failures or failures))
+        stopped = Remark(text.count("\n") or 1, _STOPPED)
+        return replace(read, tables=(), failures=read.failures or (stopped,))
     if not solves:
         failures.append(Remark(runs[0].line, _UNTIMED))
     return replace(read, tables=(_table(text, runs[0], solves, nodes),), failures=tuple(failures))
