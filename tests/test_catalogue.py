@@ -127,3 +127,12 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-W", True)
     assert (four.nodes, four.ranks, four.within_node) == (4, 4, False)
     assert len(found) == 2 + 7 + 8 * 7 + 2 * 7 * 7
+
+
+def test_milc_is_measured_with_every_edge_on_the_published_numbers_of_nodes() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool == "milc"]
+    assert [(need.benchmark, need.nodes) for need in found] == [
+        (f"milc/asqtad/L{edge}/{nodes}-nodes", nodes) for edge in (4, 6, 8, 10, 12, 14) for nodes in (1, 2, 4, 8, 16)
+    ]
+    assert {need.within_node for need in found if need.nodes == 1} == {True}
+    assert all(need.extended and need.check == "MilcScaling" for need in found)

@@ -106,6 +106,7 @@ def test_what_it_computed_wrong_fails_it_whatever_its_rate(ran: Ran, old: str, n
     assert (found.state, found.rule) == ("fail", 1)
     assert RULE in found.sentence
     assert sentence in found.sentence
+    assert "is the stored one" not in found.sentence
 
 
 def test_rounding_is_no_failure(ran: Ran) -> None:
