@@ -106,7 +106,11 @@ def test_what_it_computed_wrong_fails_it_whatever_its_rate(ran: Ran, old: str, n
     assert (found.state, found.rule) == ("fail", 1)
     assert RULE in found.sentence
     assert sentence in found.sentence
-    assert "is the stored one" not in found.sentence
+
+
+def test_a_wrong_plaquette_is_not_called_the_stored_one_behind_its_failure(ran: Ran) -> None:
+    sentence = ran(TEXT.replace(PLAQ, "PLAQ:\t2.529866\t2.539798")).verdict.sentence
+    assert sentence.endswith('and rounding explains 1e-05"; lattice 4x4x8x8')
 
 
 def test_rounding_is_no_failure(ran: Ran) -> None:
