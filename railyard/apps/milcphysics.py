@@ -41,6 +41,8 @@ STORED: Mapping[str, tuple[float, float]] = {
     "14x14x14x28": (2.526608, 2.527852),
     "10x20x20x20": (2.526759, 2.527680),
     "12x12x24x24": (2.526667, 2.527624),
+    "14x14x28x28": (2.527558, 2.527567),
+    "20x20x20x20": (2.527581, 2.527520),
 }
 _PLAQUETTE = ("plaquette_space", "plaquette_time")
 
@@ -101,9 +103,9 @@ def _unconverged(table: Table) -> str | None:
     too_much = _is_number(residual) and not residual <= milcinput.RESIDUAL
     if not too_much and not lost:
         return None
-    reached = f" to {residual:.1e}" if _is_number(residual) else ""
-    count = f"{lost} solve{'s' if lost != 1 else ''}" if lost else "a solve"
-    return f"CG reduced the residual of {count}{reached} alone, expected {milcinput.RESIDUAL:.0e} at most"
+    shown = f"{residual:.1e}" if _is_number(residual) else "no number"
+    said = f"CG did not converge in {lost} solve{'s' if lost != 1 else ''}" if lost else "CG stopped too early"
+    return f"{said}: the largest residual is {shown}, expected {milcinput.RESIDUAL:.0e} at most"
 
 
 def _wrong_count(table: Table) -> str | None:

@@ -22,7 +22,7 @@ RECORDED = Path(__file__).parents[1] / "recordings" / "milc7.8.1-su3_rmd-L4-open
 TEXT = RECORDED.read_text(encoding="utf-8")
 KEY = "milc/asqtad/L4/4-nodes"
 PLAQ = "PLAQ:\t2.529866\t2.539771"
-OK = " OK converged final_rsq= "
+OK, NOT = (f" {said} converged final_rsq= " for said in ("OK", "NOT"))
 Ran = Callable[..., Assessment]
 
 
@@ -92,10 +92,21 @@ RULE = "the output itself reports 1 failure, line "
         (PLAQ, "PLAQ:\tnan\tnan", "MILC printed no plaquette (a line PLAQ with two numbers): nothing says what it"),
         (PLAQ, "", "MILC printed no plaquette (a line PLAQ with two numbers): nothing says what it"),
         (
-            *(f"{OK}9.7e-11", " NOT converged final_rsq= 3.1e-10"),
-            "CG reduced the residual of 1 solve to 3.1e-10 alone, expected 1e-10 at most",
+            *(f"{OK}9.7e-11", f"{NOT}3.1e-10"),
+            "CG did not converge in 1 solve: the largest residual is 3.1e-10, expected 1e-10 at most",
         ),
-        (f"{OK}9.7e-11", f"{OK}3.1e-10", "CG reduced the residual of a solve to 3.1e-10 alone, expected 1e-10 at most"),
+        (
+            *(f"{OK}9.7e-11", f"{NOT}-nan"),
+            "CG did not converge in 1 solve: the largest residual is ",
+        ),
+        (
+            *(f"{OK}9.7e-11", f"{NOT}9.7e-11"),
+            "CG did not converge in 1 solve: the largest residual is 9.7e-11, expected 1e-10 at most",
+        ),
+        (
+            *(f"{OK}9.7e-11", f"{OK}3.1e-10"),
+            "CG stopped too early: the largest residual is 3.1e-10, expected 1e-10 at most",
+        ),
         ("\nnt 8\n", "\nnt 4\n", "MILC ran on the lattice 4x4x8x4, expected 4x4x8x8: it read another input"),
         (", with 4 nodes", ", with 1 nodes", "milc/asqtad/L4/4-nodes ran on 1 processes, the launch gave it 4"),
     ],
