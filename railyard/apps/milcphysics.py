@@ -43,6 +43,7 @@ STORED: Mapping[str, tuple[float, float]] = {
     "12x12x24x24": (2.526667, 2.527624),
     "14x14x28x28": (2.527558, 2.527567),
     "20x20x20x20": (2.527581, 2.527520),
+    "12x24x24x24": (2.527450, 2.527777),
 }
 _PLAQUETTE = ("plaquette_space", "plaquette_time")
 
