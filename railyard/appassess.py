@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard import pathproof, withinproof
-from railyard.apps import alone, leasttraffic, peak, sharedprocessor, usedrails, wrfcase
+from railyard.apps import alone, leasttraffic, milcphysics, peak, sharedprocessor, usedrails, wrfcase
 from railyard.benchmarkform import Metric
 from railyard.benchmarktable import find
 from railyard.counters import NodeCounters
@@ -84,15 +84,20 @@ def other_release(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
     return () if why is None else (OutputLine(tables[0].line, why),)
 
 
+def wrong_physics(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+    """Return a line for each number of a run of MILC that says that it computed something else."""
+    return tuple(OutputLine(line, why) for line, why in milcphysics.wrong(case.benchmark, tables))
+
+
 def remarks(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
     """Return which nodes are slower than the others, where every node was measured alone, judged or not.
 
-    Of two ranks that shared a processor, what that cost.
+    Of two ranks that shared a processor, what that cost; of MILC, which physics was held.
     """
     if case.benchmark == sharedprocessor.KEY:
         return sharedprocessor.remark(tables)
     if not _is_of_every_node(case.benchmark) or not tables:
-        return ()
+        return milcphysics.remarks(case.benchmark, tables)
     unit = str(tables[0].units[0])
     slow = alone.slow(tables[0])
     named = listing([f"{node} {number(value)}" for node, value, _ in slow])

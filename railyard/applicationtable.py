@@ -21,6 +21,12 @@ NO_REFERENCE = "processors, memory and compiler set it, and no reference names i
 WRF_STORMS = ("conus12km-v3", "conus2.5km-v3", "conus12km-v4", "conus2.5km-v4")
 #: WRF's own idealized thunderstorm: a small box without boundaries' data, the same for every release.
 WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
+#: Edges L of the lattices L^4 a node of MILC's improved staggered code.
+#: Source: D. Holmgren, Infiniband Performance, lattice QCD cluster notes, 8 September 2003, MILC scaling.
+MILC_EDGES = (4, 6, 8, 10, 12, 14)
+#: What MILC's solver does a second on each node; the whole machine's is that of all nodes.
+A_NODE = "node_performance"
+_UNPRINTED = frozenset((*WRF_CASES, *(f"L{edge}" for edge in MILC_EDGES)))
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
 #: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
@@ -57,6 +63,18 @@ ENTRIES = (
         for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
     ),
     _application("milc/milc", "mean", "runtime", "time", "s"),
+    *(
+        Benchmark(
+            f"milc/asqtad/L{edge}",
+            (
+                Metric(A_NODE, ("performance",), "Mflop/s", "figure", "higher"),
+                Metric("runtime", ("time",), "s", "figure", "lower"),
+            ),
+            rows="last",
+            reported=NO_REFERENCE,
+        )
+        for edge in MILC_EDGES
+    ),
     # Every node alone, of which the slowest stands for all: memory and processor, and no network.
     Benchmark(
         *("hpl/every-node", (Metric("performance", ("performance",), "Gflop/s", "figure", "higher"),)),
@@ -118,11 +136,11 @@ def _installed(key: str) -> Benchmark | None:
 
 
 def printed_name(name: str) -> str:
-    """Return what an output can say of a key's part behind its tool: neither nodes nor WRF's case."""
+    """Return what an output can say of a key's part behind its tool: neither nodes nor WRF's case nor MILC's edge."""
     found = _ON_NODES.match(name)
     name = found["of"] if found else name
     head, _, case = name.rpartition("/")
-    return head if case in WRF_CASES else name
+    return head if case in _UNPRINTED else name
 
 
 def printed_key(key: str) -> str:

@@ -191,6 +191,7 @@ def _job(
             *(appassess.other_ranks(case, tables) if evidence.played is None else ()),
             *appassess.silent_nodes(case, tables),
             *appassess.other_release(case, tables),
+            *appassess.wrong_physics(case, tables),
         ),
         refused=refused,
         timed_out=evidence.timed_out,

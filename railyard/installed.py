@@ -43,9 +43,10 @@ class Installed:
         """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
 
         It is sought below that folder: OSU has moved its programs between releases. ``other`` is what another release
-        calls it. Raises SetupError where it is not there, or there twice.
+        calls it. A site may also name the program itself, where it needs no other of the tool. Raises SetupError where
+        it is not there, or there twice.
         """
-        if not program:
+        if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
             return self.tools[tool]
         for name in (program, other) if other else (program,):
             found = sorted(path for path in Path(self.tools[tool]).rglob(name) if path.is_file())

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from railyard import stacks
+from railyard.applicationtable import A_NODE
 from railyard.errors import did_you_mean
 from railyard.fields import (
     AS_LIST,
@@ -31,12 +32,13 @@ UNITS: Mapping[str, str] = {
     "runtime": "s",
     "performance": "Gflop/s",
     "op_rate": "Mop/s",
+    A_NODE: "Mflop/s",
     **{metric.name: metric.unit for entry in ENTRIES for metric in entry.metrics},
 }
 """The one unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
 HIGHER_IS_BETTER = frozenset(
     {
-        *("bandwidth", "message_rate", "performance", "op_rate"),
+        *("bandwidth", "message_rate", "performance", "op_rate", A_NODE),
         *(metric.name for entry in ENTRIES for metric in entry.metrics if metric.better == "higher"),
     }
 )

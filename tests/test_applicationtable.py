@@ -62,10 +62,12 @@ def test_other_keys_have_no_nodes(key: str) -> None:
         ("CG/A/16-nodes", "CG/A"),
         ("wrf/conus12km-v3", "wrf"),
         ("wrf/conus12km-v3/4-nodes", "wrf"),
+        ("asqtad/L14", "asqtad"),
+        ("asqtad/L4/16-nodes", "asqtad"),
         ("ib_write_bw/bidirectional", "ib_write_bw/bidirectional"),
     ],
 )
-def test_an_output_says_neither_nodes_nor_case(name: str, printed: str) -> None:
+def test_an_output_says_neither_nodes_nor_case_nor_edge(name: str, printed: str) -> None:
     assert printed_name(name) == printed
 
 

@@ -132,3 +132,12 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
         *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True, feature="npb-C",
         all_nodes=True, check_class="app",
     )  # fmt: skip
+
+
+def test_milc_is_measured_with_every_edge_on_the_published_numbers_of_nodes() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool == "milc"]
+    assert [(need.benchmark, need.nodes) for need in found] == [
+        (f"milc/asqtad/L{edge}/{nodes}-nodes", nodes) for edge in (4, 6, 8, 10, 12, 14) for nodes in (1, 2, 4, 8, 16)
+    ]
+    assert {need.within_node for need in found if need.nodes == 1} == {True}
+    assert all(need.extended and need.check.startswith("MilcScaling ") for need in found)

@@ -39,6 +39,16 @@ def test_what_a_site_has_installed(virtual: Site) -> None:
     assert found.executable("imb") == f"{prefix}/bin/IMB-MPI1"
 
 
+def test_one_program_of_a_tool_may_be_named_itself(tmp_path: Path) -> None:
+    program = tmp_path / "su3_rmd"
+    program.touch()
+    found = Installed("mpirun", None, {}, {"milc": str(program)})
+    assert found.executable("milc", "su3_rmd") == str(program)
+    with pytest.raises(SetupError) as error:
+        found.executable("milc", "su3_rhmc")
+    assert str(error.value) == f"{program}: found no su3_rhmc below it, expected one executable of milc"
+
+
 def test_what_spack_is_to_build_and_has_not(made: MadeSite) -> None:
     with pytest.raises(SetupError) as error:
         installed(site_of(made), "openmpi")

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railyard.applicationtable import nodes_of_key
+from railyard.applicationtable import A_NODE, nodes_of_key
 from railyard.apps.scaling import Kind, Sweep, sweep
 from railyard.recordform import Record
 from railyard.wording import number, percent
@@ -52,7 +52,7 @@ def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
         problem, nodes = nodes_of_key(record.benchmark)
         if nodes is None:
             continue
-        rate = _rate(record)
+        rate = _rate(record, nodes)
         if nodes == 1:
             values = alone.setdefault((record.system, record.stack, problem, record.replayed), _Values())
         else:
@@ -69,11 +69,13 @@ def _group(record: Record, problem: str, unit: str) -> Group:
     return Group(*cell, problem, unit, record.replayed)
 
 
-def _rate(record: Record) -> tuple[float, str] | None:
-    """Return what a sound run computed a second, with its unit; None where it failed or was not run."""
+def _rate(record: Record, nodes: int) -> tuple[float, str] | None:
+    """Return what a sound run computed a second on all nodes, with its unit; None where it failed or was not run."""
     if record.state not in _SOUND or not record.curves:
         return None
     curve = record.curves[0]
+    if curve.metric == A_NODE:
+        return curve.values[0] * nodes, curve.unit
     # What is measured as a time alone (WRF, MILC) is one problem a run, so that its rate is one a second.
     return (1 / curve.values[0], "1/s") if curve.unit == "s" else (curve.values[0], curve.unit)
 
@@ -99,8 +101,8 @@ def _put_together(
 
 
 def _kind(problem: str) -> Kind:
-    """HPL's problem is made for the nodes that it has; all else is one problem, whatever has to solve it."""
-    return "weak" if problem.startswith("hpl/") else "strong"
+    """HPL's problem and MILC's lattice are made for the nodes that there are; all else is one problem, on any nodes."""
+    return "weak" if problem.startswith(("hpl/", "milc/asqtad/")) else "strong"
 
 
 def _cell(group: Group) -> tuple[object, ...]:

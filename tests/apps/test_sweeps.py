@@ -93,3 +93,23 @@ def test_hpl_grows_with_its_nodes_so_that_no_serial_fraction_is_said() -> None:
     points = [dataclasses.replace(record(n, rate), benchmark=f"hpl/hpl/{n}-nodes") for n, rate in ((1, 8.0), (4, 28.0))]
     (made,) = sweeps(points).values()
     assert (made.kind, made.sentence) == ("weak", "87.5 % of linear on 4 nodes")
+
+
+def test_milcs_rate_is_a_nodes_and_its_sweep_is_of_all_of_them() -> None:
+    points = [
+        dataclasses.replace(
+            record(nodes, None),
+            benchmark=f"milc/asqtad/L4/{nodes}-nodes",
+            state="report-only" if rate else "fail",
+            curves=(CurveRecord("node_performance", "Mflop/s", (0,), (rate,)),) if rate else (),
+        )
+        for nodes, rate in ((1, 1000.0), (2, 900.0), (4, 400.0), (8, None))
+    ]
+    ((group, made),) = sweeps(points).items()
+    assert (group.benchmark, group.unit, made.kind) == ("milc/asqtad/L4", "Mflop/s", "weak")
+    assert [(p.nodes, p.rate, p.efficiency) for p in made.points] == [
+        (1, 1000.0, 1.0),
+        (2, 1800.0, 0.9),
+        (4, 1600.0, 0.4),
+    ]
+    assert made.missing == (8,)

@@ -1,0 +1,48 @@
+"""MILC, lattice QCD: its improved staggered code on a lattice of L^4 sites a node, on 1, 2, 4, 8 and 16 nodes.
+
+Its solver sends each side of every node's lattice to a neighbour twice an iteration and sums over all nodes: with L
+of 4 the messages are short and their latency counts, with 14 the node's own memory. A small L that falls with the nodes
+and a large one that does not is a network's latency; one that falls with all L is its bandwidth, or a slow node.
+"""
+
+from collections.abc import Mapping
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from railyard.appcheck import ApplicationCheck, node_counts
+from railyard.applicationtable import MILC_EDGES
+from railyard.apps import milcinput, milcrun
+from railyard.parsers.parsed import Parsed
+
+
+@rfm.simple_test
+class MilcScaling(ApplicationCheck):
+    """su3_rmd with the lattice growing as the nodes do: `-P edge=4` selects a size, `railyard scaling` sums it up."""
+
+    tool = "milc"
+    program = "su3_rmd"
+    tags = {"apps", "milc", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    all_nodes = False
+    own_parameters = ("edge", "nodes")
+    edge = parameter(MILC_EDGES, type=int, loggable=True)
+    nodes = parameter([count for count in node_counts() if count <= milcinput.MOST_NODES], type=int, loggable=True)
+
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"asqtad/L{parameters['edge']}"
+
+    @property
+    def words(self) -> list[str]:
+        return [milcinput.FILE]
+
+    def parse(self, text: str) -> Parsed:
+        """Return what the run printed, its rate that of a node."""
+        return milcrun.parse(text, self.num_nodes)
+
+    def shape(self) -> None:
+        self.ranks_per_node = milcinput.ranks_per_node(self.edge, self.num_nodes, self.cores)
+        self.remarks = (f"{self.ranks_per_node} of {self.cores} cores a node",)
+
+    def input_files(self) -> dict[str, str]:
+        return {milcinput.FILE: milcinput.text(milcinput.lattice(self.edge, self.num_nodes))}
