@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from railyard.idlerails import idle
 from railyard.recordform import CurveRecord, Record
+from railyard.wording import listing
 
 #: Fewer repeats say nothing of a spread: its estimate from four would be off by a factor of two as often as not.
 LEAST_RUNS = 5
 #: Rules of notes on capture: one odd pair or one odd job must not be the reference.
 LEAST_PAIRS = 3
 LEAST_JOBS = 2
+#: The rule of the path.
+_PATH = 4
 _UNKNOWN_HOPS = (
     "how many switches lie between its nodes is not known (railyard fabric --keep-hops), or it ran on other than two"
 )
@@ -90,8 +94,12 @@ def why_not(record: Record, *, replace: bool) -> str | None:
     if record.state in ("not-tested", "xfail"):
         return f"its state is {record.state}"
     proof = record.path_proof
-    if proof is None or proof.state not in ("proven", "not-judged"):
+    # A path that rule 4 did not judge (EP moves too little) keeps nobody from its figure, and the entry says so.
+    unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.verdict.rules)
+    if proof is None or proof.state == "failed" or (proof.state == "not-proven" and not unjudged):
         return "its path proof failed" if proof and proof.state == "failed" else "its path was not proven"
+    if unjudged and (rails := idle(record)):
+        return f"{listing(rails)} idled on every node, so that it is no reference of {record.rails} rails"
     if not record.curves:
         return "it has no curve"
     if record.state == "fail" and record.verdict.rule != 5:

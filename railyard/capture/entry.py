@@ -104,7 +104,7 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
         **{name: text for name in ("lock_sha256",) if (text := _common(_spack(record, name) for record in records))},
     }
     # Not `proven`: where the rails have no counters, nobody saw which way the bytes went.
-    if any(record.path_proof is not None and record.path_proof.state == "not-judged" for record in records):
+    if any(record.path_proof is not None and record.path_proof.state != "proven" for record in records):
         conditions["path"] = "not judged"
     lines = [f"document: median of {count} runs, by railyard capture", f"date: {days[-1]}"]
     lines += [f"{name}: {_text(text)}" for name, text in told.items() if text]

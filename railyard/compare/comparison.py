@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from railyard import idlerails
 from railyard.benchmarkform import Better
 from railyard.benchmarktable import BENCHMARKS
-from railyard.compare import idlerails
 from railyard.compare.along import Stretch, stretches
 from railyard.compare.finding import Finding, finding
 from railyard.compare.pairing import Matched, Pairing, pair

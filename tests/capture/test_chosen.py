@@ -6,7 +6,15 @@ from dataclasses import replace
 import pytest
 
 from railyard.capture.chosen import chosen, is_quick, job_of, too_few, why_not
-from railyard.recordform import CurveRecord, PathProofRecord, Record, VerdictRecord
+from railyard.recordform import (
+    CurveRecord,
+    NodeTraffic,
+    PathProofRecord,
+    RailTraffic,
+    Record,
+    RuleRecord,
+    VerdictRecord,
+)
 
 Run = Callable[..., Record]
 Bands = Callable[[str, float], tuple[CurveRecord, ...]]
@@ -21,6 +29,24 @@ def test_a_good_run_serves(made_run: Run) -> None:
     assert why_not(made_run(0, state="report-only"), replace=False) is None
     unseen = PathProofRecord("not-judged", "the rails have no counters")
     assert why_not(made_run(0, path_proof=unseen), replace=False) is None
+
+
+UNJUDGED = VerdictRecord("", None, rules=(RuleRecord(4, "path", "not-judged", "npb/EP/W moves too little"),))
+
+
+def test_a_path_that_was_not_judged_keeps_nobody_from_its_figure(made_run: Run) -> None:
+    little = PathProofRecord("not-proven", "vn1 moved 0.3 MB only")
+    assert why_not(made_run(0, path_proof=little, verdict=UNJUDGED), replace=False) is None
+
+
+def test_a_run_over_one_of_two_rails_is_no_reference_of_two(made_run: Run) -> None:
+    def moved(share: float) -> PathProofRecord:
+        rails = (RailTraffic("mlx5_0", True, 9, 9, 1 - share), RailTraffic("mlx5_1", True, 9, 9, share))
+        return PathProofRecord("not-judged", "mlx5_1 idled", None, (NodeTraffic("n1", rails), NodeTraffic("n2", rails)))
+
+    idle = made_run(0, rails=2, path_proof=moved(0.001), verdict=UNJUDGED)
+    assert why_not(idle, replace=False) == "mlx5_1 idled on every node, so that it is no reference of 2 rails"
+    assert why_not(made_run(0, rails=2, path_proof=moved(0.4), verdict=UNJUDGED), replace=False) is None
 
 
 @pytest.mark.parametrize(
