@@ -98,7 +98,7 @@ def why_not(record: Record, *, replace: bool) -> str | None:
     unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.verdict.rules)
     if proof is None or proof.state == "failed" or (proof.state == "not-proven" and not unjudged):
         return "its path proof failed" if proof and proof.state == "failed" else "its path was not proven"
-    if unjudged and (rails := idle(record)):
+    if proof.state == "not-judged" and (rails := idle(record)):
         return f"{listing(rails)} idled on every node, so that it is no reference of {record.rails} rails"
     if not record.curves:
         return "it has no curve"
