@@ -1,20 +1,35 @@
-"""Which runs of a side left a rail idle on every node: what they show is not what so many rails do."""
+"""Which of several rails idled on every node: what such a run shows is not what so many rails do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from railyard.bounds import COLLECTIVE_SHARE
 from railyard.recordform import Record
 from railyard.wording import listing
 
 
-def idle(record: Record) -> tuple[str, ...]:
+class Carried(Protocol):
+    """What one device of a node carried, of a path proof or of its record; ``share`` of the node's meant bytes."""
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def meant(self) -> bool: ...
+    @property
+    def share(self) -> float | None: ...
+
+
+def on_every_node(nodes: Iterable[Iterable[Carried]]) -> tuple[str, ...]:
     """Return the meant rails that carried under 5 % of every node's bytes; () of one rail, or where it is not known."""
-    proof = record.path_proof
-    nodes = () if proof is None else proof.nodes
-    shares = [{rail.device: rail.share for rail in node.rails if rail.meant} for node in nodes]
+    shares = [{rail.device: rail.share for rail in rails if rail.meant} for rails in nodes]
     if not shares or len(shares[0]) < 2:
         return ()
     return tuple(rail for rail in shares[0] if all(_is_idle(each.get(rail)) for each in shares))
+
+
+def idle(record: Record) -> tuple[str, ...]:
+    """Return the rails that idled on every node in a stored run."""
+    return () if record.path_proof is None else on_every_node(node.rails for node in record.path_proof.nodes)
 
 
 def remark(name: str, records: Sequence[Record]) -> str | None:

@@ -5,7 +5,7 @@ reasons stand in ``railyard.bounds``, what each driver counts in ``railyard.coun
 proven*, never a pass.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -139,8 +139,14 @@ def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
     rails = sorted(str(rail) for rail in set.intersection(*idle))
     if not rails:
         return []
-    reason = f"{listing(rails)} idled on all of {listing(sorted(map(str, nodes)))}: the stack did not use it"
-    return [Finding("failed", reason, "set-up", "", (Suspect("stack", None, None, reason),))]
+    stack = unused_by_the_stack(rails, sorted(map(str, nodes)))
+    return [Finding("failed", stack.reason, "set-up", "", (stack,))]
+
+
+def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
+    """Return the stack as the suspect for rails that idled on all of these nodes."""
+    reason = f"{listing(list(rails))} idled on all of {listing(list(nodes))}: the stack did not use it"
+    return Suspect("stack", None, None, reason)
 
 
 def _unproven(reason: str, look_at: str) -> Finding:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard import pathproof
-from railyard.bounds import COLLECTIVE_SHARE
 from railyard.counters import NodeCounters
-from railyard.suspects import Suspect
+from railyard.idlerails import on_every_node
 from railyard.wording import listing, message_size
 
 if TYPE_CHECKING:
@@ -27,23 +26,16 @@ def held(
         for node, moved in plan.traffic.items()
     }
     used = pathproof.judge(readings, replace(plan, traffic=every))
-    idle = _idle_everywhere(used, plan)
+    idle = on_every_node((used.nodes or {}).values())  # also where a node moved too little to be judged
     if not idle or any(one.kind != "stack" and one.rail not in idle for one in used.suspects):
         return found if used.state == "proven" else used
-    reason = f"{listing(idle)} idled on all of {listing(list(plan.traffic))}: the stack did not use it"
+    stack = pathproof.unused_by_the_stack(idle, list(plan.traffic))
     threshold = case.launch.settings.threshold_bytes
     if not threshold:
-        stack = (Suspect("stack", None, None, reason),)
-        return found if used.state == "proven" else replace(used, suspects=stack)
+        return found if used.state == "proven" else replace(used, suspects=(stack,))
     busy = listing([rail for rail in plan.rails if rail not in idle])
     said = (
-        f"{reason}; {case.stack} splits messages of {message_size(threshold)} and more, and none of "
+        f"{stack.reason}; {case.stack} splits messages of {message_size(threshold)} and more, and none of "
         f"{case.benchmark} is known to be so large: its figure is that of {busy} alone"
     )
     return replace(found, state="not-judged", sentence=said, one_rail=True)
-
-
-def _idle_everywhere(used: pathproof.PathProof, plan: pathproof.Plan) -> list[str]:
-    """Return the meant rails that had less than the bound on each node, also where it moved too little to be judged."""
-    shares = [{rail.device: rail.share or 0.0 for rail in rails} for rails in (used.nodes or {}).values()]
-    return [rail for rail in plan.rails if all(each.get(rail, 0.0) < COLLECTIVE_SHARE.value for each in shares)]

@@ -93,13 +93,9 @@ def why_not(record: Record, *, replace: bool) -> str | None:
         return "a recording was played, nothing was measured"
     if record.state in ("not-tested", "xfail"):
         return f"its state is {record.state}"
-    proof = record.path_proof
-    # A path that rule 4 did not judge (EP moves too little) keeps nobody from its figure, and the entry says so.
-    unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.verdict.rules)
-    if proof is None or proof.state == "failed" or (proof.state == "not-proven" and not unjudged):
-        return "its path proof failed" if proof and proof.state == "failed" else "its path was not proven"
-    if proof.state == "not-judged" and (rails := idle(record)):
-        return f"{listing(rails)} idled on every node, so that it is no reference of {record.rails} rails"
+    path = _why_not_its_path(record)
+    if path is not None:
+        return path
     if not record.curves:
         return "it has no curve"
     if record.state == "fail" and record.verdict.rule != 5:
@@ -110,6 +106,19 @@ def why_not(record: Record, *, replace: bool) -> str | None:
             return "it failed a reference that is no baseline"
         if broken and not replace:
             return "it failed the baseline that is there (--replace takes such runs)"
+    return None
+
+
+def _why_not_its_path(record: Record) -> str | None:
+    proof = record.path_proof
+    # A path that rule 4 did not judge (EP moves too little) keeps nobody from its figure, and the entry says so.
+    unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.verdict.rules)
+    if proof is not None and proof.state == "failed":
+        return "its path proof failed"
+    if proof is None or (proof.state == "not-proven" and not unjudged):
+        return "its path was not proven"
+    if proof.state == "not-judged" and (rails := idle(record)):
+        return f"{listing(rails)} idled on every node, so that it is no reference of {record.rails} rails"
     return None
 
 
