@@ -56,7 +56,7 @@ closing() {
 }
 
 # More processes than eight spend their time collecting.
-phase 'not measures' --numprocesses auto --maxprocesses 8 --dist worksteal "$@"
+phase 'not measures' --numprocesses auto --maxprocesses 8 --dist loadfile "$@"
 # Only there does anything measure; collecting all else again costs half a minute.
 [ "$#" -gt 0 ] || set -- tests/e2e
 phase measures "$@"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from railyard.assess import Assessment, assess
 from railyard.launch import device_name, plan_launch
@@ -18,6 +19,11 @@ from railyard.parsers.parsed import Parsed
 from railyard.runcase import Case, Evidence
 from railyard.site import Site, site_at
 from tests import disturbed
+
+# No clock judges a property: a busy machine would turn it red. `make test-all` tries as many cases as hypothesis would.
+settings.register_profile("thorough", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=25)
+settings.load_profile("quick")
 
 ROOT = Path(__file__).resolve().parent.parent
 TAG = "1a2b3c4d-17"
