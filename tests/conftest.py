@@ -127,8 +127,11 @@ def healthy_bytes(
 
 @pytest.fixture(scope="session")
 def virtual() -> Site:
-    """The committed system `virtual` with its references."""
-    return site_at(ROOT, "virtual")
+    """A virtual cluster with rails of 400 Mbit/s and its references, which made outputs and recorded ones fit.
+
+    The committed one is slower, so that a busy machine can keep up with it.
+    """
+    return site_at(ROOT / "tests/sites/shaped400", "virtual")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_a_system_comes_with_its_references(virtual: Site) -> None:
-    assert (virtual.home, virtual.system.system) == (ROOT, "virtual")
+    assert (virtual.home, virtual.system.system) == (ROOT / "tests/sites/shaped400", "virtual")
     assert virtual.references.system is virtual.system
     assert "one-rail" in [entry.id for entry in virtual.references.entries]
 
