@@ -35,7 +35,7 @@ run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual c
 test: needs venv stacks lint types ## lint, types and tests, one live demonstration a rule: at most 6 minutes on two cores
 	@bash ci/test.sh 'not full' $(ARGS)
 
-test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule with every stack (an hour)
+test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule with every stack
 	@bash ci/test.sh '' --hypothesis-profile=thorough $(ARGS)
 
 test-verbs: VERBS := 1

@@ -29,7 +29,7 @@ phase() {
     sed 's/\x1b\[[0-9;]*m//g' "$output" | grep -E '^(=+ )?[0-9]+ [a-z]+.* in [0-9.]+s' | tail -n 1 >>"$closings"
 }
 
-# Prints the sum of the closing lines. What a phase leaves to the other counts there as deselected: no word of that.
+# Prints the sum of the closing lines; without "deselected", which counts what one phase leaves to the other.
 closing() {
     awk -v seconds="$SECONDS" '
         {
@@ -39,7 +39,7 @@ closing() {
             for (i = 1; i <= count; i++) {
                 split(parts[i], words, " ")
                 sub(/s$/, "", words[2])
-                if (words[2] != "deselected") sum[words[2]] += words[1]
+                sum[words[2]] += words[1]
             }
         }
         END {

@@ -142,7 +142,9 @@ def test_make_run_tells_railyard_what_was_asked(variables: list[str], command: s
 CLOSINGS = [
     ("===== 7 passed, 2 skipped in 1.23s =====", 0, 0, None),
     ("===== 7 passed in 605.11s (0:10:05) =====", 0, 0, None),
+    ("=============== 7 passed, 2 disturbed in 61.00s (0:01:01) ===============", 0, 0, None),
     ("===== 2 skipped in 0.10s =====", 0, 1, "no test passed: that is no pass"),
+    ("=============== 3 disturbed in 61.00s (0:01:01) ===============", 0, 1, "no test passed: that is no pass"),
     ("===== no tests ran in 0.01s =====", 5, 5, None),
     ("===== 1 failed, 6 passed in 1.23s =====", 1, 1, None),
     ("mypy: error", 1, 1, "no closing line of pytest: the tests did not run to their end"),
