@@ -11,18 +11,17 @@ from railyard.wording import listing
 
 
 def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
-    """Return the assessment with what probes found: who is to blame, and the probes' own sentence."""
+    """Return the assessment with what probes found: who is to blame, and their own sentence before all remarks."""
     inputs = replace(assessment.inputs, suspects=findings.suspects)
-    judged = verdict.judge(inputs)
-    # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
-    fault = "fabric" if findings.suspects else judged.fault
-    said = replace(judged, sentence=f"{judged.sentence}; {findings.sentence}{_behind(assessment)}", fault=fault)
+    judged = assessment.verdict
+    said = replace(
+        judged,
+        suspects=verdict.suspects_of(inputs),
+        remarks=(findings.sentence, *judged.remarks),
+        # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
+        fault="fabric" if findings.suspects else judged.fault,
+    )
     return replace(assessment, inputs=inputs, verdict=said)
-
-
-def _behind(assessment: Assessment) -> str:
-    """Return the likely causes and remarks that were joined to the judged sentence, which alone is judged again."""
-    return assessment.verdict.sentence.removeprefix(verdict.judge(assessment.inputs).sentence)
 
 
 def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
@@ -40,8 +39,7 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
     )
     # Who was slow by chance is cleared: what is lost explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
-    judged = verdict.judge(inputs)
-    said = replace(judged, sentence=f"{judged.sentence}{_behind(assessment)}")
+    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
@@ -55,23 +53,25 @@ def with_busy_host(assessment: Assessment, others: float | None) -> Assessment:
     is_low = judged.state == "fail" and judged.rule == 5 and judged.fault == "fabric"
     if others is None or others <= OTHERS_SHARE.value or not is_low or judged.suspects:
         return assessment
-    sentence = (
-        f"{judged.sentence}; disturbed: other processes took {100 * others:.0f} % of the processors of the host that "
+    remark = (
+        f"disturbed: other processes took {100 * others:.0f} % of the processors of the host that "
         f"all nodes share (bound {100 * OTHERS_SHARE.value:.0f} %, {OTHERS_SHARE.name})"
     )
     look = "what else runs on this host (top); run it again when that has ended"
-    return replace(assessment, verdict=replace(judged, sentence=sentence, fault="disturbed", look_at=look))
+    said = replace(judged.with_remarks(remark), fault="disturbed", look_at=look)
+    return replace(assessment, verdict=said)
 
 
 def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
     """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
     is_low = assessment.verdict.state == "fail" and assessment.verdict.rule == 5
-    return with_remark(assessment, "; ".join(remarks) or None) if is_low else assessment
+    return _remarked(assessment, *remarks) if is_low else assessment
 
 
 def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
-    """Return the assessment with a remark behind its verdict's sentence; as it is where there is none."""
-    if remark is None:
-        return assessment
-    judged = assessment.verdict
-    return replace(assessment, verdict=replace(judged, sentence=f"{judged.sentence}; {remark}"))
+    """Return the assessment with a remark behind those that it has; as it is where there is none."""
+    return assessment if remark is None else _remarked(assessment, remark)
+
+
+def _remarked(assessment: Assessment, *remarks: str) -> Assessment:
+    return replace(assessment, verdict=assessment.verdict.with_remarks(*remarks))

@@ -90,8 +90,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, inputs, tables)
     own = appassess.remarks(case, tables)
-    remarks = (*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
-    reached = replace(reached, sentence="; ".join((reached.sentence, *remarks)))
+    reached = reached.with_remarks(*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
     pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
@@ -101,26 +100,18 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
 def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
-    if metrics.find(case.benchmark).rows != "sizes":
-        judged = _without_size(judged)
     if judged.state == "fail" and judged.rule in (3, 5) and not pairassess.is_of_pairs(case.benchmark):
         policy = case.launch.settings.policy_name
         looks = likenesses(
             case.site, case.fabric, case.stack, case.rails, policy, case.benchmark, tables[0], inputs.metrics
         )
-        judged = replace(judged, sentence="; ".join((judged.sentence, *looks)))
+        judged = judged.with_remarks(*looks)
     if inputs.replayed is not None:
-        return replace(judged, sentence=f"{judged.sentence}; {inputs.replayed}")
+        return judged.with_remarks(inputs.replayed)
     if case.site.system.provider != "host" or judged.rule in (1, 2):
         return judged
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
-
-
-def _without_size(judged: Verdict) -> Verdict:
-    """Return it without the size of what has none: of one figure "at 0 B" says nothing."""
-    rules = tuple(replace(rule, sentence=rule.sentence.replace(" at 0 B", "")) for rule in judged.rules)
-    return replace(judged, sentence=judged.sentence.replace(" at 0 B", ""), rules=rules)
 
 
 def _beside_hops(case: Case) -> list[str]:
@@ -289,6 +280,7 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
             between_nodes=case.site.system.provider != "host" and bounded,
             reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
             coarse=each.coarse,
+            sized=each.shape != "figure",
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
         problem=problem,

@@ -2,7 +2,8 @@
 
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
-#      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs.
+#      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
+#      verdict.remarks (before, they were part of the sentence).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,7 +48,11 @@ class SuspectRecord:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRecord:
-    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next."""
+    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next.
+
+    ``sentence`` is of what decided alone; ``remarks`` are sentences of what is to be said too: what was not judged,
+    likely causes, what probes found. In records without remarks the sentence may hold them.
+    """
 
     sentence: str
     rule: int | None = None
@@ -55,7 +60,13 @@ class VerdictRecord:
     rules: tuple[RuleRecord, ...] = ()
     suspects: tuple[SuspectRecord, ...] = ()
     next: str | None = None
+    remarks: tuple[str, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """The sentence with all remarks behind it."""
+        return "; ".join((self.sentence, *self.remarks))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ def verdict_record(verdict: Verdict) -> VerdictRecord:
         rules=tuple(RuleRecord(r.rule, r.name, r.state, r.sentence) for r in verdict.rules),
         suspects=tuple(SuspectRecord(s.kind, s.reason, s.node, s.rail) for s in verdict.suspects),
         next=verdict.look_at,
+        remarks=verdict.remarks,
     )
 
 

@@ -92,7 +92,8 @@ def _only_on_a_retry(result: RanCase) -> str:
 
 def _overruled(record: Record, state: State, sentence: str) -> Record:
     fails = state == "fail"
-    verdict = replace(record.verdict, sentence=sentence, rule=1 if fails else None, class_="set-up" if fails else None)
+    own = replace(record.verdict, sentence=sentence, remarks=())
+    verdict = replace(own, rule=1 if fails else None, class_="set-up" if fails else None)
     return replace(record, state=state, verdict=verdict)
 
 

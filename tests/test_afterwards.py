@@ -24,7 +24,7 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
         "cable, port and switch port of hsn0 of vn2: link state, and error counters of both ends"
     )
     remarked = with_losses(with_remark(healthy, "3 of 4 nodes"), Findings((suspect,), REASON)).verdict
-    assert remarked.sentence == f"{verdict.sentence}; 3 of 4 nodes"
+    assert (remarked.sentence, remarked.remarks) == (verdict.sentence, ("3 of 4 nodes",))
     # The bandwidth held all the same, and that stays said.
     assert verdict.rules[4] == healthy.verdict.rules[4]
 
@@ -45,7 +45,14 @@ def test_what_names_no_nodes_rail_is_a_remark(assessed: Assess, blamed: tuple[Su
     healthy = assessed()
     verdict = with_losses(healthy, Findings(blamed, "what was found")).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
-    assert verdict.sentence == f"{healthy.verdict.sentence}; what was found"
+    assert verdict.text == f"{healthy.verdict.text}; what was found"
+
+
+def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> None:
+    slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like TCP")
+    found = with_losses(with_suspects(slow, Findings((), "nobody is blamed")), Findings((), "nobody loses"))
+    assert found.verdict.sentence == slow.verdict.sentence
+    assert found.verdict.text == f"{slow.verdict.sentence}; nobody is blamed; looks like TCP; nobody loses"
 
 
 @pytest.mark.parametrize(("resent", "is_named"), [(11, True), (10, False)])
@@ -64,7 +71,7 @@ def test_a_slow_run_of_a_busy_host_is_disturbed_and_still_fails(assessed: Assess
     found = with_busy_host(slow, 0.61)
     assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 5, "disturbed")
     assert found.verdict.line == (
-        f"rule 5 (reference): {slow.verdict.sentence}; disturbed: other processes took 61 % of the processors of the "
+        f"rule 5 (reference): {slow.verdict.text}; disturbed: other processes took 61 % of the processors of the "
         "host that all nodes share (bound 10 %, others-share); look at what else runs on this host (top); run it again "
         "when that has ended"
     )

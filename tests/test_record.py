@@ -48,6 +48,7 @@ LINE = {
         "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
         "suspects": [{"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}],
         "next": "the cable",
+        "remarks": ["nobody else was slow"],
     },
     "hash": "1a2b3c4d",
     "policy": "single",
@@ -122,6 +123,7 @@ RECORD = Record(
         (RuleRecord(5, "reference", "fail", "too slow"),),
         (SuspectRecord("rail", "slow", "vn2", "hsn1"),),
         "the cable",
+        ("nobody else was slow",),
     ),
     hash="1a2b3c4d",
     policy="single",
@@ -178,6 +180,15 @@ def test_a_record_that_is_appended_is_read_back_equal_and_folders_are_made(tmp_p
     assert read.records == (RECORD, dataclasses.replace(RECORD, state="pass"))
     assert read.problems == ()
     assert path.read_bytes().count(b"\n") == 2
+
+
+def test_a_record_without_remarks_shows_its_sentence_as_it_is(tmp_path: Path) -> None:
+    line = json.loads(json.dumps(LINE))
+    del line["verdict"]["remarks"]
+    line["verdict"]["sentence"] = "too slow; nobody else was slow"
+    (record,) = read_records(write(tmp_path / "records.jsonl", line)).records
+    assert (record.verdict.remarks, record.verdict.text) == ((), "too slow; nobody else was slow")
+    assert RECORD.verdict.text == "too slow; nobody else was slow"
 
 
 def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:

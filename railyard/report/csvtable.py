@@ -36,5 +36,5 @@ def _row(record: Record, figure: FigureRecord | None) -> list[str]:
     texts += [record.policy or "", record.benchmark, record.case, " ".join(record.nodes), record.state]
     texts += [figure.name, repr(figure.value), figure.unit] if figure else ["", "", ""]
     texts.append("" if figure is None or figure.size is None else str(figure.size))
-    texts += [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.sentence]
+    texts += [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.text]
     return ["" if text == _NOTHING else guarded(text) for text in map(one_line, texts)]

@@ -81,9 +81,9 @@ def _case(suite: ElementTree.Element, record: Record) -> None:
         ElementTree.SubElement(properties, "property", name=one_line(name), value=one_line(value))
     if record.state == "fail":
         kind = record.verdict.class_ or f"rule {record.verdict.rule}"
-        _outcome(case, "error" if _is_error(record) else "failure", record.verdict.sentence, kind, _evidence(record))
+        _outcome(case, "error" if _is_error(record) else "failure", record.verdict.text, kind, _evidence(record))
     elif record.state != "pass":
-        message = f"{STATE_WORDS[record.state]}: {record.verdict.sentence}"
+        message = f"{STATE_WORDS[record.state]}: {record.verdict.text}"
         _outcome(case, "skipped", message)
 
 
@@ -109,7 +109,7 @@ def _properties(record: Record) -> dict[str, str]:
 def _evidence(record: Record) -> str:
     """Return the lines under a failure: its sentence, the suspects, the next look."""
     verdict = record.verdict
-    lines = [verdict.sentence, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects)]
+    lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects)]
     lines += [f"next: {verdict.next}"] if verdict.next else []
     return clean("\n".join(lines))
 

@@ -53,7 +53,7 @@ def _section(heading: str, lines: Iterable[str]) -> list[str]:
 def _failures(records: Sequence[Record]) -> Iterator[str]:
     for record in records:
         if record.state == "fail":
-            yield f"- **{_text(record.case)}**: {_text(record.verdict.sentence)}"
+            yield f"- **{_text(record.case)}**: {_text(record.verdict.text)}"
             yield from (f"  - suspect: {_text(suspect_words(suspect))}" for suspect in record.verdict.suspects)
             if record.verdict.next:
                 yield f"  - look at: {_text(record.verdict.next)}"

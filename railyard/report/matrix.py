@@ -203,7 +203,7 @@ def _label(benchmark: str, policy: str | None) -> str:
 
 
 def _entry_of(record: Record, benchmark: str, index: int) -> Entry:
-    reason = record.verdict.sentence if record.state == "not-tested" else None
+    reason = record.verdict.text if record.state == "not-tested" else None
     return Entry(benchmark, record.state, _WORDS[record.state], index, reason)
 
 

@@ -134,7 +134,7 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
     """Return records grouped by the sentence of their verdict, in order of first appearance."""
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(record.verdict.sentence, []).append(record)
+        groups.setdefault(record.verdict.text, []).append(record)
     return groups
 
 

@@ -80,7 +80,7 @@ def failures(records: Sequence[Record], *, width: int = 100) -> str:
     lines = ["Failures"]
     for number, record in enumerate((record for record in records if record.state == "fail"), start=1):
         lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
-        lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.sentence)}", width, "   "))
+        lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
         for suspect in record.verdict.suspects:
             lines.append(_folded(f"suspect: {suspect_words(suspect)}", width, "   ", "     "))
         if record.verdict.next:

@@ -166,7 +166,7 @@ def _row(record: Record) -> tuple[object, ...]:
         record.state,
         record.verdict.rule,
         record.verdict.class_,
-        record.verdict.sentence,
+        record.verdict.text,
         None if record.path_proof is None else record.path_proof.state,
         int(record.replayed is not None),
         record.elapsed_s,

@@ -39,7 +39,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
     widths = [max(len(head[column]) for head in heads) for column in range(6)]
     return [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(head, widths, strict=True))
-        + f"  {one_line(record.verdict.sentence)}"
+        + f"  {one_line(record.verdict.text)}"
         for head, record in zip(heads, records, strict=True)
     ]
 

@@ -647,7 +647,7 @@ def test_a_pass_on_a_retry(tmp_path: Path) -> None:
     passed = flaky.reframe("-r", "--max-retries=1")
     assert (passed.code, passed.tests["Flaky"]["result"]) == (0, "pass")
     (final,) = settled(flaky, passed, ["Flaky @tiny:net+gnu"])
-    assert (final.state, final.verdict.sentence) == (
+    assert (final.state, final.verdict.text) == (
         "fail",
         "passed only on a retry: run 2 of 2 passed, an earlier one failed",
     )
@@ -710,7 +710,7 @@ def test_skips_and_dependents_in_junit(states_site: Site, states_run: Answer, fi
 
 
 def test_each_state_has_its_sentence(final: tuple[Record, ...]) -> None:
-    assert {entry.check: (entry.state, entry.verdict.sentence) for entry in final} == {
+    assert {entry.check: (entry.state, entry.verdict.text) for entry in final} == {
         "Built": (
             "fail",
             "not run, since what it depends on failed: build error: build job failed with exit code: 1",

@@ -124,8 +124,8 @@ def test_an_interrupt_takes_everything_down_and_keeps_what_finished(number: sign
     assert len(records) == 4
     # Whatever its verdict was: a bound that a busy host missed is not this test's matter.
     assert records[0] == finished
-    assert not re.match("aborted: |was promised", finished.verdict.sentence)
-    stopped = [record.verdict.sentence for record in records[1:] if record.state == "fail"]
+    assert not re.match("aborted: |was promised", finished.verdict.text)
+    stopped = [record.verdict.text for record in records[1:] if record.state == "fail"]
     assert stopped
     assert all(re.match("aborted: |was promised and did not run: ", sentence) for sentence in stopped)
     (folder,) = site.run_folders()
