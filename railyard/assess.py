@@ -23,6 +23,7 @@ from railyard.launch import counter_drivers, counters_can_prove
 from railyard.likeness import likenesses
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.pathplan import judged_path
+from railyard.recordform import AttemptRecord
 from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
 from railyard.runcase import Case, Evidence
 from railyard.saidmpi import Meant
@@ -37,7 +38,8 @@ class Assessment:
     """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added.
 
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
-    ``version`` is what the benchmark prints of itself; None where it prints none.
+    ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
+    in the record (``railyard.recordform``).
     """
 
     case: Case
@@ -48,6 +50,8 @@ class Assessment:
     path: pathproof.PathProof
     pair_tables: tuple[Table, ...] = ()
     version: str | None = None
+    starved: float | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:

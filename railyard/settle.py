@@ -47,7 +47,7 @@ def _settled(case: CaseId, record: Record | None, result: RanCase | None, run: s
         )
     if record is None:
         return _of_reframe(case, result, run, time)
-    if record.state == "fail":
+    if record.fails:
         return record
     if result.result not in _AGREES[record.state]:
         state: State = "xfail" if result.result == "xfail" else "fail"

@@ -1,7 +1,8 @@
 """The verdict of one run: five rules in order, and the sentence of the first that fails.
 
 A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
-a run without a judged reference is *report-only* or a failure. To add a rule: one module in ``railyard/rules``,
+a run without a judged reference is *report-only* or a failure. One that something else disturbed is *disturbed*: it
+does not pass, and nobody is blamed. To add a rule: one module in ``railyard/rules``,
 its name in ``RULE_NAMES``, its function in ``_RULES``.
 """
 
@@ -97,9 +98,14 @@ class Verdict:
         return "; ".join((self.sentence, *self.remarks))
 
     @property
+    def fails(self) -> bool:
+        """Whether the test fails: its run failed, or it was disturbed and so nobody has judged it."""
+        return self.state in ("fail", "disturbed")
+
+    @property
     def line(self) -> str:
-        """The text as it stands alone: with the rule that failed before it, and what to look at next behind it."""
-        if self.state != "fail":
+        """The text as it stands alone: with the rule that decided before it, and what to look at next behind it."""
+        if not self.fails:
             return self.text
         look = f"; look at {self.look_at}" if self.look_at else ""
         return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.text}{look}"
@@ -120,7 +126,7 @@ def judge(inputs: Inputs) -> Verdict:
         rule=None if failure is None else failure.rule,
         fault=None if failure is None else failure.fault,
         rules=rules,
-        suspects=() if failure is None else suspects_of(inputs),
+        suspects=() if failure is None or state == "disturbed" else suspects_of(inputs),
         look_at=None if failure is None else failure.look_at,
         curves=tuple(_curve(metric) for metric in inputs.metrics),
         references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.bands)),
@@ -153,15 +159,16 @@ def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
 def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
     said = failure.sentence
     expected = inputs.expected_failure
+    state: State = "disturbed" if failure.fault == "disturbed" else "fail"
     if expected is None:
-        return "fail", said
+        return state, said
     until = f"{expected.reason}, until {expected.expires.isoformat()}"
     if inputs.today > expected.expires:
-        return "fail", f"{said}; the expected failure ({until}) has expired"
+        return state, f"{said}; the expected failure ({until}) has expired"
     # A reference that is missing is not a failure that one can expect of the hardware.
     if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
         covered = listing([str(rule) for rule in expected.rules])
-        return "fail", f"{said}; the expected failure ({until}) covers rule {covered} only"
+        return state, f"{said}; the expected failure ({until}) covers rule {covered} only"
     return "xfail", f"expected failure ({until}): rule {failure.rule} ({failure.name}): {said}"
 
 

@@ -142,6 +142,10 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="not-tested")], "not-judged"),
             "not judged: side BW-F was not tested",
         ),
+        (
+            *(RATIO, [EDR, record("fdr", {M: 6200}, state="disturbed", rule=5)], "not-judged"),
+            "not judged: side BW-F was disturbed",
+        ),
         # A failed reference leaves a curve to compare.
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=5)], "pass"),

@@ -229,6 +229,11 @@ def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_p
     assert (outcome.exit_code, outcome.interrupted, outcome.folder) == (1, False, tmp_path / "run")
 
 
+@pytest.mark.parametrize(("state", "code"), [("pass", 0), ("report-only", 0), ("disturbed", 1), ("fail", 1)])
+def test_a_run_passes_only_where_somebody_judged_every_test(tmp_path: Path, state: State, code: int) -> None:
+    assert Outcome(RUN, tmp_path, (record("pass"), record(state)), (), False).exit_code == code
+
+
 def test_a_record_that_a_check_left_is_not_written_twice(fake: Any, tmp_path: Path) -> None:
     append_record(tmp_path / "run" / FILE_NAME, record("fail"))
     outcome, _ = fake("true")

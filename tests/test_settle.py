@@ -49,6 +49,8 @@ def final(result: RanCase | None, own: Record | None) -> Record:
         ("fail", "pass"),
         ("fail", "fail"),
         ("fail", "xfail"),
+        ("disturbed", "pass"),
+        ("disturbed", "fail"),
         ("xfail", "xfail"),
         ("xfail", "pass"),
         ("not-tested", "skip"),

@@ -653,11 +653,13 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     )
 
 
-def test_a_disturbed_path_fails_only_with_the_reference() -> None:
-    disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB")
+def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody() -> None:
+    odd = Suspect("rail", "vn1", "hsn0", "it sent too much")
+    disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB", suspects=(odd,))
     assert judge(replace(HEALTHY, path=disturbed)).state == "pass"
     verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))
-    assert (verdict.rule, verdict.fault) == (5, "disturbed")
+    assert (verdict.state, verdict.rule, verdict.fault) == ("disturbed", 5, "disturbed")
+    assert (verdict.fails, verdict.suspects) == (True, ())
     assert "; disturbed: shared: hsn0 of vn1 sent 242.0 MB; look at who else used the rails" in verdict.line
 
 

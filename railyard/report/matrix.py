@@ -21,7 +21,7 @@ _WORDS: dict[str, str] = {
     _ABSENT: "does not run",
 }
 # In this order a cell of several benchmarks takes its colour; its words count every state that is in it.
-_FIRST_COLOURS = ("fail", _UNRUN, "not-tested", "pass", "report-only", "xfail")
+_FIRST_COLOURS = ("fail", _UNRUN, "disturbed", "not-tested", "pass", "report-only", "xfail")
 
 #: Fabric, stack, rails, benchmark, and the rail policy where the test names one.
 _Key = tuple[str, str, int, str, str | None]

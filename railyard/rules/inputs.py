@@ -11,7 +11,7 @@ from railyard.suspects import Suspect
 from railyard.wording import message_size
 
 RuleState = Literal["pass", "fail", "not-judged"]
-State = Literal["pass", "fail", "report-only", "xfail", "not-tested"]
+State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
 Quantity = Literal["bandwidth", "latency", "time", "rate", "work"]
 QUANTITIES: dict[str, Quantity] = {

@@ -82,7 +82,7 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
         for number_, item in enumerate(value, start=1):
             yield from _detail(f"{key} {number_}", item, depth)
     elif isinstance(value, list):
-        yield f"{indent}{key}: {' '.join(map(str, value))}"
+        yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
     else:
         yield f"{indent}{key}: {value}"
 

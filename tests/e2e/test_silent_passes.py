@@ -726,7 +726,7 @@ def test_an_expected_failure_is_counted_apart(final: tuple[Record, ...], tmp_pat
     passed = alone.reframe("-r", "-n", "Expected")
     assert passed.code == 0
     assert "[  PASSED  ] Ran 1/1 test case(s)" in passed.text
-    assert count_line(final) == "4 tests: 1 pass, 1 fail, 0 report-only, 1 expected failure, 1 not tested"
+    assert count_line(final) == "4 tests: 1 pass, 1 fail, 0 disturbed, 0 report-only, 1 expected failure, 1 not tested"
 
 
 # --- rows that the settings close -------------------------------------------------------------------------------------
@@ -864,7 +864,7 @@ def test_the_front_fails_a_run_with_lost_checks(home: Path) -> None:
     lost = [f"checks/{sentence.replace('+gnu', '+openmpi')}" for sentence in LOST["fixture"].sentences]
     assert [line for line in out.splitlines() if line.startswith("warning: ")] == [f"warning: {line}" for line in lost]
     # The check passed in ReFrame, but nobody judged it.
-    assert "1 test: 0 pass, 1 fail, 0 report-only, 0 expected failure, 0 not tested" in out.splitlines()
+    assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in out.splitlines()
 
 
 # --- the table in the documentation -----------------------------------------------------------------------------------
