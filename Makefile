@@ -32,11 +32,11 @@ run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual c
 	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay) \
 	    $(if $(TAG),-t '$(TAG)')
 
-test: needs venv stacks lint types ## lint, types and tests, end to end tests included: at most 20 minutes
-	@$(BIN)/python -m pytest -m 'not full' $(ARGS)
+test: needs venv stacks lint types ## lint, types and tests, one live demonstration a rule: at most 6 minutes on two cores
+	@bash ci/test.sh 'not full' $(ARGS)
 
-test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule
-	@$(BIN)/python -m pytest $(ARGS)
+test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule with every stack (an hour)
+	@bash ci/test.sh '' --hypothesis-profile=thorough $(ARGS)
 
 test-verbs: VERBS := 1
 test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)

@@ -265,6 +265,8 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
     due = fabric.limit(case.rails, each.directions, one_stream=True) if limited else None
     if limit is not None and each.shape == "figure":  # it has no message size at which the limit would begin
         limit = replace(limit, from_bytes=0)
+    if limit is not None:  # messages of a window follow one another, so the first alone has the burst
+        limit = replace(limit, burst_bytes=limit.burst_bytes // case.window)
     streaming = each.shape == "stream"
     bands = case.site.references.bands(
         case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark, each.name,

@@ -187,6 +187,7 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
         )
         if reason is not None:
             self.skip_untested(reason, f"disabled by the site: {reason}")
+        self._keep_to_system()
         least = self.num_nodes
         if self.all_nodes:
             self.num_nodes = max(least, self.site.system.nodes.number)
@@ -204,6 +205,14 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
             asked = None if self.policy == DEFAULT else self.policy
             self._launch = self._plan_for(self._devices(), self._node_names(), asked)
         self._install_launch(self._launch)
+
+    def _keep_to_system(self) -> None:
+        """Measure no larger messages and no more passes than the system's file allows."""
+        measure = self.site.system.measure
+        if measure.largest is not None:
+            self.largest = min(self.largest, measure.largest)
+        if measure.passes is not None:
+            self.passes = min(self.passes, measure.passes)
 
     def skip_untested(self, reason: str, said: str) -> None:
         """Store that this case was not tested, with the reason, and end it there as ReFrame's own skip."""

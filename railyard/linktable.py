@@ -30,7 +30,8 @@ class Link:
     ``signalling_gbit_s_per_lane`` is what the lane toggles (None where it has no lanes of its own),
     ``data_rate_gbit_s`` what is left after the line code for packets; None means that no figure is known. ``mtus`` are
     payload sizes (InfiniBand, RoCE, Omni-Path) or interface MTUs (TCP), rising; empty where headers are not modelled.
-    ``limit_from_bytes`` is the message size from which the limit holds (a token bucket lets small ones pass it).
+    ``limit_from_bytes`` is the message size from which the limit holds (a token bucket lets small ones pass it);
+    ``burst_bytes`` of each message pass a rail at once, before the rate holds.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Link:
     source: str
     note: str = ""
     limit_from_bytes: int = 0
+    burst_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,7 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
     if not _is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
         return
     for size, value, where in _demands(entry, system):
-        if value > limit.value_mb_s and (size is None or size >= limit.from_bytes):
+        if value > limit.at(size or 0) and (size is None or size >= limit.from_bytes):
             found = f"{value:g} MB/s, above the physical limit of {rails} rail{'s' if rails > 1 else ''}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
             raise document.error((*path, *where), found, expected)

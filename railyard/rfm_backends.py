@@ -19,6 +19,7 @@ from reframe.core.schedulers import Job
 
 from railyard.testbed.entry import CLUSTER, bed_folder, enter_script
 from railyard.testbed.lock import measurement_lock
+from railyard.testbed.needs import front
 
 #: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
 KILL_AFTER_S = 5
@@ -69,7 +70,8 @@ def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str 
 
 def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
     """Return the words that run a program on a node of a testbed of ours, ended after a time."""
-    return ["timeout", "-k", str(KILL_AFTER_S), str(limit_s), str(enter_script(home, bed)), node, "--", program]
+    limited = ["timeout", "-k", str(KILL_AFTER_S), str(limit_s)]
+    return [*limited, *front(), str(enter_script(home, bed)), node, "--", program]
 
 
 def each_node_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> list[str]:

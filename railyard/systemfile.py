@@ -60,6 +60,7 @@ class DeclaredLink(Model):
     headers: HeaderModel = Field("none", description="What each packet carries besides payload")
     mtu: Count | None = Field(None, description="Path MTU (InfiniBand, RoCE) or interface MTU (TCP), bytes")
     limit_from: Size = Field(0, description="The limit holds for messages of this size and more")
+    burst: Size = Field(0, description="So many bytes of each message pass at once, before the rate holds (a token bucket)")
     source: Prose
     note: Prose | None = None
 
@@ -68,7 +69,7 @@ class DeclaredLink(Model):
         mtus = (self.mtu,) if self.mtu else ()
         return links.Link(
             *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, "declared"),
-            *(self.headers, mtus, self.source, self.note or "", self.limit_from),
+            *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
         )
 
 
@@ -223,6 +224,23 @@ class Disabled(Model):
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
 
+class Again(Model):
+    """How often a measurement that was disturbed is made again within the same run."""
+
+    times: int = Field(strict=True, ge=0, le=10, description="At most so many times")
+    within: Duration = Field("60s", description="Begun at most so long after the first one ended")
+
+
+class Measure(Model):
+    """How this system is measured, where the checks' own ways do not suit it."""
+
+    largest: Size | None = Field(None, description="No message is larger than this")
+    passes: Count | None = Field(None, description="No benchmark measures everything more often in one job")
+    again: Again = Field(
+        default_factory=lambda: Again.model_validate({"times": 0}), description="Disturbed measurements are made again; by default never"
+    )
+
+
 class System(Model):
     """A cluster."""
 
@@ -264,6 +282,9 @@ class System(Model):
     )
     wrf_cases: dict[Name, Template] = Field({}, description="Case of WRF, such as conus12km-v4: folder of its inputs")
     time_limit: Duration = "10m"
+    measure: Measure = Field(
+        default_factory=lambda: Measure.model_validate({}), description="How it is measured, where checks have other ways"
+    )
 
     def using_spack(self, asked: bool) -> "System":
         """Return the system as a run sees it: each stack has what is installed, or what Spack builds, never both."""

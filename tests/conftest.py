@@ -1,4 +1,7 @@
-"""One run of the virtual cluster as its evidence: an IMB output, a counters file a node, and what was asked for."""
+"""One run of the virtual cluster as its evidence: an IMB output, a counters file a node, and what was asked for.
+
+And what holds for every test: interrupts reach it, and a disturbed one is counted as such.
+"""
 
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from railyard.assess import Assessment, assess
 from railyard.launch import device_name, plan_launch
@@ -14,6 +18,12 @@ from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.runcase import Case, Evidence
 from railyard.site import Site, site_at
+from tests import disturbed
+
+# No clock judges a property: a busy machine would turn it red. `make test-all` tries as many cases as hypothesis would.
+settings.register_profile("thorough", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=25)
+settings.load_profile("quick")
 
 ROOT = Path(__file__).resolve().parent.parent
 TAG = "1a2b3c4d-17"
@@ -29,6 +39,22 @@ SHAPES: Mapping[str, tuple[str, int, int, int, bool]] = {
 }
 #: Bytes that one device sent and received during the run, in MB.
 Moved = Mapping[str, tuple[float, float]]
+
+
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+    """Count a disturbed test as such, in pytest's closing line too: it did not fail, and it did not pass."""
+    return None if disturbed.why(report) is None else ("disturbed", "d", ("DISTURBED", {"yellow": True}))
+
+
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
+    """List the disturbed tests with what disturbed them."""
+    found = terminalreporter.getreports("disturbed")
+    if found:
+        terminalreporter.section("disturbed: measured, and judged by nobody")
+        for report in found:
+            terminalreporter.write_line(f"{report.nodeid}: {disturbed.why(report)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -483,7 +483,7 @@ def test_remarks_stand_behind_what_the_probes_found(assessed: Assess) -> None:
 # Properties
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(max_size=300))
 @example("#bytes #repetitions Mbytes/sec Msg/sec\n 4194304 1 nan inf\n")
 @example("#bytes #repetitions Mbytes/sec Msg/sec\n 4194304 999999999999999999 47.60 11.90\n")
@@ -492,7 +492,7 @@ def test_any_output_fails_and_none_raises(assessed: Assess, text: str) -> None:
     assert assessed(output=text).verdict.state == "fail"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=200), max_size=4))
 @example(["railyard-counters 1 1a2b3c4d-17\nnode vn1\nmeant hsn0\nbefore hsn0 tx_bytes " + "9" * 5000 + "\nend 0\n"])
 @example(["railyard-counters 1 1a2b3c4d-17\nnode vn1\nmeant hsn0\nend " + "9" * 5000 + "\n"])
@@ -507,7 +507,7 @@ def test_the_parsers_own_sentence_is_told(assessed: Assess) -> None:
     assert str(caught.value) in assessed(output="hello\n").verdict.text.replace('\\"', '"')
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     sent=st.dictionaries(st.sampled_from(("hsn0", "hsn1", "eth0")), st.floats(0, 400), min_size=3),
     rate=st.floats(1, 100),

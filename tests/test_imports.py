@@ -113,11 +113,35 @@ def imported(path: Path, top_level_only: bool) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("module", PURE)
-def test_a_pure_module_drags_nothing_in(module: str) -> None:
-    program = f"import sys, {module}\nprint(*[name for name in {FORBIDDEN!r} if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (answer.returncode, answer.stdout.strip(), answer.stderr) == (0, "", "")
+#: Imports the modules that it is given one after another, and stops at the first after which a forbidden one is there.
+IMPORT_EACH = """
+import importlib, sys
+forbidden, *modules = sys.argv[1:]
+for module in modules:
+    importlib.import_module(module)
+    came = [name for name in forbidden.split() if name in sys.modules]
+    if came:
+        sys.exit(f"{module} drags in {' and '.join(came)}")
+print(len(modules))
+"""
+
+
+def dragged_in(modules: list[str]) -> tuple[str, str]:
+    """Return how many modules one fresh interpreter imported, and else the first that is not pure, with what came."""
+    words = [sys.executable, "-c", IMPORT_EACH, " ".join(FORBIDDEN), *modules]
+    answer = subprocess.run(words, capture_output=True, text=True, check=False)
+    return answer.stdout.strip(), answer.stderr.strip()
+
+
+def test_no_pure_module_drags_anything_in() -> None:
+    assert dragged_in(PURE) == (str(len(PURE)), "")
+
+
+def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
+    assert dragged_in(["railyard.curve", "railyard.programs.build", "railyard.cli"]) == (
+        "",
+        "railyard.programs.build drags in subprocess",
+    )
 
 
 def test_every_exception_is_one_that_exists() -> None:

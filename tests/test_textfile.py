@@ -17,6 +17,11 @@ TEXT = "# Size  Bandwidth (MB/s)\n1  2.00\n"
 NOTHING = io.BytesIO()
 
 
+def gz(content: bytes) -> bytes:
+    """Return a gzip file without its time: the names of tests hold it, and must be the same in each process."""
+    return gzip.compress(content, mtime=0)
+
+
 def read(folder: Path, content: bytes, name: str = "job.out") -> str:
     (folder / name).write_bytes(content)
     return read_output(str(folder / name), NOTHING)
@@ -32,8 +37,8 @@ def read(folder: Path, content: bytes, name: str = "job.out") -> str:
         (TEXT.encode("utf-32"), TEXT),
         (TEXT.replace("\n", "\r\n").encode(), TEXT),
         (TEXT.replace("\n", "\r\n").encode("utf-16"), TEXT),
-        (gzip.compress(TEXT.encode()), TEXT),
-        (gzip.compress(TEXT[:9].encode()) + gzip.compress(TEXT[9:].encode()), TEXT),  # two members, as cat makes them
+        (gz(TEXT.encode()), TEXT),
+        (gz(TEXT[:9].encode()) + gz(TEXT[9:].encode()), TEXT),  # two members, as cat makes them
         (b"\x1b]0;node1\x07\x1b[?2004h\x1b[1;32m# Size\x1b[0m\x1b[K  Bandwidth (MB/s)\n1  2.00\n", TEXT),
         (b"10%\r20%\r\r\n1  2.00\n", "10% 20% \n1  2.00\n"),  # a line keeps its number
         (b"\xb5s\n", "\N{REPLACEMENT CHARACTER}s\n"),  # Latin-1
@@ -45,15 +50,15 @@ def test_a_text_is_read_however_it_is_stored(tmp_path: Path, content: bytes, tex
 
 
 def test_a_hyphen_is_standard_input() -> None:
-    assert read_output("-", io.BytesIO(gzip.compress(TEXT.encode()))) == TEXT
+    assert read_output("-", io.BytesIO(gz(TEXT.encode()))) == TEXT
 
 
 WHAT = "expected the text output of a benchmark"
-PACKED = gzip.compress(TEXT.encode())
+PACKED = gz(TEXT.encode())
 REFUSED = [
     (b"", f": found an empty file, {WHAT}; was the job's output kept?"),
     (b" \r\n\t\n", f": found nothing but white space, {WHAT}; was the job's output kept?"),
-    (gzip.compress(b""), f": found an empty file, {WHAT}; was the job's output kept?"),
+    (gz(b""), f": found an empty file, {WHAT}; was the job's output kept?"),
     (
         b"1 2\n3 \x00\x00 4\n",
         f":2: found binary data: byte 7 is NUL, {WHAT}; where a file system left a hole in a text, "
@@ -144,7 +149,7 @@ def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> No
 def test_a_stream_is_read_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
     monkeypatch.setattr(textfile, "MOST_BYTES", 3_000_000)
     content = b"1 2\n" * 2_000_000
-    stream = io.BytesIO(gzip.compress(content) if packed else content)
+    stream = io.BytesIO(gz(content) if packed else content)
     with pytest.raises(InputError) as caught:
         read_output("-", stream)
     assert str(caught.value) == (

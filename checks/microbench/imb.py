@@ -80,8 +80,9 @@ class ImbBiband(ImbWindows):
     """A window of messages both ways at once: the sum of both directions."""
 
     benchmark = "Biband"
+    passes = 3
     window = 8
-    repetitions = 2
+    repetitions = 1
 
 
 @rfm.simple_test
@@ -90,7 +91,7 @@ class ImbAllreduce(ImbCheck):
 
     benchmark = "Allreduce"
     num_nodes = 4
-    repetitions = 5
+    repetitions = 3
     #: IMB reduces floats of 4 bytes, and rounds other sizes up.
     smallest = 4
 

@@ -68,7 +68,7 @@ def percent_of_limit(metric: MetricInput) -> float | None:
     judged = _judged(metric)
     if metric.limit is None or not judged:
         return None
-    return 100 * max(value for _, value in judged) / metric.limit.value_mb_s
+    return 100 * max(value / metric.limit.at(size) for size, value in judged)
 
 
 def _judged(metric: MetricInput) -> list[tuple[int, float]]:
@@ -89,26 +89,29 @@ def _limit(metric: MetricInput) -> RuleResult | str:
     if not judged:
         return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
     for size, value in judged:
-        if value > limit.value_mb_s * IMPOSSIBLE_FACTOR.value:
+        if value > limit.at(size) * IMPOSSIBLE_FACTOR.value:
             return _impossible(metric.declared, size, value, limit)
     size, value = max(judged, key=lambda point: point[1])
-    share = percent(value / limit.value_mb_s)
-    at = metric.declared.at(size)
-    return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_described(limit)}"
+    share, at = percent(value / limit.at(size)), metric.declared.at(size)
+    return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_described(limit, size)}"
 
 
 def _impossible(declared: Declared, size: int, value: float, limit: LimitLike) -> RuleResult:
     shown = f"{declared.name} {number(value)} MB/s{declared.at(size)}"
     sentence = (
-        f"impossible: {shown} is {percent(value / limit.value_mb_s)} of the limit, {_described(limit)}; at most "
+        f"impossible: {shown} is {percent(value / limit.at(size))} of the limit, {_described(limit, size)}; at most "
         f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
     return failed(3, sentence, "set-up", look)
 
 
-def _described(limit: LimitLike) -> str:
-    return f"{number(limit.value_mb_s)} MB/s ({limit.terms}; {limit.source})"
+def _described(limit: LimitLike, size: int) -> str:
+    bound = limit.at(size)
+    burst = (
+        "" if bound == limit.value_mb_s else f" for a long stream, and {number(bound)} MB/s with the burst at its start"
+    )
+    return f"{number(limit.value_mb_s)} MB/s{burst} ({limit.terms}; {limit.source})"
 
 
 def _latency(metric: MetricInput) -> RuleResult | str:

@@ -59,6 +59,23 @@ def needs_user_namespace() -> bool:
     return os.geteuid() != 0
 
 
+#: Where the user may, all that runs on a testbed goes before what runs beside it: a rail carries bytes only as long as this
+#: host's processors do. With a busy loop on each of two cores NetPIPE's stream over two rails of 100 Mbit/s read 85 to 95 %
+#: of its limit without, 97 to 106 % with it. Network traffic is handled outside of any process, so not below -15.
+_NICENESS = -15
+
+
+def front() -> list[str]:
+    """Return the words before a command of a testbed that let it go before others; none where the user may not."""
+    try:
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, 0, own - 1)
+        os.setpriority(os.PRIO_PROCESS, 0, own)
+    except OSError:
+        return []
+    return ["nice", "-n", str(_NICENESS)] if own == 0 else []
+
+
 def outer_options() -> list[str]:
     """Return the options of ``unshare`` for the namespaces around a whole testbed."""
     user = ["--user", "--map-root-user"] if needs_user_namespace() else []

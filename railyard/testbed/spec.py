@@ -136,7 +136,7 @@ def _subnet(network: Network, nodes: int) -> ipaddress.IPv4Network:
 
 #: The management network carries what launchers and daemons say; a system may have a fabric on it, too.
 MANAGEMENT_DEVICE = "eth0"
-_MANAGEMENT_MBIT_S, _RAIL_MBIT_S = 200.0, 400.0
+_MANAGEMENT_MBIT_S, _RAIL_MBIT_S = 80.0, 120.0
 
 
 def _networks(wanted: Sequence[tuple[str, str, float | None]]) -> tuple[Network, ...]:

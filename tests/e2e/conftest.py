@@ -17,6 +17,7 @@ from railyard.replay.form import Recording
 from railyard.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.systems import load_system
 from railyard.testbed import Testbed, measurement_lock, namespaces_refused, spec_of
+from tests import disturbed
 
 CLONE = Path(__file__).parents[2]
 RAILYARD = (sys.executable, "-m", "railyard")
@@ -24,6 +25,23 @@ REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
 #: What every test must be through with, in seconds: a run that hangs is killed, and fails its test, here.
 PATIENCE_S = 400
+#: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
+DISTURBED: str = "disturbed"
+
+
+#: One more entry of the table of references, which must hold as all others do.
+ANOTHER = """
+  - id: of-another-system
+    fabric: hsn
+    rails: 2
+    benchmark: imb/Uniband
+    metric: bandwidth
+    unit: MB/s
+    kind: published
+    floor: FLOOR
+    sizes: {from: 4M}
+    source: {document: a faster system, date: 2026-11-21}
+"""
 
 
 @dataclass(frozen=True)
@@ -90,30 +108,38 @@ class VirtualSite:
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
-    def call(self, *words: str) -> Ran:
-        """Run a command to its end, which must come in time."""
-        with measurement_lock(lambda sentence: None, self.folder), self.start(*words) as running:
-            begun = time.monotonic()
+    def finish(self, *words: str) -> Ran:
+        """Run a command that measures nothing to its end, which must come in time."""
+        begun = time.monotonic()
+        with self.start(*words) as running:
             try:
                 out, err = running.communicate(timeout=PATIENCE_S)
             finally:
                 running.kill()
-            elapsed_s = time.monotonic() - begun
         # Pytest shows these only where the test fails: a cell's own sentence then, and not its exit code alone.
         print(out)
         print(err, file=sys.stderr)
-        return Ran(running.returncode, out, err, elapsed_s, self.records())
+        return Ran(running.returncode, out, err, time.monotonic() - begun, self.records())
 
-    def run(self, *options: str) -> Ran:
+    def call(self, *words: str, disturbed_too: bool = False) -> Ran:
+        """Run a command when nobody else measures; end the test where it was disturbed all the same (`undisturbed`).
+
+        ``disturbed_too``: the test wants to see a disturbed run.
+        """
+        with measurement_lock(lambda sentence: None, self.folder):
+            ran = self.finish(*words)
+        return ran if disturbed_too else undisturbed(ran)
+
+    def run(self, *options: str, disturbed_too: bool = False) -> Ran:
         """Return what `railyard run` with these options came to."""
-        return self.call(*RAILYARD, "run", *options)
+        return self.call(*RAILYARD, "run", *options, disturbed_too=disturbed_too)
 
-    def cell(self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn") -> Ran:
+    def cell(
+        self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn", disturbed_too: bool = False
+    ) -> Ran:
         """Return what `railyard run` of one cell of the matrix came to, by the stack's own rail policy."""
-        named = f"{check}%rails={rails}"
-        return self.run(
-            "--system", f"virtual:{fabric}", "-n", named, "-p", stack, "-P", "policy=default", *options
-        )  # fmt: skip
+        named = ("-n", f"{check}%rails={rails}", "-p", stack, "-P", "policy=default")
+        return self.run("--system", f"virtual:{fabric}", *named, *options, disturbed_too=disturbed_too)
 
     def run_folders(self) -> list[Path]:
         return sorted((self.folder / ".railyard/runs").glob("*"))
@@ -127,6 +153,14 @@ class VirtualSite:
         return tuple({record.case: record for record in read_records(file).records}.values())
 
 
+def undisturbed(ran: Ran) -> Ran:
+    """Return what it is given, or end the test where this machine disturbed a measurement: it says nothing then."""
+    for record in ran.records:
+        if record.state == DISTURBED:
+            disturbed.skip(f"{record.case}: {record.verdict.text}")
+    return ran
+
+
 def make_site(folder: Path) -> VirtualSite:
     """Fill a folder with the clone's settings, systems, references and checks, and a link to its stacks."""
     for name in ("systems", "references", "checks"):
@@ -136,8 +170,19 @@ def make_site(folder: Path) -> VirtualSite:
     return VirtualSite(folder)
 
 
+def by_hand(*options: str) -> tuple[str, ...]:
+    """Return the words of a plain `reframe` that runs the site's checks."""
+    return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)
+
+
+def expect_of_another(site: VirtualSite, floor_mb_s: str) -> None:
+    """Add to the site's references what another system gave."""
+    with (site.folder / "references/virtual.yaml").open("a", encoding="utf-8") as file:
+        file.write(ANOTHER.replace("FLOOR", floor_mb_s))
+
+
 @pytest.fixture(scope="session")
-def cluster() -> None:
+def able() -> None:
     """Skip, with the reason, where there can be no virtual cluster with MPI stacks in it."""
     refused = namespaces_refused()
     if refused is not None:
@@ -147,14 +192,17 @@ def cluster() -> None:
         pytest.skip(f"{CLONE}/.stacks has no {' and no '.join(missing)}: run `make stacks`")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try a failed test that measures a second time: a bound may be missed because the host stood still for a moment.
+@pytest.fixture(scope="session")
+def cluster(able: None) -> None:
+    """What a test asks for that measures on the virtual cluster: its mark comes from this name."""
 
-    The summary names what was tried twice (RERUN). What fails both times fails; other tests are tried once.
-    """
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what measures on the virtual cluster: `make test` runs it after all else, one at a time."""
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.measures)
 
 
 @pytest.fixture(scope="module")

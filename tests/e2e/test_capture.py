@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.conftest import RAILYARD, VirtualSite
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 ID = "baseline-hsn-intelmpi-1-rail-imb-Uniband-bandwidth"
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from railyard.record import Record
-from tests.e2e.conftest import Ran, VirtualSite, failed, suspects
+from tests.e2e.conftest import Ran, VirtualSite, expect_of_another, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]
 
@@ -22,20 +22,6 @@ STREAMING = {
 #: How many tables it prints: IMB's Uniband runs three times.
 TABLES = {"mpich": "3 complete tables", "openmpi": "1 complete table", "intelmpi": "3 complete tables"}
 EACH_STACK = [pytest.param("mpich"), pytest.param("openmpi", marks=full), pytest.param("intelmpi", marks=full)]
-
-#: One more entry of the table of references, which must hold as all others do.
-ANOTHER = """
-  - id: of-another-system
-    fabric: hsn
-    rails: 2
-    benchmark: imb/Uniband
-    metric: bandwidth
-    unit: MB/s
-    kind: published
-    floor: FLOOR
-    sizes: {from: 4M}
-    source: {document: a faster system, date: 2026-11-21}
-"""
 
 #: A hook for a check's base class: the launcher is told other devices than were planned, as a site's own settings may.
 TOLD_OTHERWISE = """\
@@ -128,33 +114,7 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
 # --- rule 5: a reference of another system
 
 
-def test_a_reference_that_names_another_system_is_refused(site: VirtualSite) -> None:
-    site.edit("references/virtual.yaml", "\nsystem: virtual\n", "\nsystem: edrsys\n")
-    ran = site.cell("ImbUniband", "mpich", 2)
-    assert (ran.code, ran.out, ran.records) == (2, "", ())
-    assert ran.err == (
-        'railyard: references/virtual.yaml:4: system: found "edrsys", expected "virtual", the name of the file; '
-        "these are another system's\n"
-    )
-
-
-def expect_of_another(site: VirtualSite, floor_mb_s: str) -> None:
-    """Add to the site's references what another system gave."""
-    with (site.folder / "references/virtual.yaml").open("a", encoding="utf-8") as file:
-        file.write(ANOTHER.replace("FLOOR", floor_mb_s))
-
-
-def test_a_reference_that_no_such_link_can_meet_is_refused(site: VirtualSite) -> None:
-    expect_of_another(site, "12000")
-    ran = site.cell("ImbUniband", "mpich", 2)
-    assert (ran.code, ran.out, ran.records) == (2, "", ())
-    assert re.fullmatch(
-        r"railyard: references/virtual\.yaml:\d+: entries\[\d+\]\.floor: found 12000 MB/s, above the physical limit "
-        r".*96\.4 MB/s.*\n",
-        ran.err,
-    )
-
-
+@full
 def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
     expect_of_another(site, "96.4")
     record = shown(site.cell("ImbUniband", "mpich", 2))
@@ -267,6 +227,7 @@ def test_an_unplugged_rail_is_named_with_the_other_stacks(stack: str, site: Virt
     assert suspects(shown(ran)) == {("rail", "vn1", "hsn0")}
 
 
+@full
 def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSite) -> None:
     site.edit("systems/virtual.yaml", "time_limit: 120s", "time_limit: 2s")
     ran = site.cell("ImbUniband", "mpich", 2, "-S", "repetitions=100000", "-S", "volume=1000000")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.record import FILE_NAME
 from tests.e2e.conftest import CLONE, PATIENCE_S, make_site
 
 pytestmark = pytest.mark.e2e
@@ -93,6 +94,16 @@ def test_nothing_is_listed_that_no_page_shows() -> None:
     assert [why for why in NOT_RUN if not any(re.match(why, command) for command in commands)] == []
 
 
+def three_more(runs: Path) -> None:
+    """Put three copies of the only run beside it: as it is, but for the number in its name."""
+    (run,) = runs.iterdir()
+    for number in range(1, 4):
+        copy = runs / f"{run.name[:-4]}{number:04d}"
+        shutil.copytree(run, copy)
+        records = copy / FILE_NAME
+        records.write_text(records.read_text(encoding="utf-8").replace(run.name, copy.name), encoding="utf-8")
+
+
 def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path) -> None:
     make_site(tmp_path)
     (tmp_path / ".stacks").unlink()
@@ -100,8 +111,7 @@ def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path) -> None:
     shutil.copy(CLONE / "recordings" / SYSTEM / "edr/hpcx/1/OsuBandwidth.out", tmp_path / "osu_bw.out")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAILYARD_")}
     ended: dict[str, int] = {}
-    before = ["run --system NAME -n OsuBandwidth"] * 3  # with the two that are shown, five runs: last5
-    for command in (*before, *RUN):
+    for command in RUN:
         words = [{"NAME": SYSTEM, "mine": SYSTEM}.get(word, word) for word in shlex.split(command)]
         done = subprocess.run(
             [sys.executable, "-m", "railyard", *words],
@@ -109,5 +119,7 @@ def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path) -> None:
         )  # fmt: skip
         assert "Traceback" not in done.stderr, done.stderr
         ended[command] = done.returncode
+        if command == "run --system NAME":
+            three_more(tmp_path / ".railyard/runs")  # with the two that are shown, five runs: last5
     assert {command: ended[command] for command in RUN} == RUN
     assert {"report.html", "november.html", "five.html"} <= {path.name for path in tmp_path.iterdir()}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.conftest import RAILYARD, VirtualSite, make_site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("cluster")]
+pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluster")]
 
 
 @pytest.fixture
@@ -29,7 +29,6 @@ def test_a_healthy_cluster_has_no_problem_and_every_counter_counts(site: Virtual
     assert not site.bed().is_up(), "it was brought up for this, and goes down with it"
 
 
-@pytest.mark.full
 def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.up()
@@ -43,7 +42,6 @@ def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: Virt
     assert bed.is_up(), "it was up already, and stays so"
 
 
-@pytest.mark.full
 def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.up()
@@ -72,7 +70,6 @@ def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) ->
     )
 
 
-@pytest.mark.full
 def test_a_node_of_the_cluster_is_detected_from_inside(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.up()

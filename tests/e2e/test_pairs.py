@@ -4,9 +4,8 @@ import pytest
 
 from tests.e2e.conftest import Ran, VirtualSite, failed, suspects
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-full = pytest.mark.full
 STACKS = ("mpich", "openmpi", "intelmpi")
 
 
@@ -32,7 +31,6 @@ def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> Non
     assert record.pairs.again
 
 
-@full
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize(("fabric", "rails"), [("hsn", 1), ("hsn", 2), ("eth", 1)])
 def test_healthy_pairs_pass(fabric: str, rails: int, stack: str, site: VirtualSite) -> None:
@@ -41,7 +39,6 @@ def test_healthy_pairs_pass(fabric: str, rails: int, stack: str, site: VirtualSi
     assert [failed(record) for record in ran.records] == [("pass", None, None)] * 2
 
 
-@full
 @pytest.mark.parametrize("stack", ["openmpi", "intelmpi"])
 def test_a_planted_slow_rail_is_named_with_each_stack(stack: str, site: VirtualSite) -> None:
     with site.bed() as bed:
@@ -50,7 +47,6 @@ def test_a_planted_slow_rail_is_named_with_each_stack(stack: str, site: VirtualS
     assert (ran.code, suspects(ran.record)) == (1, {("rail", "vn3", "hsn0")})
 
 
-@full
 def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> None:
     with site.bed() as bed:
         # What vn1 sends to vn3 alone is put into a class of its own, at a quarter of the rate.
@@ -67,7 +63,6 @@ def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> N
     assert suspects(ran.record) == {("pair", "vn1-vn3", "hsn0")}
 
 
-@full
 def test_of_one_rail_the_slow_one_is_named(site: VirtualSite) -> None:
     with site.bed() as bed:
         bed.degrade("vn4", "eth0", "slow", 50)
@@ -75,7 +70,6 @@ def test_of_one_rail_the_slow_one_is_named(site: VirtualSite) -> None:
     assert (ran.code, suspects(ran.record)) == (1, {("rail", "vn4", "eth0")})
 
 
-@full
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_pair_within_each_node_uses_no_network(stack: str, site: VirtualSite) -> None:
     passed(site.cell("OnNodePair", stack, 1))

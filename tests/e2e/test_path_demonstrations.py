@@ -56,7 +56,7 @@ def traffic(bed: Testbed, first: str, second: str, device: str) -> Iterator[None
 
 def test_background_traffic_on_a_rail_is_a_disturbance_and_no_cables_fault(site: VirtualSite) -> None:
     with site.bed() as bed, traffic(bed, "vn1", "vn3", "hsn0"):
-        record = site.cell("ImbUniband", "mpich", 2).record
+        record = site.cell("ImbUniband", "mpich", 2, disturbed_too=True).record
     assert failed(record) == ("disturbed", 5, "disturbed")
     assert suspects(record) == set()
     assert re.search(

@@ -91,6 +91,7 @@ def slow(bed: Testbed) -> None:
         bed.degrade(node, "hsn0", "slow", 1)
 
 
+@full
 def test_jobs_pass_over_one_rail_and_two_and_nothing_is_left(slurm_there: None, site: VirtualSite) -> None:
     ran = site.run(*SYSTEM, "-n", "ImbUniband", "-p", "mpich")
     assert (ran.code, ran.err) == (0, ""), ran.out
@@ -270,17 +271,6 @@ def test_steps_of_one_allocation_are_the_same_tests_with_the_same_verdicts(
     assert {record.nodes for record in together.records} == {("vn1", "vn2")}
     assert {record.command[:3] for record in together.records} == {("timeout", "-k", "5")}
     assert "2 jobs, at most 8 node-minutes: steps of one allocation" in together.lines
-
-
-def test_a_run_over_its_budget_does_not_begin(site: VirtualSite) -> None:
-    ran = site.run(*ONE_CELL, "--budget", "1")
-    assert ran.code == 2
-    assert ran.err == (
-        "railyard: --budget: found 1 job, at most 4 node-minutes, expected at most 1: select fewer tests, or lower "
-        "time_limits in the system's file (jobs)\n"
-    )
-    assert not site.bed().is_up()
-    assert site.run_folders() == []
 
 
 @full

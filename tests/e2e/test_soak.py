@@ -12,7 +12,7 @@ from railyard.testbed import measurement_lock
 from railyard.testbed.processes import inside
 from tests.e2e.conftest import PATIENCE_S, RAILYARD, VirtualSite, make_site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("cluster")]
+pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluster")]
 
 
 @pytest.fixture
@@ -41,7 +41,6 @@ def begun(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
             running.kill()
 
 
-@pytest.mark.full
 def test_a_rail_that_flaps_during_a_soak_is_named_alone(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.up()

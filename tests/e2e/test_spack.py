@@ -108,6 +108,7 @@ def test_a_failed_build_fails_every_test_that_needs_it_with_its_sentence(site: M
         )
 
 
+@pytest.mark.full
 def test_built_on_a_compute_node(site: MadeSite) -> None:
     text = (site.home / "systems/made.yaml").read_text(encoding="utf-8")
     site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
@@ -117,6 +118,7 @@ def test_built_on_a_compute_node(site: MadeSite) -> None:
     assert list((site.home / ".railyard").rglob("rfm_build.sh")) != []
 
 
+@pytest.mark.full
 def test_a_build_that_fails_on_a_compute_node_says_why(site: MadeSite) -> None:
     text = (site.home / "systems/made.yaml").read_text(encoding="utf-8")
     site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
@@ -160,6 +162,7 @@ def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: Made
     ), [record.verdict.text for record in records.values()]
 
 
+@pytest.mark.full
 def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None:
     assert run(site, "-p", "openmpi")[0].returncode == 0
     imb = next((site.home / ".railyard/spack/opt").glob("intel*/bin/IMB-MPI1"))

@@ -13,19 +13,13 @@ import pytest
 
 from railyard.testbed import measurement_lock
 from railyard.testbed.processes import marked
-from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, VirtualSite, failed, outcomes, suspects
+from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
 
 pytestmark = pytest.mark.e2e
 
 full = pytest.mark.full
-NOT_UP = "the virtual cluster is not up: run 'railyard testbed up'"
 STREAM = ("-p", "mpich", "-n", "ImbUniband")
 NOBODY = 65534
-
-
-def by_hand(*options: str) -> tuple[str, ...]:
-    """Return the words of a plain `reframe` that runs the site's checks."""
-    return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
@@ -48,6 +42,7 @@ def nothing_is_left(site: VirtualSite) -> bool:
 # --- ReFrame by hand
 
 
+@full
 def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
     with site.bed() as bed:
         bed.degrade("vn2", "hsn1", "unplugged")
@@ -74,23 +69,28 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
     assert "the virtual cluster is up already: used as it is, and left up" in front.lines
 
 
-def test_reframe_by_hand_says_that_the_cluster_is_not_up(site: VirtualSite) -> None:
-    plain = site.call(*by_hand("--system", "virtual", *STREAM))
-    assert plain.code == 1
-    assert "Traceback" not in plain.out + plain.err
-    reasons = re.findall(r"^  \* Reason: (.*)$", plain.out, re.MULTILINE)
-    assert reasons == [f"reframe error: testbed: {NOT_UP}"] * 3
+# --- each stack
 
 
-def test_one_fabric_alone_is_selected_by_its_name(site: VirtualSite) -> None:
-    ran = site.run("--system", "virtual:hsn", "-p", "mpich", "-n", "ImbUniband%rails=2")
-    assert (ran.code, ran.err, len(ran.records)) == (0, "", 1)
-    assert failed(ran.record) == ("pass", None, None)
+def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) -> None:
+    cells = {"ImbUniband": ("mpich", "intelmpi"), "NetpipeStream": ("openmpi",), "TcpStream": ("tcp",)}
+    names = "(ImbUniband|NetpipeStream)%rails=2|TcpStream%rails=2%streams=1"
+    ran = site.run("--system", "virtual:hsn", "-p", "mpich|openmpi|intelmpi|tcp", "-n", names, "-P", "policy=default")
+    assert (ran.code, ran.err) == (0, "")
+    assert {(record.check, record.stack) for record in ran.records} == {
+        (check, stack) for check, stacks in cells.items() for stack in stacks
+    }
+    assert {failed(record) for record in ran.records} == {("pass", None, None)}
     # Two rails give about twice what one can: 48.22 MB/s is its limit.
-    (peak,) = (figure.value for figure in ran.record.figures if figure.name == "peak")
+    (peak,) = (
+        figure.value
+        for record in ran.records
+        for figure in record.figures
+        if (record.stack, figure.name) == ("mpich", "peak")
+    )
     assert 1.8 < peak / 48.22 < 2.0
     assert ran.lines[0] == (
-        "1 test on virtual: Four network namespaces on this host, two shaped rails and a management network"
+        "4 tests on virtual: Four network namespaces on this host, two shaped rails and a management network"
     )
     assert ran.lines[1].startswith("Spack can build more benchmarks for openmpi and mpich: make run SPACK=1")
     assert ran.lines[2] == "virtual cluster up"

@@ -4,9 +4,8 @@ import pytest
 
 from tests.e2e.conftest import VirtualSite, failed, outcomes, suspects
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-full = pytest.mark.full
 PASSES = ("pass", None, None)
 #: Takes the first rail's addresses for those of the management network, at both ends.
 ASTRAY = """\
@@ -40,7 +39,6 @@ def test_streams_pass_over_one_rail_two_rails_and_the_management_network(site: V
         assert proof.state == "pass", record.case
 
 
-@full
 def test_netpipe_and_libfabric_pass_over_every_network(site: VirtualSite) -> None:
     ran = site.run("--system", "virtual", "-n", "NetpipeTcpPingPong|OfiPingPong")
     assert (ran.code, ran.err) == (0, "")
@@ -72,7 +70,6 @@ def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> N
     assert "went over eth0 of vn1, which was not meant" in ran.record.verdict.text
 
 
-@full
 def test_a_pulled_cable_is_named(site: VirtualSite) -> None:
     with site.bed() as bed:
         bed.degrade("vn1", "hsn0", "unplugged")

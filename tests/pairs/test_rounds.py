@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.pairs import Cost, Step, cost, packed, rounds
@@ -26,7 +26,6 @@ def test_four_nodes_take_three_rounds_and_five_take_five() -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.integers(2, 70))
 def test_each_pair_comes_once_in_disjoint_pairs_of_the_fewest_rounds(nodes: int) -> None:
     made = rounds(nodes)
@@ -36,7 +35,6 @@ def test_each_pair_comes_once_in_disjoint_pairs_of_the_fewest_rounds(nodes: int)
     assert sorted(pair for each in made for pair in each) == list(combinations(range(nodes), 2))
 
 
-@settings(deadline=None)
 @given(st.integers(2, 40), st.integers(1, 25))
 def test_a_limit_cuts_rounds_in_parts(nodes: int, at_once: int) -> None:
     made = rounds(nodes, at_once)
@@ -85,7 +83,6 @@ def test_in_topology_order_neighbours_have_neighbours_as_partners_so_their_route
     assert min(up_links_shared(scattered, 16)) > 32
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(21, 40)), unique=True, max_size=60),
     st.one_of(st.none(), st.integers(1, 8)),

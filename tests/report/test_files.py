@@ -180,7 +180,10 @@ def test_several_runs_are_one_report_of_the_newest_of_each_test(
     assert run(one, two, "--format", "csv", expected=0).count("\n") > 2 * len(healthy_run)
 
 
-def test_a_run_without_records_among_others_is_no_pass(tmp_path: Path, healthy_run: list[Record]) -> None:
+def test_a_run_without_records_among_others_is_no_pass(
+    tmp_path: Path, healthy_run: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")  # no sentence is folded, however long the folder's name
     folder_of(tmp_path / "1", healthy_run)
     (tmp_path / "2").mkdir()
     (tmp_path / "2" / "records.jsonl").touch()

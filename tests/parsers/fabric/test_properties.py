@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.parsers import Parsed, ParseError
@@ -93,7 +93,6 @@ def test_carriage_returns_and_a_mails_marks_change_no_value(name: str, change: s
 
 
 @pytest.mark.parametrize("tool", FABRIC_TOOLS)
-@settings(max_examples=100, deadline=None)
 @given(text=st.one_of(st.text(), st.lists(st.sampled_from(PIECES) | st.text(max_size=20)).map("\n".join)))
 def test_any_text_gives_ports_or_a_parse_error(tool: str, text: str) -> None:
     found = parsed(tool, text)

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Runs the tests in two phases, for `make test` and `make test-all`: first what measures nothing, a process a core; then
+# what measures on the virtual cluster, one at a time and with nothing beside it. It ends with one closing line in the
+# form of pytest's own, which counts both, and with an exit code other than 0 where a test failed or none ran.
+#
+#   ci/test.sh MARKS [WORD…]    MARKS: of pytest's -m, such as 'not full', or ''; the words go to pytest, in both phases
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+marks=$1
+shift
+closings=$(mktemp)
+output=$(mktemp)
+trap 'rm -f "$closings" "$output"' EXIT
+colour=no
+[ -t 1 ] && colour=yes
+worst=5 # pytest's word for "no test was run", which is no mistake of one phase
+
+# Runs one phase: its mark, then words for pytest. What stops pytest itself, such as Ctrl-C or a broken file, ends all.
+phase() {
+    local code=0
+    .venv/bin/python -u -m pytest --color="$colour" -m "$1${marks:+ and $marks}" "${@:2}" | tee "$output" || code=$?
+    case $code in
+        0) [ "$worst" -ne 5 ] || worst=0 ;;
+        1) worst=1 ;;
+        5) ;;
+        *) exit "$code" ;;
+    esac
+    sed 's/\x1b\[[0-9;]*m//g' "$output" | grep -E '^(=+ )?[0-9]+ [a-z]+.* in [0-9.]+s' | tail -n 1 >>"$closings"
+}
+
+# Prints the sum of the closing lines. What a phase leaves to the other counts there as deselected: no word of that.
+closing() {
+    awk -v seconds="$SECONDS" '
+        {
+            sub(/^=+ /, "")
+            sub(/ in [0-9.]+s.*$/, "")
+            count = split($0, parts, ", ")
+            for (i = 1; i <= count; i++) {
+                split(parts[i], words, " ")
+                sub(/s$/, "", words[2])
+                if (words[2] != "deselected") sum[words[2]] += words[1]
+            }
+        }
+        END {
+            known = split("failed passed skipped disturbed xfailed xpassed warning error", order, " ")
+            for (i = 1; i <= known; i++) {
+                name = order[i]
+                if (!sum[name]) continue
+                plural = sum[name] > 1 && (name == "warning" || name == "error") ? "s" : ""
+                text = text (text ? ", " : "") sum[name] " " name plural
+            }
+            clock = sprintf("%d:%02d:%02d", seconds / 3600, seconds % 3600 / 60, seconds % 60)
+            printf "=============== %s in %d.00s (%s) ===============\n", text ? text : "no tests ran", seconds, clock
+        }' "$closings"
+}
+
+# More processes than eight spend their time collecting.
+phase 'not measures' --numprocesses auto --maxprocesses 8 --dist loadfile "$@"
+# Only there does anything measure; collecting all else again costs half a minute.
+[ "$#" -gt 0 ] || set -- tests/e2e
+phase measures "$@"
+closing
+exit "$worst"

@@ -1,0 +1,135 @@
+"""How long the processes of a testbed waited for a processor while they measured, and what the hypervisor took.
+
+All nodes of a testbed share one host. What a process waits for a processor is the second number of
+/proc/PID/task/TID/schedstat, in ns (Linux, Documentation/scheduler/sched-stats.rst). What the hypervisor gave to other
+guests is ``steal`` in /proc/stat (proc(5)), a line for all processors and one for each. A process that is taken for
+running while the hypervisor has its processor shows no wait of its own, so the two add up.
+
+Values are read five times a second, since a process takes its numbers along when it ends: of its last fifth of a second
+nothing is known.
+"""
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_PERIOD_S = 0.2
+_TICKS = os.sysconf("SC_CLK_TCK")
+_STEAL = 7
+_QUIET_S = 0.1
+#: A processor that stood still for longer is not quiet: at 100 Mbit/s the bucket of a rail bridges 5 ms (64 KiB).
+_STILL_S = 0.005
+_PROC = Path("/proc")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A task's wait in ns, when it was seen first and last."""
+
+    first_ns: int
+    last_ns: int = 0
+
+
+@dataclass(slots=True)
+class Watch:
+    """Watches all processes in the network namespaces of a testbed's nodes from now on, until it is stopped.
+
+    ``namespaces`` are the texts of their links (``net:[4026532201]``).
+    """
+
+    namespaces: frozenset[str]
+    proc: Path = _PROC
+    _tasks: dict[str, _Seen] = field(default_factory=dict)
+    _ours: dict[str, bool] = field(default_factory=dict)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _began_s: float = 0.0
+    _stolen_s: float | None = None
+    _thread: threading.Thread | None = None
+
+    def start(self) -> "Watch":
+        """Begin to read, in a thread of its own."""
+        self._began_s, self._stolen_s = time.monotonic(), stolen_s(self.proc)
+        self.read()  # whoever runs already has waited before
+        self._thread = threading.Thread(target=self._read_on, name="starvation", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> float | None:
+        """Return the longest wait of one task plus what was stolen from all processors, as a share of the time.
+
+        None where the kernel tells neither. May be above 1: two processors can be stolen from at once.
+        """
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.read()
+        elapsed_s = time.monotonic() - self._began_s
+        now_s = stolen_s(self.proc)
+        waited_s = max((seen.last_ns - seen.first_ns for seen in self._tasks.values()), default=0) / 1e9
+        if elapsed_s <= 0 or (not self._tasks and (now_s is None or self._stolen_s is None)):
+            return None
+        lost_s = 0.0 if now_s is None or self._stolen_s is None else now_s - self._stolen_s
+        return (waited_s + lost_s) / elapsed_s
+
+    def read(self) -> None:
+        """Read the waits of all tasks as they are now."""
+        for pid in (name for name in os.listdir(self.proc) if name.isdigit()):
+            if pid not in self._ours:
+                self._ours[pid] = self._is_ours(pid)
+            if self._ours[pid]:
+                self._read_tasks(pid)
+
+    def _read_on(self) -> None:
+        while not self._ended.wait(_PERIOD_S):
+            self.read()
+
+    def _is_ours(self, pid: str) -> bool:
+        try:
+            return os.readlink(self.proc / pid / "ns/net") in self.namespaces
+        except OSError:  # gone, or another user's
+            return False
+
+    def _read_tasks(self, pid: str) -> None:
+        try:
+            for task in os.listdir(self.proc / pid / "task"):
+                text = (self.proc / pid / "task" / task / "schedstat").read_text(encoding="ascii")
+                waited_ns = int(text.split()[1])
+                seen = self._tasks.setdefault(f"{pid}/{task}", _Seen(waited_ns if self._thread is None else 0))
+                seen.last_ns = waited_ns
+        except (OSError, ValueError, IndexError):  # it ended meanwhile
+            return
+
+
+def stolen_s(proc: Path = _PROC) -> float | None:
+    """Return the seconds that the hypervisor took from all processors since the start; None where that is not told."""
+    try:
+        return int((proc / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1 + _STEAL]) / _TICKS
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def wait_for_quiet(at_most_s: float) -> bool:
+    """Wait until no processor of this host stands still for a moment; return whether that came in time."""
+    end = time.monotonic() + at_most_s
+    own = os.sched_getaffinity(0)
+    try:
+        while not all(_is_quiet(processor) for processor in own):
+            if time.monotonic() > end:
+                return False
+            time.sleep(_QUIET_S)
+    finally:
+        os.sched_setaffinity(0, own)
+    return True
+
+
+def _is_quiet(processor: int) -> bool:
+    os.sched_setaffinity(0, {processor})
+    begun = last = time.monotonic()
+    while last - begun < _QUIET_S:
+        now = time.monotonic()
+        if now - last > _STILL_S:
+            return False
+        last = now
+    return True
