@@ -1,28 +1,29 @@
-"""What is found out after a run was assessed: rails measured alone, who else had the host, what is to be said too."""
+"""What is found out after a run was assessed: rails measured alone, whether it starved, what is to be said too."""
 
 from dataclasses import replace
 
 from railyard import verdict
 from railyard.assess import Assessment
-from railyard.bounds import OTHERS_SHARE
+from railyard.bounds import STARVED_SHARE
 from railyard.linkerrors import look_at
+from railyard.recordform import AttemptRecord
 from railyard.suspects import Findings
-from railyard.wording import listing
+from railyard.verdict import Verdict
+from railyard.wording import earlier_disturbed, listing
 
 
 def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
-    """Return the assessment with what probes found: who is to blame, and the probes' own sentence."""
+    """Return the assessment with what probes found: who is to blame, and their own sentence before all remarks."""
     inputs = replace(assessment.inputs, suspects=findings.suspects)
-    judged = verdict.judge(inputs)
-    # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
-    fault = "fabric" if findings.suspects else judged.fault
-    said = replace(judged, sentence=f"{judged.sentence}; {findings.sentence}{_behind(assessment)}", fault=fault)
+    judged = assessment.verdict
+    said = replace(
+        judged,
+        suspects=verdict.suspects_of(inputs),
+        remarks=(findings.sentence, *judged.remarks),
+        # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
+        fault="fabric" if findings.suspects else judged.fault,
+    )
     return replace(assessment, inputs=inputs, verdict=said)
-
-
-def _behind(assessment: Assessment) -> str:
-    """Return the likely causes and remarks that were joined to the judged sentence, which alone is judged again."""
-    return assessment.verdict.sentence.removeprefix(verdict.judge(assessment.inputs).sentence)
 
 
 def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
@@ -40,38 +41,57 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
     )
     # Who was slow by chance is cleared: what is lost explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
-    judged = verdict.judge(inputs)
-    said = replace(judged, sentence=f"{judged.sentence}{_behind(assessment)}")
+    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
-def with_busy_host(assessment: Assessment, others: float | None) -> Assessment:
-    """Return the assessment as *disturbed* where values were low, nobody was found slow, and others had the processors.
+def with_starvation(assessment: Assessment, starved: float | None) -> Assessment:
+    """Return the assessment as *disturbed* where values were low, nobody was found slow, and its processes starved.
 
-    ``others`` is the share of the host's processors that other processes took while the test ran, of the one host that
-    all nodes of a virtual cluster share; None where it is not known, or each node has a host of its own.
+    ``starved`` is the share of the measurement's time in which the run's own processes waited for a processor, or the
+    hypervisor had taken it; None where it is not known.
     """
+    assessment = replace(assessment, starved=starved)
     judged = assessment.verdict
     is_low = judged.state == "fail" and judged.rule == 5 and judged.fault == "fabric"
-    if others is None or others <= OTHERS_SHARE.value or not is_low or judged.suspects:
+    if starved is None or not is_low or judged.suspects or not _may_explain(starved, judged):
         return assessment
-    sentence = (
-        f"{judged.sentence}; disturbed: other processes took {100 * others:.0f} % of the processors of the host that "
-        f"all nodes share (bound {100 * OTHERS_SHARE.value:.0f} %, {OTHERS_SHARE.name})"
-    )
-    look = "what else runs on this host (top); run it again when that has ended"
-    return replace(assessment, verdict=replace(judged, sentence=sentence, fault="disturbed", look_at=look))
+    bound = f"bound {100 * STARVED_SHARE.value:.0f} %, {STARVED_SHARE.name}"
+    remark = f"disturbed: its processes waited for a processor {100 * starved:.0f} % of the time ({bound})"
+    look = "what else runs on this host (top, steal time of the hypervisor); run it again when that has ended"
+    said = replace(judged.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
+    return replace(assessment, verdict=said)
+
+
+def _may_explain(starved: float, judged: Verdict) -> bool:
+    """Return whether waiting for a processor may have cost what the worst curve lacks of its reference.
+
+    A process that waits a share of its time loses up to about that share of its figure, on each of two sides. Where how
+    much is lacking is not known, as with a floor of the link's class, all of it is taken to lack.
+    """
+    of_reference = [curve.percent_of_reference for curve in judged.curves if curve.percent_of_reference is not None]
+    lacking = 1 - min(of_reference, default=0.0) / 100
+    return starved >= STARVED_SHARE.value and starved >= lacking / 2
+
+
+def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -> Assessment:
+    """Return the assessment with the measurements before it that were disturbed, the oldest first."""
+    if not attempts:
+        return assessment
+    remark = f"measured again: {earlier_disturbed(len(attempts))}"
+    return replace(with_remark(assessment, remark), attempts=attempts)
 
 
 def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
     """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
-    is_low = assessment.verdict.state == "fail" and assessment.verdict.rule == 5
-    return with_remark(assessment, "; ".join(remarks) or None) if is_low else assessment
+    is_low = assessment.verdict.fails and assessment.verdict.rule == 5
+    return _remarked(assessment, *remarks) if is_low else assessment
 
 
 def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
-    """Return the assessment with a remark behind its verdict's sentence; as it is where there is none."""
-    if remark is None:
-        return assessment
-    judged = assessment.verdict
-    return replace(assessment, verdict=replace(judged, sentence=f"{judged.sentence}; {remark}"))
+    """Return the assessment with a remark behind those that it has; as it is where there is none."""
+    return assessment if remark is None else _remarked(assessment, remark)
+
+
+def _remarked(assessment: Assessment, *remarks: str) -> Assessment:
+    return replace(assessment, verdict=assessment.verdict.with_remarks(*remarks))

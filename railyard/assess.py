@@ -23,6 +23,7 @@ from railyard.launch import counter_drivers, counters_can_prove
 from railyard.likeness import likenesses
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.pathplan import judged_path
+from railyard.recordform import AttemptRecord
 from railyard.rules.inputs import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
 from railyard.runcase import Case, Evidence
 from railyard.saidmpi import Meant
@@ -37,7 +38,8 @@ class Assessment:
     """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added.
 
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
-    ``version`` is what the benchmark prints of itself; None where it prints none.
+    ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
+    in the record (``railyard.recordform``).
     """
 
     case: Case
@@ -48,6 +50,8 @@ class Assessment:
     path: pathproof.PathProof
     pair_tables: tuple[Table, ...] = ()
     version: str | None = None
+    starved: float | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -90,8 +94,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, inputs, tables)
     own = appassess.remarks(case, tables)
-    remarks = (*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
-    reached = replace(reached, sentence="; ".join((reached.sentence, *remarks)))
+    reached = reached.with_remarks(*pairassess.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
     pair_tables = (*tables[:1], *again) if pairassess.is_of_pairs(case.benchmark) else ()
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
@@ -101,26 +104,18 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
 def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
-    if metrics.find(case.benchmark).rows != "sizes":
-        judged = _without_size(judged)
     if judged.state == "fail" and judged.rule in (3, 5) and not pairassess.is_of_pairs(case.benchmark):
         policy = case.launch.settings.policy_name
         looks = likenesses(
             case.site, case.fabric, case.stack, case.rails, policy, case.benchmark, tables[0], inputs.metrics
         )
-        judged = replace(judged, sentence="; ".join((judged.sentence, *looks)))
+        judged = judged.with_remarks(*looks)
     if inputs.replayed is not None:
-        return replace(judged, sentence=f"{judged.sentence}; {inputs.replayed}")
+        return judged.with_remarks(inputs.replayed)
     if case.site.system.provider != "host" or judged.rule in (1, 2):
         return judged
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
-
-
-def _without_size(judged: Verdict) -> Verdict:
-    """Return it without the size of what has none: of one figure "at 0 B" says nothing."""
-    rules = tuple(replace(rule, sentence=rule.sentence.replace(" at 0 B", "")) for rule in judged.rules)
-    return replace(judged, sentence=judged.sentence.replace(" at 0 B", ""), rules=rules)
 
 
 def _beside_hops(case: Case) -> list[str]:
@@ -291,6 +286,7 @@ def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem
             between_nodes=case.site.system.provider != "host" and bounded,
             reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
             coarse=each.coarse,
+            sized=each.shape != "figure",
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
         problem=problem,

@@ -57,7 +57,7 @@ def railyard_group() -> None:
     """Say whether each interconnect of a cluster delivers what it should, with each MPI stack, on one rail and on
     several; and when it does not, which node, rail or setting is to blame.
 
-    Exit code: 0 all pass, 1 a verdict failed, 2 wrong input or a set-up that cannot work, 130 interrupted.
+    Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C.
     """
 
 

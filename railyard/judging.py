@@ -19,12 +19,7 @@ from railyard.links import Limit
 from railyard.parsers.parsed import Parsed, Table
 from railyard.rules import complete, possible, reference
 from railyard.rules import metrics as metric_rule
-from railyard.rules.inputs import (
-    Inputs,
-    MetricInput,
-    RuleResult,
-    not_judged,
-)
+from railyard.rules.inputs import RULE_NAMES, Inputs, MetricInput, RuleResult, not_judged
 from railyard.rules.metrics import points
 from railyard.rules.possible import percent_of_limit
 from railyard.rules.reference import worst_ratio
@@ -110,8 +105,6 @@ def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target
     judged, remark = inputs_of_metrics(tables[0], benchmark, curves, problem, target)
     inputs = inputs_of(parsed, key, tables, target, judged)
     rules = _rules(inputs, remark)
-    if benchmark.rows != "sizes":  # one figure has no message size: "at 0 B" says nothing
-        rules = tuple(replace(rule, sentence=rule.sentence.replace(" at 0 B", "")) for rule in rules)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
     seen = (seen_in(tables[0], benchmark, metric, target) for metric in judged) if failure else ()
@@ -145,7 +138,8 @@ def _rules(inputs: Inputs, nothing_holds: str | None) -> tuple[RuleResult, ...]:
 
 
 def _no_floor(sentence: str) -> RuleResult:
-    return not_judged(5, sentence.removeprefix("not judged: "))
+    """Return rule 5 where nothing holds: ``sentence`` begins with "not judged: " already."""
+    return RuleResult(5, RULE_NAMES[5], "not-judged", sentence)
 
 
 def _said(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str]:

@@ -85,6 +85,7 @@ def inputs_of_metrics(
                     between_nodes=metric.is_bounded(None),
                     reported_only=None if bands or judged_first else benchmark.reported or "nothing holds for it",
                     coarse=metric.coarse,
+                    sized=metric.shape != "figure",
                 ),
                 measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
                 problem=problem,

@@ -36,7 +36,7 @@ def newest(records: Sequence[Record]) -> tuple[Record, ...]:
 def registry_of(records: Sequence[Record], now: datetime) -> "CollectorRegistry":
     """Return the samples of these records, one a test: figures, state, when it was recorded; and when this was made.
 
-    A test has five samples of its state, 1 for the one that it is in. The age of a result is no sample, since it would
+    A test has a sample of each state, 1 for the one that it is in. The age of a result is no sample, since it would
     stand still in the file: it is ``time() - railyard_test_time_seconds``. Raises SetupError where the client library
     is not installed.
     """

@@ -14,6 +14,7 @@ from railyard.masking import masked_json
 from railyard.recordform import (
     FORMAT,
     STATES,
+    AttemptRecord,
     BandRecord,
     CurveRecord,
     FaultClass,
@@ -37,6 +38,7 @@ __all__ = [
     "FILE_NAME",
     "FORMAT",
     "STATES",
+    "AttemptRecord",
     "BandRecord",
     "CurveRecord",
     "FaultClass",

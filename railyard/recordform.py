@@ -2,7 +2,8 @@
 
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
-#      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs.
+#      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
+#      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from railyard.jsonform import FormError, decode, encode
 
 FORMAT = 1
 
-State = Literal["pass", "fail", "report-only", "xfail", "not-tested"]
+State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
 STATES: tuple[State, ...] = get_args(State)
+#: What makes a run exit 1: a test failed, or was disturbed and so nobody has judged it.
+FAILING: tuple[State, ...] = ("fail", "disturbed")
 RuleState = Literal["pass", "fail", "not-judged"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
 SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
@@ -47,7 +50,11 @@ class SuspectRecord:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRecord:
-    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next."""
+    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next.
+
+    ``sentence`` is of what decided alone; ``remarks`` are sentences of what is to be said too: what was not judged,
+    likely causes, what probes found. In records without remarks the sentence may hold them.
+    """
 
     sentence: str
     rule: int | None = None
@@ -55,7 +62,13 @@ class VerdictRecord:
     rules: tuple[RuleRecord, ...] = ()
     suspects: tuple[SuspectRecord, ...] = ()
     next: str | None = None
+    remarks: tuple[str, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """The sentence with all remarks behind it."""
+        return "; ".join((self.sentence, *self.remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +214,29 @@ class NodeGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """A measurement that was disturbed, and therefore made again in the same run: its verdict, length and start.
+
+    ``sentence`` is the verdict's whole text. ``starved`` is as in the record, ``time`` when it began (ISO 8601, UTC).
+    """
+
+    sentence: str
+    rule: int | None = None
+    elapsed_s: float | None = None
+    starved: float | None = None
+    time: str = ""
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
 
     ``replayed`` is None for a measurement, else the words that say what was played in its place. ``started`` and
     ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
     since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
-    allow-list.
+    allow-list. ``attempts`` are the measurements before this one that were disturbed, the oldest first. ``starved`` is
+    the share of this one's time, 0 to 1, in which the run's own processes waited for a processor.
     """
 
     run: str
@@ -242,7 +271,14 @@ class Record:
     benchmark_version: str | None = None
     hardware: tuple[NodeGroup, ...] = ()
     pairs: PairsRecord | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
+    starved: float | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @property
+    def fails(self) -> bool:
+        """Whether its state makes its run exit 1."""
+        return self.state in FAILING
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values, ``format`` first. Raises FormError for NaN and infinity."""

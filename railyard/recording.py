@@ -6,6 +6,7 @@ from railyard import metrics, pairassess
 from railyard.assess import Assessment
 from railyard.curve import Curve
 from railyard.recordform import (
+    AttemptRecord,
     BandRecord,
     CurveRecord,
     FigureRecord,
@@ -62,7 +63,15 @@ def record_of(
         replayed=assessment.inputs.replayed,
         benchmark_version=assessment.version,
         pairs=pairassess.record_of(assessment),
+        attempts=assessment.attempts,
+        starved=assessment.starved,
     )
+
+
+def attempt_record(assessment: Assessment, *, time: str, elapsed_s: float | None) -> AttemptRecord:
+    """Return a measurement that was disturbed as it is kept beside the one that is made again; it began at ``time``."""
+    judged = assessment.verdict
+    return AttemptRecord(judged.text, judged.rule, elapsed_s, assessment.starved, time)
 
 
 def verdict_record(verdict: Verdict) -> VerdictRecord:
@@ -74,6 +83,7 @@ def verdict_record(verdict: Verdict) -> VerdictRecord:
         rules=tuple(RuleRecord(r.rule, r.name, r.state, r.sentence) for r in verdict.rules),
         suspects=tuple(SuspectRecord(s.kind, s.reason, s.node, s.rail) for s in verdict.suspects),
         next=verdict.look_at,
+        remarks=verdict.remarks,
     )
 
 

@@ -24,6 +24,11 @@ class Measured:
     curve: Curve
     repeats: tuple[Curve, ...]
 
+    @property
+    def sized(self) -> bool:
+        """Whether its values are at message sizes: a single figure has none."""
+        return self.curve.sizes != (_NO_SIZE,)
+
 
 def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     """Return whether a relation holds between one or two measured sides, and the sentence that says so."""
@@ -34,16 +39,18 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     if not common:
         told = f"{one.name} has {_range(one.curve)}, {other.name} {_range(other.curve)}"
         return "fail", f"the sides have no message size in common{_asked(relation)}: {told}"
-    state, sentence = _FORMS[relation.form](relation, one, other, common)
-    are_figures = all(side.curve.sizes == (_NO_SIZE,) for side in measured)
-    return state, _of_figures(sentence) if are_figures else sentence
+    return _FORMS[relation.form](relation, one, other, common)
 
 
-def _of_figures(sentence: str) -> str:
-    """Return the sentence of two single figures, which have no message size: "at worst … at 0 B" would say nothing."""
-    for words in (" at 1 of 1 size, at worst ", " at 1 size, at worst ", ": at worst "):
-        sentence = sentence.replace(words, ": ")
-    return sentence.replace(f" at {message_size(_NO_SIZE)}", "")
+def _at(size: int, *sides: Measured) -> str:
+    """Return the words behind a value, such as `` at 4 MiB``; nothing where both sides are single figures."""
+    return f" at {message_size(size)}" if any(side.sized for side in sides) else ""
+
+
+def _worst(before: str, one: Measured, other: Measured, size: int) -> str:
+    """Return the values at the worst size, behind what is said of all sizes; of two single figures the values alone."""
+    told = _values(one, other, size)
+    return f"{before}at worst {told}" if one.sized or other.sized else f": {told}"
 
 
 def _within(relation: Relation, size: int) -> bool:
@@ -68,17 +75,21 @@ def _range(curve: Curve) -> str:
 
 
 def _ratio(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
-    ratios = {size: one.curve.at(size) / other.curve.at(size) for size in sizes if other.curve.at(size)}
+    there = [size for size in sizes if other.curve.at(size)]
+    ratios = {_at(size, one, other): one.curve.at(size) / other.curve.at(size) for size in there}
     return _bounded(relation, ratios, "", f"{one.name} is {{}} {other.name}", "{:.3g} times")
 
 
 def _difference(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
-    apart = {size: one.curve.at(size) - other.curve.at(size) for size in sizes}
+    apart = {_at(size, one, other): one.curve.at(size) - other.curve.at(size) for size in sizes}
     return _bounded(relation, apart, one.curve.unit, f"{one.name} less {other.name} is {{}}", "{:.4g}")
 
 
-def _bounded(relation: Relation, values: Mapping[int, float], unit: str, template: str, form: str) -> tuple[State, str]:
-    """Return whether every value keeps low and high, and the sentence of the worst (the first where all do)."""
+def _bounded(relation: Relation, values: Mapping[str, float], unit: str, template: str, form: str) -> tuple[State, str]:
+    """Return whether every value keeps low and high, and the sentence of the worst (the first where all do).
+
+    The values are by where they are (`` at 4 MiB``).
+    """
     low, high = relation.low, relation.high
     if not values:
         return "fail", f"{template.format('nothing')}: the other side is 0 at every common size"
@@ -88,10 +99,10 @@ def _bounded(relation: Relation, values: Mapping[int, float], unit: str, templat
     def broken(value: float) -> float:
         return max((low - value) if low is not None else 0.0, (value - high) if high is not None else 0.0)
 
-    size = max(values, key=lambda each: broken(values[each]))
-    told = f"{form.format(values[size])}{f' {unit}' if unit else ''}"
-    sentence = f"{template.format(told)} at {message_size(size)}, {asked} is asked"
-    return ("fail" if broken(values[size]) > 0 else "pass"), sentence
+    where = max(values, key=lambda each: broken(values[each]))
+    told = f"{form.format(values[where])}{f' {unit}' if unit else ''}"
+    sentence = f"{template.format(told)}{where}, {asked} is asked"
+    return ("fail" if broken(values[where]) > 0 else "pass"), sentence
 
 
 def _lead(one: Measured, other: Measured, size: int) -> float:
@@ -105,7 +116,7 @@ def _lead(one: Measured, other: Measured, size: int) -> float:
 def _values(one: Measured, other: Measured, size: int) -> str:
     unit = one.curve.unit
     mine, theirs = number(one.curve.at(size)), number(other.curve.at(size))
-    return f"{mine} against {theirs} {unit} at {message_size(size)}"
+    return f"{mine} against {theirs} {unit}{_at(size, one, other)}"
 
 
 def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
@@ -120,11 +131,11 @@ def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int])
             return "pass", f"{one.name} is ahead of {other.name}{margin} in places: {_values(one, other, best)}"
         return "fail", f"{one.name} is nowhere ahead of {other.name}{margin}, at best {_values(one, other, best)}"
     worst = min(leads, key=lambda size: leads[size])
-    told = _values(one, other, worst)
     if len(good) == len(leads):
-        return "pass", f"{one.name} is ahead of {other.name}{margin} at {_count(sizes)}, at worst {told}"
-    behind = f"{len(leads) - len(good)} of {_count(sizes)}"
-    return "fail", f"{one.name} is not ahead of {other.name}{margin} at {behind}, at worst {told}"
+        told = _worst(f" at {_count(sizes)}, ", one, other, worst)
+        return "pass", f"{one.name} is ahead of {other.name}{margin}{told}"
+    told = _worst(f" at {len(leads) - len(good)} of {_count(sizes)}, ", one, other, worst)
+    return "fail", f"{one.name} is not ahead of {other.name}{margin}{told}"
 
 
 def _count(sizes: list[int]) -> str:
@@ -162,7 +173,7 @@ def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) 
     if not apart:
         return "fail", f"{other.name} is 0 at every common size"
     worst = max(apart, key=lambda size: apart[size])
-    told = f"{_values(one, other, worst)}, {apart[worst]:.2%} apart"
+    told = f"{_worst(': ', one, other, worst)}, {apart[worst]:.2%} apart"
     counts = [len(each.repeats) for each in (one, other)]
     if min(counts) < LEAST_REPEATS:
         seen = f"{min(counts)} run{'s' if min(counts) > 1 else ''} a side cannot tell smaller ones"
@@ -176,7 +187,7 @@ def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) 
         seen = f"differences under {own:.2%}, the spread of the repeats, could not have been seen"
     state: State = "pass" if apart[worst] <= within else "fail"
     verb = "do not differ" if state == "pass" else "differ"
-    return state, f"{one.name} and {other.name} {verb} by more than {within:.2%}: at worst {told}; {seen}"
+    return state, f"{one.name} and {other.name} {verb} by more than {within:.2%}{told}; {seen}"
 
 
 def _spread_at(side: Measured, size: int) -> float:
@@ -198,7 +209,7 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
             return "fail", f"{side.name} has no message size{_asked(relation)}"
         worst.append(max(spreads))
     one, (own, size) = measured[0], worst[0]
-    told = f"{one.name} spreads by {own:.1%} over {len(one.repeats)} runs at {message_size(size)}"
+    told = f"{one.name} spreads by {own:.1%} over {len(one.repeats)} runs{_at(size, one)}"
     if relation.high is not None and own > relation.high:
         return "fail", f"{told}, more than {relation.high:.1%}"
     if len(measured) > 1 and own <= worst[1][0]:

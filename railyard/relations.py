@@ -1,7 +1,7 @@
 """Whether the relations of a system hold between the curves that a run stored: pass, fail or not judged, with why.
 
-Only what was measured counts: nothing is interpolated, and a test that failed before its reference (incomplete,
-impossible, or over another path) gives no curve to compare.
+Only what was measured counts: nothing is interpolated, and a test that was disturbed or failed before its reference
+(incomplete, impossible, or over another path) gives no curve to compare.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ def _is_of(side: Side, record: Record) -> bool:
 def _is_usable(record: Record) -> bool:
     if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
         return False
-    return record.state != "not-tested"
+    return record.state not in ("not-tested", "disturbed")
 
 
 def _curves(record: Record, metric: str) -> list[Curve]:
@@ -95,7 +95,7 @@ def _why_missing(side: Side, records: Sequence[Record]) -> str:
     if failed is not None and failed.state == "fail":
         return f"side {described(side)} gave no curve, it failed rule {failed.verdict.rule or 'none'}"
     if failed is not None:
-        return f"side {described(side)} was not tested"
+        return f"side {described(side)} was {failed.state.replace('-', ' ')}"
     if there:
         return f"side {described(side)} has no {metric_of(side)}"
     return f"side {described(side)} is missing"

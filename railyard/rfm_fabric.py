@@ -99,7 +99,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         record = self._record(output)
         self._write(record)
         if record.state == "fail":
-            raise SanityError(record.verdict.sentence)
+            raise SanityError(record.verdict.text)
 
     @sanity_function
     def is_as_the_file_says(self) -> bool:

@@ -25,7 +25,7 @@ from railyard.rfm_placing import COUNTERS
 from railyard.rfm_slurm import Scheduled
 from railyard.schedulernames import is_slurm
 from railyard.site import Site, site_at
-from railyard.testbed.hostload import HostLoad, host_load, others_share
+from railyard.testbed.hostload import HostLoad, host_load
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
@@ -127,16 +127,17 @@ class Judged(Scheduled):
         if self.is_dry_run():
             return
         from railyard import results
-        from railyard.afterwards import with_busy_host, with_remark
+        from railyard.afterwards import with_remark, with_starvation
         from railyard.assess import assess
         from railyard.recording import record_of
 
-        elapsed, others = time.monotonic() - self._started, others_share(self._load_before, self._host_load())
+        elapsed = time.monotonic() - self._started
+        starved: float | None = None
         with as_reframe_error():
             evidence = self._evidence()
             case = self._meant_case(self._launched())
             found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
-            found = with_busy_host(self._with_suspects(found), others)
+            found = with_starvation(self._with_suspects(found), starved)
             found = self._placed(with_remark(found, self.nodes_remark))
         self._assessment = found
         output = results.keep_output(
@@ -164,7 +165,7 @@ class Judged(Scheduled):
             return
         from railyard.rfm_figures import asserted_bounds, shown_figures
 
-        asserted = {} if found.verdict.state == "fail" else asserted_bounds(found)
+        asserted = {} if found.verdict.fails else asserted_bounds(found)
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit) for name, value, unit in shown_figures(found)
         }
@@ -175,7 +176,7 @@ class Judged(Scheduled):
     def fail_on_verdict(self) -> None:
         """Fail with the verdict's sentence (rules 3 to 5)."""
         found = getattr(self, "_assessment", None)
-        if found is not None and found.verdict.state == "fail":
+        if found is not None and found.verdict.fails:
             raise PerformanceError(found.verdict.line)
 
     def _names(self) -> dict[str, Any]:

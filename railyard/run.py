@@ -45,10 +45,13 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 where all passed, 1 where something failed (a relation too) or was not checked, 130 after Ctrl-C."""
+        """Return 0 where all passed, 130 after Ctrl-C, and 1 where a test or relation failed or a test was disturbed.
+
+        A problem of the run is 1 too: something was not checked.
+        """
         if self.interrupted:
             return 130
-        failed = any(record.state == "fail" for record in self.records)
+        failed = any(record.fails for record in self.records)
         failed = failed or any(relation.state == "fail" for relation in self.relations)
         return 1 if failed or self.problems else 0
 

@@ -47,7 +47,7 @@ def _settled(case: CaseId, record: Record | None, result: RanCase | None, run: s
         )
     if record is None:
         return _of_reframe(case, result, run, time)
-    if record.state == "fail":
+    if record.fails:
         return record
     if result.result not in _AGREES[record.state]:
         state: State = "xfail" if result.result == "xfail" else "fail"
@@ -92,7 +92,8 @@ def _only_on_a_retry(result: RanCase) -> str:
 
 def _overruled(record: Record, state: State, sentence: str) -> Record:
     fails = state == "fail"
-    verdict = replace(record.verdict, sentence=sentence, rule=1 if fails else None, class_="set-up" if fails else None)
+    own = replace(record.verdict, sentence=sentence, remarks=())
+    verdict = replace(own, rule=1 if fails else None, class_="set-up" if fails else None)
     return replace(record, state=state, verdict=verdict)
 
 

@@ -1,14 +1,14 @@
 """The verdict of one run: five rules in order, and the sentence of the first that fails.
 
 A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
-a run without a judged reference is *report-only* or a failure. To add a rule: one module in ``railyard/rules``,
+a run without a judged reference is *report-only* or a failure. One that something else disturbed is *disturbed*: it
+does not pass, and nobody is blamed. To add a rule: one module in ``railyard/rules``,
 its name in ``RULE_NAMES``, its function in ``_RULES``.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from railyard.rules import complete, metrics, path, possible, reference
 from railyard.rules.inputs import (
@@ -47,6 +47,7 @@ __all__ = [
     "Verdict",
     "judge",
     "not_tested",
+    "suspects_of",
 ]
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
@@ -74,7 +75,11 @@ class CurveVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The state of one run, its sentence, the rule that decided (None: none failed), all five rules, and suspects."""
+    """The state of one run, the rule that decided (None: none failed), all five rules, and suspects.
+
+    ``sentence`` is of what decided alone. ``remarks`` are sentences of what is to be said too: what was not judged,
+    likely causes, what probes found. ``text`` is both.
+    """
 
     state: State
     sentence: str
@@ -85,25 +90,29 @@ class Verdict:
     look_at: str | None
     curves: tuple[CurveVerdict, ...]
     references: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence with all remarks behind it."""
+        return "; ".join((self.sentence, *self.remarks))
+
+    @property
+    def fails(self) -> bool:
+        """Whether the test fails: its run failed, or it was disturbed and so nobody has judged it."""
+        return self.state in ("fail", "disturbed")
 
     @property
     def line(self) -> str:
-        """The sentence as it stands alone: with the rule that failed before it, and what to look at next behind it."""
-        if self.state != "fail":
-            return self.sentence
+        """The text as it stands alone: with the rule that decided before it, and what to look at next behind it."""
+        if not self.fails:
+            return self.text
         look = f"; look at {self.look_at}" if self.look_at else ""
-        return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.sentence}{look}"
+        return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.text}{look}"
 
-    def as_record(self) -> dict[str, Any]:
-        """Return the ``verdict`` object of a record (format 1)."""
-        return {
-            "sentence": self.sentence,
-            "rule": self.rule,
-            "class": self.fault,
-            "rules": [{"rule": r.rule, "name": r.name, "state": r.state, "sentence": r.sentence} for r in self.rules],
-            "suspects": [{"kind": s.kind, "node": s.node, "rail": s.rail, "reason": s.reason} for s in self.suspects],
-            "next": self.look_at,
-        }
+    def with_remarks(self, *remarks: str) -> "Verdict":
+        """Return the verdict with more remarks behind those that it has."""
+        return replace(self, remarks=(*self.remarks, *remarks))
 
 
 def judge(inputs: Inputs) -> Verdict:
@@ -117,10 +126,11 @@ def judge(inputs: Inputs) -> Verdict:
         rule=None if failure is None else failure.rule,
         fault=None if failure is None else failure.fault,
         rules=rules,
-        suspects=() if failure is None else _suspects(inputs),
+        suspects=() if failure is None or state == "disturbed" else suspects_of(inputs),
         look_at=None if failure is None else failure.look_at,
         curves=tuple(_curve(metric) for metric in inputs.metrics),
         references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.bands)),
+        remarks=_unjudged(rules) if failure is None else (),
     )
 
 
@@ -135,29 +145,35 @@ def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
     reference = rules[-1]
     expected = inputs.expected_failure
     surprise = "" if expected is None else f"; it was expected to fail ({expected.reason}): remove that expectation"
-    unproven = [f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in rules[:-1] if rule.state == "not-judged"]
-    remarks = "".join(f"; {remark}" for remark in unproven) + surprise
     if inputs.report_only is not None or reference.state == "not-judged" or inputs.path.one_rail:
-        return "report-only", reference.sentence + remarks
-    return "pass", reference.sentence + remarks
+        return "report-only", reference.sentence + surprise
+    return "pass", reference.sentence + surprise
+
+
+def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
+    """Return the sentences of the rules before the last that were not judged."""
+    unjudged = [rule for rule in rules[:-1] if rule.state == "not-judged"]
+    return tuple(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)
 
 
 def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
     said = failure.sentence
     expected = inputs.expected_failure
+    state: State = "disturbed" if failure.fault == "disturbed" else "fail"
     if expected is None:
-        return "fail", said
+        return state, said
     until = f"{expected.reason}, until {expected.expires.isoformat()}"
     if inputs.today > expected.expires:
-        return "fail", f"{said}; the expected failure ({until}) has expired"
+        return state, f"{said}; the expected failure ({until}) has expired"
     # A reference that is missing is not a failure that one can expect of the hardware.
     if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
         covered = listing([str(rule) for rule in expected.rules])
-        return "fail", f"{said}; the expected failure ({until}) covers rule {covered} only"
+        return state, f"{said}; the expected failure ({until}) covers rule {covered} only"
     return "xfail", f"expected failure ({until}): rule {failure.rule} ({failure.name}): {said}"
 
 
-def _suspects(inputs: Inputs) -> tuple[Suspect, ...]:
+def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
+    """Return who may be to blame where the run failed: refused rails, what probes and the path proof found."""
     refused = [Suspect("rail", rail.node, rail.rail, rail.sentence) for rail in inputs.job.refused]
     ended = inputs.job.ended
     if ended is not None and ended.kind != "time":

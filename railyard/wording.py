@@ -33,6 +33,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def earlier_disturbed(count: int) -> str:
+    """Return ``1 earlier measurement was disturbed``: what is said of a test that was measured again."""
+    return f"{count} earlier measurement{' was' if count == 1 else 's were'} disturbed"
+
+
 def listing(names: Sequence[str]) -> str:
     """Return ``a``, ``a and b``, or ``a, b and c``."""
     if len(names) <= 1:

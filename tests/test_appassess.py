@@ -83,7 +83,7 @@ def with_clock(site: Site, **fields: Any) -> Site:
 
 
 def said(found: Assessment) -> tuple[str, int | None, str]:
-    return found.verdict.state, found.verdict.rule, found.verdict.sentence
+    return found.verdict.state, found.verdict.rule, found.verdict.text
 
 
 NOT_ASSERTED = (
@@ -125,7 +125,7 @@ def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_th
         "not judged: hsn1 idled on all of vn1, vn2, vn3 and vn4: the stack did not use it; mpich splits messages of "
         "1 MiB and more, and none of npb/CG/W is known to be so large: its figure is that of hsn0 alone"
     )
-    assert "rule 4 (path) not judged: hsn1 idled on all of" in found.verdict.sentence
+    assert "rule 4 (path) not judged: hsn1 idled on all of" in found.verdict.text
     used = ran("npb/CG/W", npb_text(), {"hsn1": (4.0, 4.0)}, rails=BOTH)
     assert (used.path.state, used.path.one_rail) == ("proven", False)
 

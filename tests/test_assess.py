@@ -26,7 +26,7 @@ M = 1 << 20
 
 def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
     verdict = found.verdict
-    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+    return verdict.state, verdict.rule, verdict.fault, verdict.text
 
 
 def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
@@ -170,7 +170,7 @@ def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: C
         found = assessed(output="".join(lines[:count]))
         assert (found.verdict.state, found.verdict.rule) == ("fail", 1), lines[count - 1]
     cut_short = assessed(output="".join(lines[:last]))
-    assert cut_short.verdict.sentence == "the output is cut: imb/Uniband (line 4) lacks rows"
+    assert cut_short.verdict.text == "the output is cut: imb/Uniband (line 4) lacks rows"
     assert assessed(output="".join(lines[: last + 1])).verdict.state == "pass"
 
 
@@ -229,7 +229,7 @@ def test_counters_that_tell_nothing_fail(
     vn2 = counters_text("vn2", {**HEALTHY_VN1, "hsn0": (2, 190)})
     assert assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2)).verdict.state == "pass"
     found = assessed(counters=(counters_text("vn1", HEALTHY_VN1), spoil(vn2)))
-    assert (found.verdict.state, found.verdict.sentence) == ("fail", sentence)
+    assert (found.verdict.state, found.verdict.text) == ("fail", sentence)
 
 
 def test_metrics_that_cannot_be_read_fail_rule_2(assessed: Assess, imb_text: Callable[..., str]) -> None:
@@ -247,11 +247,11 @@ def test_metrics_that_cannot_be_read_fail_rule_2(assessed: Assess, imb_text: Cal
 def test_a_curve_above_the_limit_is_impossible(assessed: Assess) -> None:
     found = assessed(rates={M: 47.5, 4 * M: 52.0})
     assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 3, "set-up")
-    assert found.verdict.sentence.startswith(
+    assert found.verdict.text.startswith(
         "impossible: bandwidth 52.00 MB/s at 4 MiB is 107.8 % of the limit, 48.22 MB/s (shaped-400 50.0 MB/s x "
         "1460/1514 payload (tcp-shaped, MTU 1500) = 48.2 MB/s; HTB class of the virtual cluster"
     )
-    assert found.verdict.sentence.endswith("; at most 102.0 % is believed")
+    assert found.verdict.text.endswith("; at most 102.0 % is believed")
 
 
 def test_a_curve_below_the_floor_names_value_bound_and_source(assessed: Assess) -> None:
@@ -311,7 +311,7 @@ def test_a_split_is_due_of_messages_above_the_threshold_alone(assessed: Assess) 
            "vn2": {"hsn0": (2, 190), "hsn1": (0, 0), "eth0": (0, 0)}}  # fmt: skip
     small = assessed(rails=2, rates={262144: 47.5}, moved=one)
     assert small.path.state == "proven"
-    assert small.verdict.sentence.startswith("bandwidth has no size at which two-rails-striped (class: ")
+    assert small.verdict.text.startswith("bandwidth has no size at which two-rails-striped (class: ")
     assert assessed(rails=2, rates={4 * M: 95.0}, moved=one).path.state == "failed"
 
 
@@ -426,7 +426,7 @@ def test_rails_without_counters_leave_rule_4_unjudged_and_say_so(assessed: Asses
     system = virtual.system.model_copy(update={"fabrics": {**virtual.system.fabrics, "hsn": bare}})
     found = assessed(site=replace(virtual, system=system), counters=())
     assert (found.verdict.state, found.verdict.rules[3].state) == ("pass", "not-judged")
-    assert found.verdict.sentence == (
+    assert found.verdict.text == (
         "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB; rule 4 (path) not judged: path not judged: "
         "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none of a "
         "rail of hsn"
@@ -437,7 +437,7 @@ def test_a_single_host_is_never_a_pass(assessed: Assess, virtual: Site) -> None:
     local = site_at(virtual.home, "local")
     found = assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=())
     assert (found.verdict.state, found.verdict.rule) == ("not-tested", None)
-    assert found.verdict.sentence == f"not tested: the run is sound, but {local.system.report_only}"
+    assert found.verdict.text == f"not tested: the run is sound, but {local.system.report_only}"
     assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", *["not-judged"] * 3]
     assert [curve.metric for curve in found.verdict.curves] == ["bandwidth", "message_rate"]
 
@@ -456,11 +456,11 @@ def test_suspects_are_added_and_nothing_else_changes(assessed: Assess) -> None:
     suspect = Suspect("rail", "vn2", "hsn0", "hsn0 of vn2 alone is slow with every partner")
     found = with_suspects(slow, Findings((suspect,), suspect.reason))
     assert found.verdict.suspects == (suspect,)
-    assert found.verdict.sentence == f"{slow.verdict.sentence}; {suspect.reason}"
+    assert found.verdict.text == f"{slow.verdict.text}; {suspect.reason}"
     assert found == replace(
         slow,
         inputs=replace(slow.inputs, suspects=(suspect,)),
-        verdict=replace(slow.verdict, suspects=(suspect,), sentence=found.verdict.sentence),
+        verdict=replace(slow.verdict, suspects=(suspect,), remarks=(suspect.reason,)),
     )
 
 
@@ -477,7 +477,7 @@ def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
 def test_remarks_stand_behind_what_the_probes_found(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
     found = with_suspects(with_remark(slow, "MTU 1024"), Findings((), "nobody is blamed"))
-    assert found.verdict.sentence == f"{slow.verdict.sentence}; nobody is blamed; MTU 1024"
+    assert found.verdict.text == f"{slow.verdict.text}; nobody is blamed; MTU 1024"
 
 
 # Properties
@@ -504,7 +504,7 @@ def test_any_counters_fail_and_none_raise(assessed: Assess, texts: list[str]) ->
 def test_the_parsers_own_sentence_is_told(assessed: Assess) -> None:
     with pytest.raises(ParseError) as caught:
         imb.parse("hello\n")
-    assert str(caught.value) in assessed(output="hello\n").verdict.sentence.replace('\\"', '"')
+    assert str(caught.value) in assessed(output="hello\n").verdict.text.replace('\\"', '"')
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -531,7 +531,7 @@ def test_an_output_that_names_another_mpi_fails_rule_1(assessed: Assess, imb_tex
     )  # fmt: skip
     assert said(assessed(output=f"{line}\n{imb_text()}", stack="intelmpi"))[1] != 1
     on_stderr = assessed(stderr="Open MPI v4.1.4, package: Debian OpenMPI\n")
-    assert on_stderr.verdict.sentence.endswith(": Open MPI ran, expected MPICH (CH4)")
+    assert on_stderr.verdict.text.endswith(": Open MPI ran, expected MPICH (CH4)")
 
 
 # What a system says of its path proofs
@@ -643,7 +643,7 @@ def test_rows_of_another_nodes_output_among_ones_own_fail(assessed: Assess, imb_
     mixed = "".join(2 * line if set(line.split()[:1]) & rows else line for line in lines)
     found = assessed(output=mixed)
     assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 2, "set-up")
-    assert found.verdict.sentence.endswith("sizes do not rise at 1 B -> 1 B")
+    assert found.verdict.text.endswith("sizes do not rise at 1 B -> 1 B")
     assert found.verdict.suspects == ()
 
 
@@ -654,6 +654,6 @@ def test_what_may_have_made_values_low_is_said_where_they_failed_alone(assessed:
     slow = assessed(rates={M: 4.0, 4 * M: 4.0})
     assert slow.verdict.rule == 5
     found = with_placement(slow, remark)
-    assert found.verdict == replace(slow.verdict, sentence=f"{slow.verdict.sentence}; {remark[0]}")
+    assert found.verdict == slow.verdict.with_remarks(*remark)
     lost = assessed(counters=())
     assert (lost.verdict.state, with_placement(lost, remark)) == ("fail", lost)

@@ -65,7 +65,7 @@ def ran(virtual: Site) -> Osu:
 
 def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
     verdict = found.verdict
-    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+    return verdict.state, verdict.rule, verdict.fault, verdict.text
 
 
 RATE = {M: (94.8, 90.4), 4 * M: (95.4, 22.7)}

@@ -97,15 +97,15 @@ def test_a_run_is_judged_by_the_references_of_its_hops(
     found = assessed(site=bound, hops=hops)
     assert found.verdict.state == state
     if end is None:
-        assert "hops" not in found.verdict.sentence
+        assert "hops" not in found.verdict.text
     else:
         assert found.verdict.rule == 5
-        assert found.verdict.sentence.endswith(end)
+        assert found.verdict.text.endswith(end)
 
 
 def test_references_that_hold_for_any_hops_need_none(assessed: Callable[..., Assessment]) -> None:
     verdicts: list[Any] = [assessed(hops=hops).verdict for hops in (None, 3)]
-    assert [(verdict.state, "hops" in verdict.sentence) for verdict in verdicts] == [("pass", False), ("pass", False)]
+    assert [(verdict.state, "hops" in verdict.text) for verdict in verdicts] == [("pass", False), ("pass", False)]
 
 
 @pytest.mark.parametrize(("hops", "passed"), [(1, True), (3, False)])

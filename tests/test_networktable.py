@@ -67,7 +67,7 @@ def ran(virtual: Site) -> Run:
 
 
 def said(found: Assessment) -> tuple[str, int | None, str]:
-    return found.verdict.state, found.verdict.rule, found.verdict.sentence
+    return found.verdict.state, found.verdict.rule, found.verdict.text
 
 
 def with_reference(site: Site, **fields: Any) -> Site:

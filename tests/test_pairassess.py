@@ -83,7 +83,7 @@ def run(virtual: Site) -> Run:
 
 def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
     verdict = found.verdict
-    return verdict.state, verdict.rule, verdict.fault, verdict.sentence
+    return verdict.state, verdict.rule, verdict.fault, verdict.text
 
 
 def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
@@ -208,7 +208,7 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
 def test_a_slow_node_is_named_whether_it_holds_or_not(run: Run) -> None:
     found = run("onnode", 1500.0, slow={(4, 5): 900.0})
     assert found.verdict.state == "pass"
-    assert found.verdict.sentence.endswith("; slow within the node: vn3 900.0 of 1500 MB/s (median)")
+    assert found.verdict.text.endswith("; slow within the node: vn3 900.0 of 1500 MB/s (median)")
     assert said(run("onnode", 1500.0, slow={(4, 5): 90.0}))[:2] == ("fail", 5)
 
 

@@ -57,6 +57,7 @@ def test_figures_states_and_times_are_samples() -> None:
         ("railyard_figure", {**LABELS, "figure": "N½", "unit": "B"}, 9.0),
         ("railyard_test_state", {**LABELS, "state": "pass"}, 1.0),
         ("railyard_test_state", {**LABELS, "state": "fail"}, 0.0),
+        ("railyard_test_state", {**LABELS, "state": "disturbed"}, 0.0),
         ("railyard_test_state", {**LABELS, "state": "report-only"}, 0.0),
         ("railyard_test_state", {**LABELS, "state": "xfail"}, 0.0),
         ("railyard_test_state", {**LABELS, "state": "not-tested"}, 0.0),
@@ -77,7 +78,7 @@ def test_a_file_is_there_whole_and_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "railyard.prom"
     file.write_text("old", encoding="utf-8")
     prometheus.write(file, prometheus.registry_of([MADE], NOW))
-    assert len(samples(file.read_text(encoding="utf-8"))) == 9
+    assert len(samples(file.read_text(encoding="utf-8"))) == 10
     assert [path.name for path in tmp_path.iterdir()] == ["railyard.prom"]
 
 
@@ -119,7 +120,7 @@ def test_the_command_prints_or_writes(
 ) -> None:
     home = site(tmp_path, monkeypatch, MADE)
     assert main(["export", "prometheus"]) == 0
-    assert len(samples(capsys.readouterr().out)) == 9
+    assert len(samples(capsys.readouterr().out)) == 10
     assert main(["export", "prometheus", "-o", str(home / "railyard.prom")]) == 0
     assert capsys.readouterr().err == f"wrote {home}/railyard.prom: 1 test\n"
 

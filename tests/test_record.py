@@ -12,6 +12,7 @@ import pytest
 from railyard.errors import InputError
 from railyard.jsonform import FormError
 from railyard.record import (
+    AttemptRecord,
     BandRecord,
     CurveRecord,
     FigureRecord,
@@ -48,6 +49,7 @@ LINE = {
         "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
         "suspects": [{"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}],
         "next": "the cable",
+        "remarks": ["nobody else was slow"],
     },
     "hash": "1a2b3c4d",
     "policy": "single",
@@ -103,6 +105,10 @@ LINE = {
     "benchmark_version": "2021.11",
     "hardware": [{"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}}],
     "pairs": None,
+    "attempts": [
+        {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
+    ],
+    "starved": 0.01,
 }
 RECORD = Record(
     run="20261121T060000Z-ab12",
@@ -122,6 +128,7 @@ RECORD = Record(
         (RuleRecord(5, "reference", "fail", "too slow"),),
         (SuspectRecord("rail", "slow", "vn2", "hsn1"),),
         "the cable",
+        ("nobody else was slow",),
     ),
     hash="1a2b3c4d",
     policy="single",
@@ -157,6 +164,8 @@ RECORD = Record(
     variables={"UCX_TLS": "tcp,self"},
     benchmark_version="2021.11",
     hardware=(NodeGroup(("vn1", "vn2"), {"smt": "on"}, {"hsn0": {"driver": "veth"}}),),
+    attempts=(AttemptRecord("far too slow", 5, 4.2, 0.3, "2026-11-21T05:59:50Z"),),
+    starved=0.01,
 )
 
 
@@ -178,6 +187,16 @@ def test_a_record_that_is_appended_is_read_back_equal_and_folders_are_made(tmp_p
     assert read.records == (RECORD, dataclasses.replace(RECORD, state="pass"))
     assert read.problems == ()
     assert path.read_bytes().count(b"\n") == 2
+
+
+def test_a_record_that_is_older_than_remarks_and_attempts_shows_its_sentence_as_it_is(tmp_path: Path) -> None:
+    line = json.loads(json.dumps(LINE))
+    del line["verdict"]["remarks"], line["attempts"], line["starved"]
+    line["verdict"]["sentence"] = "too slow; nobody else was slow"
+    (record,) = read_records(write(tmp_path / "records.jsonl", line)).records
+    assert (record.verdict.remarks, record.verdict.text) == ((), "too slow; nobody else was slow")
+    assert (record.attempts, record.starved) == ((), None)
+    assert RECORD.verdict.text == "too slow; nobody else was slow"
 
 
 def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
@@ -208,7 +227,7 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
         ({**LINE, "format": True}, "found format True, expected a whole number; that record is not used"),
         (
             {**LINE, "state": "passed"},
-            "state: found 'passed', expected one of pass, fail, report-only, xfail, not-tested; "
+            "state: found 'passed', expected one of pass, fail, disturbed, report-only, xfail, not-tested; "
             "that record is not used",
         ),
         (

@@ -169,7 +169,7 @@ def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(virtual
         name="ImbUniband %rails=2 @virtual:hsn+mpich", hash="1a2b3c4d", check="ImbUniband", site=virtual,
         fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", **STAMP,
     )  # fmt: skip
-    assert (record.state, record.verdict.sentence) == ("not-tested", "not tested: hsn1 is on order")
+    assert (record.state, record.verdict.text) == ("not-tested", "not tested: hsn1 is on order")
     assert (record.system, record.rails, record.curves, record.path_proof) == ("virtual", 2, (), None)
     append_record(tmp_path / FILE_NAME, record)
     assert read_records(tmp_path / FILE_NAME).records == (record,)

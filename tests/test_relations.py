@@ -142,6 +142,10 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="not-tested")], "not-judged"),
             "not judged: side BW-F was not tested",
         ),
+        (
+            *(RATIO, [EDR, record("fdr", {M: 6200}, state="disturbed", rule=5)], "not-judged"),
+            "not judged: side BW-F was disturbed",
+        ),
         # A failed reference leaves a curve to compare.
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=5)], "pass"),
@@ -317,6 +321,18 @@ def test_figures_of_applications_are_compared_without_a_message_size(
     ]  # fmt: skip
     expected = sentence.format(A=WRF.format("edr"), B=WRF.format("fdr"))
     assert one(tmp_path, f"{{{form}, of: {WRF_A}, to: {WRF_B}}}", runs) == (state, expected)
+
+
+def test_the_spread_of_a_figure_has_no_message_size(tmp_path: Path) -> None:
+    runs = [
+        dataclasses.replace(record("edr", {}), benchmark="wrf/wrf/conus12km-v3/4-nodes",
+                            curves=(CurveRecord("runtime", "s", (0,), (time,)),))
+        for time in (1279, 1319, 1299)
+    ]  # fmt: skip
+    assert one(tmp_path, f"{{form: spread, of: {WRF_A}, high: 0.05}}", runs) == (
+        "pass",
+        f"{WRF.format('edr')} spreads by 3.1% over 3 runs, at most 5.0% is asked",
+    )
 
 
 def test_a_stack_that_is_left_open_is_judged_once_a_stack(tmp_path: Path) -> None:

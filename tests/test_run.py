@@ -224,9 +224,14 @@ def test_reframe_runs_one_case_at_a_time_and_reports_into_the_runs_folder(fake: 
 def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_path: Path) -> None:
     outcome, _ = fake("echo nothing to do; exit 0")
     (found,) = outcome.records
-    assert (found.state, found.verdict.sentence) == ("fail", "was promised and did not run: ReFrame ended before it")
+    assert (found.state, found.verdict.text) == ("fail", "was promised and did not run: ReFrame ended before it")
     assert read_records(tmp_path / "run" / FILE_NAME).records == (found,)
     assert (outcome.exit_code, outcome.interrupted, outcome.folder) == (1, False, tmp_path / "run")
+
+
+@pytest.mark.parametrize(("state", "code"), [("pass", 0), ("report-only", 0), ("disturbed", 1), ("fail", 1)])
+def test_a_run_passes_only_where_somebody_judged_every_test(tmp_path: Path, state: State, code: int) -> None:
+    assert Outcome(RUN, tmp_path, (record("pass"), record(state)), (), False).exit_code == code
 
 
 def test_a_record_that_a_check_left_is_not_written_twice(fake: Any, tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def final(result: RanCase | None, own: Record | None) -> Record:
         ("fail", "pass"),
         ("fail", "fail"),
         ("fail", "xfail"),
+        ("disturbed", "pass"),
+        ("disturbed", "fail"),
         ("xfail", "xfail"),
         ("xfail", "pass"),
         ("not-tested", "skip"),
@@ -86,13 +88,13 @@ def test_what_reframe_failed_fails(state: State, result: RanCase, sentence: str)
 
 def test_a_pass_that_reframe_skipped_fails() -> None:
     found = final(ran("skip", None, "not here"), record())
-    assert (found.state, found.verdict.sentence) == ("fail", "skipped: not here")
+    assert (found.state, found.verdict.text) == ("fail", "skipped: not here")
 
 
 @pytest.mark.parametrize("state", ["pass", "report-only"])
 def test_an_expected_failure_is_no_pass(state: State) -> None:
     found = final(ran("xfail", None, "slow switch"), record(state=state))
-    assert (found.state, found.verdict.sentence, found.verdict.rule, found.verdict.class_) == (
+    assert (found.state, found.verdict.text, found.verdict.rule, found.verdict.class_) == (
         "xfail",
         "expected failure: slow switch",
         None,
@@ -103,7 +105,7 @@ def test_an_expected_failure_is_no_pass(state: State) -> None:
 @pytest.mark.parametrize("state", ["pass", "report-only"])
 def test_a_pass_on_a_retry_fails(state: State) -> None:
     found = final(ran(runs=3, failed_before=True), record(state=state))
-    assert (found.state, found.verdict.sentence) == (
+    assert (found.state, found.verdict.text) == (
         "fail",
         "passed only on a retry: run 3 of 3 passed, an earlier one failed",
     )
@@ -179,14 +181,14 @@ def test_a_build_is_no_test_and_gives_those_that_need_it_its_reason() -> None:
     broken = RanCase(BUILD, "fail", "compile", "reframe error: no space left", None, 1, False)
     (found,) = settle([CASE], [broken, ran("fail_deps", None, "dependency failed")], [], run=RUN, time=TIME)
     assert (found.case, found.state) == (str(CASE), "fail")
-    assert found.verdict.sentence == "not run, since what it depends on failed: no space left"
+    assert found.verdict.text == "not run, since what it depends on failed: no space left"
 
 
 def test_a_build_that_failed_for_another_stack_excuses_nobody() -> None:
     other = replace(BUILD, stack="openmpi")
     broken = RanCase(other, "fail", "compile", "no space left", None, 1, False)
     (found,) = settle([CASE], [broken, ran("skip", None, "not here")], [], run=RUN, time=TIME)
-    assert found.verdict.sentence == "skipped: not here"
+    assert found.verdict.text == "skipped: not here"
 
 
 def test_a_build_that_succeeded_is_not_shown() -> None:

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.bands import Band, Bound, curve_band, scalar_band
+from railyard.jsonform import encode
 from railyard.links import Limit, LinkFloor
 from railyard.pathproof import PathProof
+from railyard.recording import verdict_record
 from railyard.rules.inputs import RULE_NAMES
 from railyard.schedulerstate import Ended
 from railyard.suspects import Suspect
@@ -110,6 +112,7 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
     state, rule, _, sentence = said(judge(replace(HEALTHY, path=path)))
     assert (state, rule) == ("report-only", None)
     assert sentence.endswith("; rule 4 (path) not judged: hsn1 idled")
+    assert judge(replace(HEALTHY, path=path)).remarks == ("rule 4 (path) not judged: hsn1 idled",)
 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
@@ -118,8 +121,14 @@ def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
     assert verdict.look_at == "the end of the job's output and error output"
     assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
     assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
-    record = verdict.as_record()
-    assert (record["sentence"], record["next"]) == (verdict.sentence, verdict.look_at)
+
+
+def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
+    verdict = judge(with_job(exit_code=137)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
+    assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
+    assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
+    assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
+    assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
 
 
 def test_the_line_of_what_did_not_fail_is_its_sentence() -> None:
@@ -139,8 +148,8 @@ def test_each_metric_has_its_ratio_to_reference_and_limit() -> None:
 
 
 def test_the_record_has_the_contracts_keys_and_is_json() -> None:
-    record = judge(with_job(exit_code=3)).as_record()
-    assert list(record) == ["sentence", "rule", "class", "rules", "suspects", "next"]
+    record = encode(verdict_record(judge(with_job(exit_code=3))))
+    assert list(record) == ["sentence", "rule", "class", "rules", "suspects", "next", "remarks"]
     assert (record["rule"], record["class"]) == (1, "set-up")
     assert list(record["rules"][4]) == ["rule", "name", "state", "sentence"]
     assert len(json.loads(json.dumps(record, allow_nan=False))["rules"]) == 5
@@ -334,6 +343,27 @@ def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
 def test_a_long_line_is_cut_in_the_sentence() -> None:
     verdict = judge(with_job(failures=(OutputLine(1, "x" * 500),)))
     assert f'line 1: "{"x" * 157}..."' in verdict.line
+
+
+def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
+    band = scalar_band("tcp-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), None, None)
+    declared, limit = replace(DECLARED, sized=False), replace(LIMIT, from_bytes=0)
+
+    def sentences(value: float) -> list[str]:
+        metric = MetricInput(declared, Measured("MB/s", (0,), (value,)), limit=limit, bands=(band,))
+        return [rule.sentence for rule in judge(replace(HEALTHY, metrics=(metric,))).rules]
+
+    _, _, possible, _, reference = sentences(46.67)
+    assert possible == (
+        "bandwidth 46.67 MB/s is 96.0 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard testbed)"
+    )
+    assert reference == (
+        "bandwidth 46.67 MB/s is below 47.00 MB/s (99.3 %), the bound of tcp-1 (class: shaped rate), over hsn0 of vn1 "
+        "and vn2"
+    )
+    assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1"
+    assert sentences(60.0)[2].startswith("impossible: bandwidth 60.00 MB/s is 123.5 % of the limit")
+    assert sentences(math.nan)[1] == "bandwidth is nan, expected a finite number"
 
 
 # Rule 2
@@ -623,11 +653,13 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     )
 
 
-def test_a_disturbed_path_fails_only_with_the_reference() -> None:
-    disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB")
+def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody() -> None:
+    odd = Suspect("rail", "vn1", "hsn0", "it sent too much")
+    disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB", suspects=(odd,))
     assert judge(replace(HEALTHY, path=disturbed)).state == "pass"
     verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))
-    assert (verdict.rule, verdict.fault) == (5, "disturbed")
+    assert (verdict.state, verdict.rule, verdict.fault) == ("disturbed", 5, "disturbed")
+    assert (verdict.fails, verdict.suspects) == (True, ())
     assert "; disturbed: shared: hsn0 of vn1 sent 242.0 MB; look at who else used the rails" in verdict.line
 
 
@@ -778,4 +810,4 @@ def test_a_ratio_too_large_for_a_number_is_left_out() -> None:
 def test_any_values_give_a_verdict_that_json_can_hold(values: list[float | None]) -> None:
     verdict = judge(with_metric(bandwidth(*values)))
     assert verdict.state in ("pass", "fail")
-    json.dumps([verdict.as_record(), [c.percent_of_reference for c in verdict.curves]], allow_nan=False)
+    json.dumps([encode(verdict_record(verdict)), [c.percent_of_reference for c in verdict.curves]], allow_nan=False)

@@ -91,7 +91,7 @@ def why_not(record: Record, *, replace: bool) -> str | None:
     """Return why a record is no measurement to hold others against, None where it is one."""
     if record.replayed is not None:
         return "a recording was played, nothing was measured"
-    if record.state in ("not-tested", "xfail"):
+    if record.state in ("not-tested", "xfail", "disturbed"):
         return f"its state is {record.state}"
     path = _why_not_its_path(record)
     if path is not None:

@@ -28,7 +28,8 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
 
     Tests that come again in several runs are shown once on the page, with the spread of all, and where figures changed.
 
-    Exit code: 0 where all is well, 1 where a test failed, left no record, or nothing was judged at all.
+    Exit code: 0 where all is well; 1 where a test failed, was disturbed or left no record, or where nothing was
+    judged at all.
     """
     if kind and not plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")

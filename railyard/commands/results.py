@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railyard.recordform import Record
     from railyard.store import Wanted
 
-_STATES = ("pass", "fail", "report-only", "xfail", "not-tested")
+_STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
 
 
 def _selection(function: Callable[..., int]) -> Callable[..., int]:

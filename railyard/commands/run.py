@@ -54,8 +54,8 @@ def command(
 
     REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …).
 
-    Exit code: 0 all pass; 1 a verdict failed, a promised case did not run, or a pass needed a retry; 2 wrong input,
-    nothing selected or a set-up that cannot work; 130 Ctrl-C.
+    Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
+    input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
     """
     from railyard.session import Session, SessionOptions, only_lists, pass_through
 

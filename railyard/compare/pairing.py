@@ -41,8 +41,8 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
     """Return the tests that both sides have. Records of one test are its repeats.
 
     A dimension in which no value of A is one of B's is what the comparison is of. A record that is not a measurement of
-    its path (not tested, or failed before rule 5) is left out, and said to be. What is played again and again is one
-    repeat.
+    its path (not tested, disturbed, or failed before rule 5) is left out, and said to be. What is played again and
+    again is one repeat.
 
     Raises RailyardError where nothing can be compared: other benchmarks, or several values where one is compared.
     """
@@ -80,8 +80,8 @@ def _usable(records: Sequence[Record]) -> tuple[Record, ...]:
 
 def why_left_out(record: Record) -> str | None:
     """Return why a record gives no figures that may be compared, None where it does."""
-    if record.state == "not-tested":
-        return "not tested"
+    if record.state in ("not-tested", "disturbed"):
+        return record.state.replace("-", " ")
     if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
         return f"failed rule {record.verdict.rule}" if record.verdict.rule else "failed before its first rule"
     if not record.figures and not record.curves:

@@ -57,9 +57,10 @@ class Series:
 def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
     """Return a series a test and figure, in the order in which tests first came.
 
-    A record counts where it measured its path: replays, tests that did not run and those that failed before rule 5 are
-    left out. The unit and the message sizes are those of the newest record that counts; a value in a unit like it is
-    converted, another is left out, as is what was measured over other sizes. A test of which nothing counts has none.
+    A record counts where it measured its path: replays, tests that did not run, were disturbed or failed before rule 5
+    are left out. The unit and the message sizes are those of the newest record that counts; a value in a unit like it
+    is converted, another is left out, as is what was measured over other sizes. A test of which nothing counts has
+    none.
     """
     tests: dict[tuple[str, str], list[Record]] = {}
     for record in records:

@@ -12,6 +12,7 @@ from railyard.spreadsheet import guarded
 HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "nodes", "state"),
     *("figure", "value", "unit", "size_bytes", "percent_of_reference", "percent_of_limit", "split_percent", "verdict"),
+    *("attempts", "starved"),
 )
 _NOTHING = "–"
 
@@ -36,5 +37,6 @@ def _row(record: Record, figure: FigureRecord | None) -> list[str]:
     texts += [record.policy or "", record.benchmark, record.case, " ".join(record.nodes), record.state]
     texts += [figure.name, repr(figure.value), figure.unit] if figure else ["", "", ""]
     texts.append("" if figure is None or figure.size is None else str(figure.size))
-    texts += [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.sentence]
+    texts += [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.text]
+    texts += [str(len(record.attempts)), "" if record.starved is None else repr(record.starved)]
     return ["" if text == _NOTHING else guarded(text) for text in map(one_line, texts)]

@@ -21,7 +21,7 @@ class History:
     def newest(self) -> Record:
         """Return the newest record; of the newest run a failure, which a pass on a retry does not hide."""
         last = self.records[-1]
-        return next((one for one in self.records if one.run == last.run and one.state == "fail"), last)
+        return next((one for one in self.records if one.run == last.run and one.fails), last)
 
     @property
     def failed(self) -> tuple[Record, ...]:
@@ -52,7 +52,7 @@ def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
         made.append(spread_svg(curves, newest.benchmark, grids))
     figure = key_figure(newest)
     if figure is not None:
-        values = [(value, record.state == "fail") for record in history.records for value in _value(record, figure)]
+        values = [(value, record.fails) for record in history.records for value in _value(record, figure)]
         made.append(timeline_svg(values, figure.unit, figure.name))
     return tuple(drawing for drawing in made if drawing)
 

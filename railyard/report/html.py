@@ -105,6 +105,7 @@ def html_report(
         counts=[(STATE_WORDS[state], state, count) for state, count in counts(shown).items()],
         tests=tests,
         failures=[test for test in tests if test.record.state == "fail"],
+        disturbed=[test for test in tests if test.record.state == "disturbed"],
         rest=_rest(shown),
         matrices=tables,
         unrun=unrun,
@@ -255,7 +256,7 @@ def _common(environments: Sequence[Mapping[str, object]]) -> dict[str, object]:
 
 
 def _rest(records: Sequence[Record]) -> list[tuple[str, str, list[tuple[str, list[tuple[int, Record]]]]]]:
-    """Return for each state that is neither pass nor fail: its words, its name, and its tests by their reason."""
+    """Return for each state that neither passes nor fails: its words, its name, and its tests by their reason."""
     places = {id(record): index for index, record in enumerate(records, start=1)}
     found = []
     for state in ("report-only", "xfail", "not-tested"):

@@ -22,6 +22,8 @@ def junit(
 ) -> str:
     """Return the XML: one suite a run; report-only, expected failures and not tested are skipped, with the reason.
 
+    What was disturbed is a failure of the type ``disturbed``: it is red, since nobody has judged it.
+
     Problems of the run and promised cells that left no record are errors in a suite ``run``; relations between curves
     are a suite of their own, those that could not be judged skipped.
     """
@@ -60,7 +62,8 @@ def _suite(root: ElementTree.Element, records: Sequence[Record]) -> None:
     errors = sum(_is_error(record) for record in records)
     skipped = of["report-only"] + of["xfail"] + of["not-tested"]
     first = records[0]
-    totals = _totals(f"{first.system} {first.run}", len(records), of["fail"] - errors, errors, skipped)
+    failures = of["fail"] + of["disturbed"] - errors
+    totals = _totals(f"{first.system} {first.run}", len(records), failures, errors, skipped)
     suite = ElementTree.SubElement(root, "testsuite", totals)
     suite.set("timestamp", one_line(min(record.time for record in records)).removesuffix("Z"))
     suite.set("time", f"{sum(record.elapsed_s or 0.0 for record in records):.3f}")
@@ -79,11 +82,11 @@ def _case(suite: ElementTree.Element, record: Record) -> None:
     properties = ElementTree.SubElement(case, "properties")
     for name, value in _properties(record).items():
         ElementTree.SubElement(properties, "property", name=one_line(name), value=one_line(value))
-    if record.state == "fail":
+    if record.fails:
         kind = record.verdict.class_ or f"rule {record.verdict.rule}"
-        _outcome(case, "error" if _is_error(record) else "failure", record.verdict.sentence, kind, _evidence(record))
+        _outcome(case, "error" if _is_error(record) else "failure", record.verdict.text, kind, _evidence(record))
     elif record.state != "pass":
-        message = f"{STATE_WORDS[record.state]}: {record.verdict.sentence}"
+        message = f"{STATE_WORDS[record.state]}: {record.verdict.text}"
         _outcome(case, "skipped", message)
 
 
@@ -109,7 +112,7 @@ def _properties(record: Record) -> dict[str, str]:
 def _evidence(record: Record) -> str:
     """Return the lines under a failure: its sentence, the suspects, the next look."""
     verdict = record.verdict
-    lines = [verdict.sentence, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects)]
+    lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects)]
     lines += [f"next: {verdict.next}"] if verdict.next else []
     return clean("\n".join(lines))
 

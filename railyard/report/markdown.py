@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.besideform import CostRecord, RelationRecord
-from railyard.record import Record
+from railyard.record import Record, State
 from railyard.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.report.evidence import holes
 from railyard.report.matrix import Cell, Matrix, cell_words, matrices
@@ -34,7 +34,8 @@ def markdown(
     lines += ["", f"{_text(verdict.sentence)} {count_line(records)}."]
     lost = [*problems, *map(cell_words, unrun)]
     lines += _section("Problems of the run", (f"- {_text(problem)}" for problem in lost))
-    lines += _section("What failed and why", _failures(records))
+    lines += _section("What failed and why", _failures(records, "fail"))
+    lines += _section("What was disturbed", _failures(records, "disturbed"))
     for system, table in tables:
         lines += _section(f"Fabric × rails × stack{f' of {_text(system)}' if system else ''}", _matrix(table))
     lines += _section("Not tested, and why", _untested(records, cells))
@@ -50,10 +51,10 @@ def _section(heading: str, lines: Iterable[str]) -> list[str]:
     return ["", f"## {heading}", "", *told] if told else []
 
 
-def _failures(records: Sequence[Record]) -> Iterator[str]:
+def _failures(records: Sequence[Record], state: State) -> Iterator[str]:
     for record in records:
-        if record.state == "fail":
-            yield f"- **{_text(record.case)}**: {_text(record.verdict.sentence)}"
+        if record.state == state:
+            yield f"- **{_text(record.case)}**: {_text(record.verdict.text)}"
             yield from (f"  - suspect: {_text(suspect_words(suspect))}" for suspect in record.verdict.suspects)
             if record.verdict.next:
                 yield f"  - look at: {_text(record.verdict.next)}"

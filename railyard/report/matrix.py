@@ -21,7 +21,7 @@ _WORDS: dict[str, str] = {
     _ABSENT: "does not run",
 }
 # In this order a cell of several benchmarks takes its colour; its words count every state that is in it.
-_FIRST_COLOURS = ("fail", _UNRUN, "not-tested", "pass", "report-only", "xfail")
+_FIRST_COLOURS = ("fail", _UNRUN, "disturbed", "not-tested", "pass", "report-only", "xfail")
 
 #: Fabric, stack, rails, benchmark, and the rail policy where the test names one.
 _Key = tuple[str, str, int, str, str | None]
@@ -203,7 +203,7 @@ def _label(benchmark: str, policy: str | None) -> str:
 
 
 def _entry_of(record: Record, benchmark: str, index: int) -> Entry:
-    reason = record.verdict.sentence if record.state == "not-tested" else None
+    reason = record.verdict.text if record.state == "not-tested" else None
     return Entry(benchmark, record.state, _WORDS[record.state], index, reason)
 
 

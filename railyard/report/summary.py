@@ -39,15 +39,19 @@ class Overall:
 
 
 def counts(records: Iterable[Record]) -> dict[State, int]:
-    """Return how many tests are in each state, all five states always there."""
+    """Return how many tests are in each state, all states always there."""
     seen = Counter(record.state for record in records)
     return {state: seen[state] for state in STATE_WORDS}
 
 
 def count_line(records: Sequence[Record]) -> str:
-    """Return ``36 tests: 33 pass, 0 fail, 2 report-only, 0 expected failure, 1 not tested``: the parts add up."""
+    """Return ``36 tests: 33 pass, 0 fail, 0 disturbed, 2 report-only, 0 expected failure, 1 not tested``.
+
+    The parts add up. Tests that were measured again are behind them where there are any: ``; 2 measured again``.
+    """
     parts = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts(records).items())
-    return f"{_tests(len(records))}: {parts}"
+    again = sum(bool(record.attempts) for record in records)
+    return f"{_tests(len(records))}: {parts}" + (f"; {again} measured again" if again else "")
 
 
 def overall(
@@ -56,7 +60,8 @@ def overall(
     unrun: int = 0,
     relations: Sequence[RelationRecord] = (),
 ) -> Overall:
-    """Return the verdict on all: a pass needs a test that passed or was report-only, no failure, and nothing lost.
+    """Return the verdict on all: a pass needs a test that passed or was report-only, and no other that failed, was
+    disturbed or was lost.
 
     ``problems`` are sentences of what went wrong beside the tests, ``unrun`` the promised tests that left none,
     ``relations`` those between the curves, of which none may fail.
@@ -64,6 +69,9 @@ def overall(
     of = counts(records)
     faults = [_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
     broken = sum(relation.state == "fail" for relation in relations)
+    if of["disturbed"]:
+        was = "was" if of["disturbed"] == 1 else "were"
+        faults.append(f"{_tests(of['disturbed'])} {was} disturbed, so that nobody can judge what was measured")
     if broken:
         many = "relation" if len(relations) == 1 else "relations"
         faults.append(f"{broken} of {len(relations)} {many} between curves failed")
@@ -72,10 +80,10 @@ def overall(
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return Overall("FAIL", _sentence([*faults, *_replayed(records)]))
+        return Overall("FAIL", _sentence([*faults, *_again(records), *_replayed(records)]))
     if not of["pass"] and not of["report-only"]:
         return Overall("NOTHING JUDGED", "No test ran to a verdict, so nothing is known of this system.")
-    return Overall("PASS", _sentence([*_good_news(of), *_replayed(records)]))
+    return Overall("PASS", _sentence([*_good_news(of), *_again(records), *_replayed(records)]))
 
 
 def names_policies(records: Iterable[Record]) -> bool:
@@ -134,7 +142,7 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
     """Return records grouped by the sentence of their verdict, in order of first appearance."""
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(record.verdict.sentence, []).append(record)
+        groups.setdefault(record.verdict.text, []).append(record)
     return groups
 
 
@@ -189,6 +197,12 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
     if of["not-tested"]:
         told.append(f"{_tests(of['not-tested'])} did not run")
     return told
+
+
+def _again(records: Sequence[Record]) -> list[str]:
+    """Return how many tests were measured again, since they had been disturbed; nothing where none was."""
+    again = sum(bool(record.attempts) for record in records)
+    return [f"{_tests(again)} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
 def _replayed(records: Sequence[Record]) -> list[str]:

@@ -10,6 +10,7 @@ from railyard.report.beside import cost_lines, relation_lines
 from railyard.report.matrix import Cell, cell_words
 from railyard.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
 from railyard.report.text import one_line
+from railyard.wording import earlier_disturbed
 
 _HEADS = (
     *("fabric", "stack", "rails", "benchmark", "peak", ""),
@@ -17,9 +18,16 @@ _HEADS = (
 )
 _RIGHT = (2, 4, 6, 7, 8)
 _LONGEST_UNFOLDED = 14
-_SGR: dict[State, str] = {"pass": "32", "fail": "1;31", "report-only": "33", "xfail": "35", "not-tested": "2"}
+_SGR: dict[State, str] = {
+    **{"pass": "32", "fail": "1;31", "disturbed": "31"},
+    **{"report-only": "33", "xfail": "35", "not-tested": "2"},
+}
 # A number stays on the line of its unit.
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMG]?i?B(?:/s)?|[um]?s|[MG]bit/s)\b|%)")
+_FAILING: tuple[tuple[State, str], ...] = (
+    ("fail", "Failures"),
+    ("disturbed", "Disturbed: nobody can judge what was measured, so run these again"),
+)
 _REST: tuple[tuple[State, str], ...] = (
     ("report-only", "Report-only: held against the physical limit and the floor of the link, without a reference"),
     ("xfail", "Expected failures"),
@@ -38,22 +46,30 @@ def text_report(
     relations: Sequence[RelationRecord] = (),
     costs: Sequence[CostRecord] = (),
 ) -> str:
-    """Return the whole report: table, failures, what is neither, relations, costs, problems, and last the counts.
+    """Return the whole report: table, failures, what is neither, what was measured again, relations, costs, problems.
+
+    Last come the verdict and the counts.
 
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
     parts = [verdict_table(records, width=width, colour=colour)] if records else []
-    parts += [failures(records, width=width)] if any(record.state == "fail" for record in records) else []
+    for state, heading in _FAILING:
+        some = [record for record in records if record.state == state]
+        parts += [failures(some, heading, width=width)] if some else []
     for state, heading in _REST:
         some = [record for record in records if record.state == state]
         parts += [_reasons(heading, some, width)] if some else []
+    again = [f"{record.case}: {earlier_disturbed(len(record.attempts))}" for record in records if record.attempts]
+    if again:
+        parts.append("\n".join(["Measured again", *(_folded(one_line(line), width, "  ", "    ") for line in again)]))
     parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
     parts += [cost_lines(costs)] if costs else []
     if problems or unrun:
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_folded(line, width, "  ", "    ") for line in lost)]))
     verdict = overall(records, problems, len(unrun), relations)
-    parts.append(f"{_folded(f'{verdict.word}: {verdict.sentence}', width, '', '  ')}\n{count_line(records)}")
+    last = (f"{verdict.word}: {verdict.sentence}", count_line(records))
+    parts.append("\n".join(_folded(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
 
 
@@ -75,12 +91,12 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
     return "\n".join([head, "─" * (sum(widths) + gap * (len(widths) - 1)), *body])
 
 
-def failures(records: Sequence[Record], *, width: int = 100) -> str:
-    """Return the failures, each with its case, rule, sentence, suspects and the next look; folded, never cut."""
-    lines = ["Failures"]
-    for number, record in enumerate((record for record in records if record.state == "fail"), start=1):
+def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100) -> str:
+    """Return these tests, each with its case, rule, sentence, suspects and the next look; folded, never cut."""
+    lines = [heading]
+    for number, record in enumerate(records, start=1):
         lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
-        lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.sentence)}", width, "   "))
+        lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
         for suspect in record.verdict.suspects:
             lines.append(_folded(f"suspect: {suspect_words(suspect)}", width, "   ", "     "))
         if record.verdict.next:
@@ -92,7 +108,8 @@ def _rule(record: Record) -> str:
     """Return the rule that does not hold by number and name, and the class of the fault."""
     name = next((rule.name for rule in record.verdict.rules if rule.rule == record.verdict.rule), None)
     rule = f"rule {record.verdict.rule}" if record.verdict.rule else "no rule was reached"
-    return one_line(", ".join(filter(None, (rule, name, record.verdict.class_ and f"{record.verdict.class_} fault"))))
+    fault = record.verdict.class_ if record.state == "fail" else None
+    return one_line(", ".join(filter(None, (rule, name, fault and f"{fault} fault"))))
 
 
 def _cells(record: Record, policies: bool) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ __all__ = ["STATE_WORDS", "bytes_moved", "clean", "number", "one_line", "percent
 STATE_WORDS: dict[State, str] = {
     "pass": "pass",
     "fail": "fail",
+    "disturbed": "disturbed",
     "report-only": "report-only",
     "xfail": "expected failure",
     "not-tested": "not tested",

@@ -8,9 +8,10 @@ from typing import Literal, Protocol
 from railyard.pathproof import PathProof
 from railyard.schedulerstate import Ended
 from railyard.suspects import Suspect
+from railyard.wording import message_size
 
 RuleState = Literal["pass", "fail", "not-judged"]
-State = Literal["pass", "fail", "report-only", "xfail", "not-tested"]
+State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
 Quantity = Literal["bandwidth", "latency", "time", "rate", "work"]
 QUANTITIES: dict[str, Quantity] = {
@@ -151,6 +152,7 @@ class Declared:
     ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False where the ranks share a
     node, so that no latency is too small. ``reported_only``: the reason why the value is shown and never judged by a
     reference, None where it is judged. ``coarse``: printed with so few decimals that a short run reads 0.
+    ``sized``: False for a single figure, which has no message size that a sentence could name.
     """
 
     name: str
@@ -160,6 +162,11 @@ class Declared:
     between_nodes: bool = True
     reported_only: str | None = None
     coarse: bool = False
+    sized: bool = True
+
+    def at(self, size_bytes: int) -> str:
+        """Return the words behind a value, such as `` at 4 MiB``; nothing where the metric has no message size."""
+        return f" at {message_size(size_bytes)}" if self.sized else ""
 
     @property
     def higher_is_better(self) -> bool:

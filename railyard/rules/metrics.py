@@ -4,7 +4,7 @@ import math
 
 from railyard.bounds import PRINTED_ZERO_BELOW
 from railyard.rules.inputs import Inputs, MetricInput, RuleResult, failed, passed
-from railyard.wording import listing, message_size
+from railyard.wording import listing
 
 _LOOK_AT = "the benchmark's output against what the check's parser expects"
 
@@ -34,9 +34,9 @@ def why_unusable(metric: MetricInput) -> str | None:
         return f"{declared.name} has sizes that do not rise"
     for size, value in zip(measured.sizes, measured.values, strict=True):
         if value is None or isinstance(value, bool) or not math.isfinite(value):
-            return f"{declared.name} at {message_size(size)} is {_shown(value)}, expected a finite number"
+            return f"{declared.name}{declared.at(size)} is {_shown(value)}, expected a finite number"
         if value < 0 or (value == 0 and not _rounds_to_zero(metric, size)):
-            return f"{declared.name} at {message_size(size)} is {value:g} {declared.unit}, expected more than 0"
+            return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
     return None
 
 

@@ -1,7 +1,17 @@
 """Rule 3: no value is better than physics allows."""
 
 from railyard.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
-from railyard.rules.inputs import Inputs, LimitLike, MetricInput, MostLike, RuleResult, failed, not_judged, passed
+from railyard.rules.inputs import (
+    Declared,
+    Inputs,
+    LimitLike,
+    MetricInput,
+    MostLike,
+    RuleResult,
+    failed,
+    not_judged,
+    passed,
+)
 from railyard.rules.metrics import points
 from railyard.wording import listing, message_size, number, percent
 
@@ -80,16 +90,17 @@ def _limit(metric: MetricInput) -> RuleResult | str:
         return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
     for size, value in judged:
         if value > limit.at(size) * IMPOSSIBLE_FACTOR.value:
-            return _impossible(name, size, value, limit)
+            return _impossible(metric.declared, size, value, limit)
     size, value = max(judged, key=lambda point: point[1])
-    share = percent(value / limit.at(size))
-    return f"{name} {number(value)} {unit} at {message_size(size)} is {share} of the limit, {_described(limit, size)}"
+    share, at = percent(value / limit.at(size)), metric.declared.at(size)
+    return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_described(limit, size)}"
 
 
-def _impossible(name: str, size: int, value: float, limit: LimitLike) -> RuleResult:
+def _impossible(declared: Declared, size: int, value: float, limit: LimitLike) -> RuleResult:
+    shown = f"{declared.name} {number(value)} MB/s{declared.at(size)}"
     sentence = (
-        f"impossible: {name} {number(value)} MB/s at {message_size(size)} is {percent(value / limit.at(size))} of "
-        f"the limit, {_described(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+        f"impossible: {shown} is {percent(value / limit.at(size))} of the limit, {_described(limit, size)}; at most "
+        f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
     return failed(3, sentence, "set-up", look)
@@ -97,7 +108,9 @@ def _impossible(name: str, size: int, value: float, limit: LimitLike) -> RuleRes
 
 def _described(limit: LimitLike, size: int) -> str:
     bound = limit.at(size)
-    burst = "" if bound == limit.value_mb_s else f" for a long stream, and {number(bound)} MB/s with the burst at its start"
+    burst = (
+        "" if bound == limit.value_mb_s else f" for a long stream, and {number(bound)} MB/s with the burst at its start"
+    )
     return f"{number(limit.value_mb_s)} MB/s{burst} ({limit.terms}; {limit.source})"
 
 
@@ -110,10 +123,8 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     if not judged:
         return ""
     size, value = min(judged, key=lambda point: point[1])
+    shown = f"{declared.name} {number(value)} us{declared.at(size)}"
     if value >= LEAST_LATENCY.value:
-        return f"{declared.name} {number(value)} us at {message_size(size)} is not below {LEAST_LATENCY.value:g} us"
-    sentence = (
-        f"impossible: {declared.name} {number(value)} us at {message_size(size)} between nodes is below "
-        f"{LEAST_LATENCY.value:g} us ({LEAST_LATENCY.source})"
-    )
+        return f"{shown} is not below {LEAST_LATENCY.value:g} us"
+    sentence = f"impossible: {shown} between nodes is below {LEAST_LATENCY.value:g} us ({LEAST_LATENCY.source})"
     return failed(3, sentence, "set-up", "whether both ranks ran on one node (shared memory)")

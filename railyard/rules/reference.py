@@ -82,8 +82,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> str | None:
     measured = {size for size, _ in pairs}
     lacking = [size for size in sorted(band.required_sizes) if size not in measured]
     if lacking:
-        sizes = listing([message_size(size) for size in lacking])
-        return f"{declared.name} was not measured at {sizes}, which {_cited(band)} requires"
+        where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
+        return f"{declared.name} was not measured{where}, which {_cited(band)} requires"
     judged = False
     worst: tuple[float, str] | None = None
     for size, value in pairs:
@@ -92,7 +92,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> str | None:
             continue
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
-            shown = f"{declared.name} {number(value)} {declared.unit} at {message_size(size)} is {side} "
+            shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is {side} "
             sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the bound of {_cited(band)}"
             if worst is None or broken > worst[0]:
                 worst = (broken, sentence)
@@ -122,7 +122,7 @@ def _against_floors(metric: MetricInput) -> str | None:
         if value < floor.value_mb_s:
             share = percent(value / floor.value_mb_s)
             return (
-                f"{declared.name} {number(value)} {declared.unit} at {message_size(size)} is below "
+                f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is below "
                 f"{number(floor.value_mb_s)} MB/s ({share}), the floor of the link's class from {start} "
                 f"({floor.source})"
             )
@@ -170,7 +170,7 @@ def _held(metric: MetricInput) -> str:
     entries = listing([band.entry_id for band in metric.bands])
     if worst is None:
         return f"{name} holds {entries}"
-    at_worst = f"{percent(worst.ratio)} of {worst.entry_id} at {message_size(worst.size_bytes)}"
+    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"
     return f"{name} holds {entries}, at worst {at_worst}"
 
 

@@ -14,6 +14,7 @@ FORMS = ("json", "csv")
 HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "state", "nodes", "replayed"),
     *("kind", "name", "size", "value", "unit"),
+    *("attempts", "starved"),
 )
 
 
@@ -44,8 +45,9 @@ def _rows(record: Mapping[str, Any]) -> Iterator[list[object]]:
             for size, value in zip(curve["sizes"], curve["values"], strict=True)
         ),
     ]
+    last = [len(record.get("attempts", ())), record.get("starved")]
     for row in numbers or [[""] * 5]:
-        yield [*head, *("" if cell is None else cell for cell in row)]
+        yield [*head, *("" if cell is None else cell for cell in (*row, *last))]
 
 
 def _cell(value: object) -> object:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from railyard.record import read_records
-from railyard.recordform import Record
+from railyard.recordform import FAILING, Record
 from railyard.store.names import folders
 
 
 def final(records: Sequence[Record]) -> tuple[Record, ...]:
     """Return the last record of each case of a run, in the order in which the cases first came.
 
-    A failure stays beside a later pass of the same case: a pass on a retry hides nothing.
+    What failed or was disturbed stays beside a later pass of the same case: a pass on a retry hides nothing.
     """
     return tuple(records[index] for index in final_of([(one.run, one.case, one.state) for one in records]))
 
@@ -21,8 +21,8 @@ def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
     kept: dict[tuple[str, str], list[int]] = {}
     for place, (run, case, state) in enumerate(records):
         earlier = kept.setdefault((run, case), [])
-        failed = [one for one in earlier if records[one][2] == "fail"] if state in ("pass", "report-only") else []
-        earlier[:] = [*failed, place]
+        failing = [one for one in earlier if records[one][2] in FAILING]
+        earlier[:] = [*(failing if state in ("pass", "report-only") else []), place]
     return tuple(place for last in kept.values() for place in last)
 
 

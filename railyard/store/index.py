@@ -16,12 +16,12 @@ from typing import Any
 
 from railyard.console import tracked
 from railyard.record import LineError, content_of, lines_of
-from railyard.recordform import Record
+from railyard.recordform import STATES, Record
 from railyard.store.finals import final_of
 
 INDEX_FILE = "index.sqlite"
 #: Raised with any change of the tables below.
-VERSION = 1
+VERSION = 2
 
 #: What a condition may name: column, and what it holds.
 COLUMNS: Mapping[str, str] = MappingProxyType(
@@ -37,13 +37,15 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "rails": "how many rails",
         "policy": "how messages were spread over them",
         "benchmark": "tool and benchmark, such as imb/PingPong",
-        "state": "pass, fail, report-only, xfail, not-tested",
+        "state": ", ".join(STATES),
         "rule": "the first rule that did not hold",
         "class": "class of the failure: fabric, node, set-up …",
         "sentence": "the verdict's sentence",
         "path": "state of the path proof: proven, failed, not-proven, not-judged",
         "replayed": "1 where a recording was played",
         "elapsed_s": "seconds that the test took",
+        "attempts": "how many measurements before it were disturbed, and therefore made again",
+        "starved": "share of the time in which its processes waited for a processor, 0 to 1",
         "nodes": "names of its nodes, commas between",
         "job_id": "id of the scheduler's job",
         "peak": "key figure: largest bandwidth, MB/s",
@@ -166,10 +168,12 @@ def _row(record: Record) -> tuple[object, ...]:
         record.state,
         record.verdict.rule,
         record.verdict.class_,
-        record.verdict.sentence,
+        record.verdict.text,
         None if record.path_proof is None else record.path_proof.state,
         int(record.replayed is not None),
         record.elapsed_s,
+        len(record.attempts),
+        record.starved,
         ",".join(record.nodes),
         record.job_id,
         *(figures.get(name) for name in _FIGURES),

@@ -39,7 +39,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
     widths = [max(len(head[column]) for head in heads) for column in range(6)]
     return [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(head, widths, strict=True))
-        + f"  {one_line(record.verdict.sentence)}"
+        + f"  {one_line(record.verdict.text)}"
         for head, record in zip(heads, records, strict=True)
     ]
 
@@ -82,7 +82,7 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
         for number_, item in enumerate(value, start=1):
             yield from _detail(f"{key} {number_}", item, depth)
     elif isinstance(value, list):
-        yield f"{indent}{key}: {' '.join(map(str, value))}"
+        yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
     else:
         yield f"{indent}{key}: {value}"
 

@@ -69,7 +69,7 @@ def test_a_sound_run_is_shown_with_what_was_held(ran: Ran) -> None:
     found = ran(TEXT)
     assert found.verdict.state == "report-only"
     assert [(each.name, each.unit) for each in found.figures][:2] == [("node_performance", "Mflop/s"), ("runtime", "s")]
-    assert found.verdict.sentence.endswith(
+    assert found.verdict.text.endswith(
         "; lattice 4x4x8x8; plaquette 2.529866 and 2.539771 is the stored one within 1e-05; "
         "residuals of all solves at most 9.7e-11, 1e-10 was asked"
     )
@@ -120,7 +120,7 @@ def test_what_it_computed_wrong_fails_it_whatever_its_rate(ran: Ran, old: str, n
 
 
 def test_a_wrong_plaquette_is_not_called_the_stored_one_behind_its_failure(ran: Ran) -> None:
-    sentence = ran(TEXT.replace(PLAQ, "PLAQ:\t2.529866\t2.539798")).verdict.sentence
+    sentence = ran(TEXT.replace(PLAQ, "PLAQ:\t2.529866\t2.539798")).verdict.text
     assert sentence.endswith('and rounding explains 1e-05"; lattice 4x4x8x8')
 
 
@@ -130,7 +130,7 @@ def test_rounding_is_no_failure(ran: Ran) -> None:
 
 def test_a_solve_that_was_not_timed_fails_it(ran: Ran) -> None:
     one = TEXT[TEXT.index("CONGRAD5") :].partition("\n")[0] + "\n"
-    sentence = ran(TEXT.replace(one, "", 1)).verdict.sentence
+    sentence = ran(TEXT.replace(one, "", 1)).verdict.text
     assert "MILC timed 11 solves of CG, expected 12: lines are lost, or it read another input" in sentence
     none = ran("".join(line for line in TEXT.splitlines(True) if not line.startswith("CONGRAD5"))).verdict
     assert (none.state, none.rule) == ("fail", 1)
@@ -140,14 +140,14 @@ def test_a_solve_that_was_not_timed_fails_it(ran: Ran) -> None:
 def test_residuals_that_are_not_printed_are_not_judged(ran: Ran) -> None:
     found = ran("".join(line for line in TEXT.splitlines(True) if not line.startswith(OK))).verdict
     assert found.state == "report-only"
-    assert found.sentence.endswith("residuals not judged: none was printed (compile MILC with -DCG_OK)")
+    assert found.text.endswith("residuals not judged: none was printed (compile MILC with -DCG_OK)")
 
 
 def test_a_lattice_without_a_stored_value_is_not_judged(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milcphysics, "STORED", {})
     found = ran(TEXT).verdict
     assert found.state == "report-only"
-    assert "plaquette 2.529866 and 2.539771 not judged: no stored value for 4x4x8x8" in found.sentence
+    assert "plaquette 2.529866 and 2.539771 not judged: no stored value for 4x4x8x8" in found.text
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def test_a_run_over_one_of_two_rails_is_no_reference_of_two(made_run: Run) -> No
         ({"replayed": "a recording"}, "a recording was played, nothing was measured"),
         ({"state": "not-tested"}, "its state is not-tested"),
         ({"state": "xfail"}, "its state is xfail"),
+        ({"state": "disturbed"}, "its state is disturbed"),
         ({"curves": ()}, "it has no curve"),
         ({"state": "fail", "verdict": failed(1)}, "it failed rule 1"),
         ({"state": "fail", "verdict": failed(3)}, "it failed rule 3"),

@@ -78,9 +78,13 @@ def test_what_was_not_measured_over_its_path_is_left_out_and_said(repeats: Repea
     good = repeats("a", 3)
     lost = dataclasses.replace(good[0], state="fail", verdict=VerdictRecord("idle rail", 4))
     slow = dataclasses.replace(good[1], state="fail", verdict=VerdictRecord("slow", 5))
-    found = pair([lost, slow, good[2]], repeats("b", 1))
+    starved = dataclasses.replace(good[1], state="disturbed", verdict=VerdictRecord("slow", 5))
+    found = pair([lost, slow, good[2], starved], repeats("b", 1))
     assert found.matched[0].a == (slow, good[2])
-    assert found.left_out == ("side A: 1 left out, failed rule 4: ImbUniband %rails=1 @virtual:hsn+mpich",)
+    assert found.left_out == (
+        "side A: 1 left out, failed rule 4: ImbUniband %rails=1 @virtual:hsn+mpich",
+        "side A: 1 left out, disturbed: ImbUniband %rails=1 @virtual:hsn+mpich",
+    )
 
 
 def test_a_side_of_which_nothing_was_measured_is_refused(repeats: Repeats) -> None:

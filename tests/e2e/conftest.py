@@ -157,7 +157,7 @@ def undisturbed(ran: Ran) -> Ran:
     """Return what it is given, or end the test where this machine disturbed a measurement: it says nothing then."""
     for record in ran.records:
         if record.state == DISTURBED:
-            disturbed.skip(f"{record.case}: {record.verdict.sentence}")
+            disturbed.skip(f"{record.case}: {record.verdict.text}")
     return ran
 
 

@@ -46,4 +46,4 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         site.edit("references/virtual.yaml", "bandwidth: {low: 0.06}", "bandwidth: {low: 0.0001}")
         failed = site.cell("ImbUniband", "intelmpi", 1)
         assert (failed.code, failed.record.verdict.rule) == (1, 5)
-        assert ID in failed.record.verdict.sentence
+        assert ID in failed.record.verdict.text

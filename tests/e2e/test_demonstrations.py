@@ -50,8 +50,8 @@ def shown(ran: Ran) -> Record:
     """Return the only record of a failed run, whose sentence the terminal repeats, and no traceback."""
     assert (ran.code, ran.err) == (1, "")
     assert "Traceback" not in ran.out
-    assert ran.lines[-2] == "1 test: 0 pass, 1 fail, 0 report-only, 0 expected failure, 0 not tested"
-    assert " ".join(ran.record.verdict.sentence.split()) in ran.said
+    assert ran.lines[-2] == "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested"
+    assert " ".join(ran.record.verdict.text.split()) in ran.said
     return ran.record
 
 
@@ -72,7 +72,7 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, site: VirtualSite) -> None
     assert failed(record) == ("fail", 5, "fabric")
     # The rail of the node, and neither its partner nor the other rail.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    said = record.verdict.sentence
+    said = record.verdict.text
     assert re.match(
         rf"bandwidth \d\.\d{{3}} MB/s at \d+ [KM]iB is below [\d.]+ MB/s \(1\d\.\d %\), the bound of {reference} ", said
     )
@@ -106,9 +106,9 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
     # Stalls come and go, so probes see them and blame the rail for being slow; or else for what TCP sends again.
     assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert re.search(r"hsn1 of vn2 alone (is slow|loses packets) with every partner", record.verdict.sentence)
+    assert re.search(r"hsn1 of vn2 alone (is slow|loses packets) with every partner", record.verdict.text)
     # The good rail is never under suspicion.
-    assert "hsn0 is slow" not in record.verdict.sentence
+    assert "hsn0 is slow" not in record.verdict.text
 
 
 # --- rule 5: a reference of another system
@@ -122,10 +122,10 @@ def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
     assert re.match(
         r"bandwidth 9\d\.\d\d MB/s at 4 MiB is below 96\.40 MB/s \(9\d\.\d %\), the bound of of-another-system "
         r"\(published: a faster system, 2026-11-21\), over hsn0 and hsn1 of vn1 and vn2; ",
-        record.verdict.sentence,
+        record.verdict.text,
     )
     # Every rail alone is as good as the link can be.
-    assert record.verdict.sentence.endswith("; none of 12 probes of single rails was slow: nobody is blamed")
+    assert record.verdict.text.endswith("; none of 12 probes of single rails was slow: nobody is blamed")
     assert record.verdict.suspects == ()
 
 
@@ -140,7 +140,7 @@ def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: Vi
     assert failed(record) == ("fail", 4, "set-up")
     assert re.fullmatch(
         r"rail hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB: idle second rail \(bound 5\.0 % of the rail's due, idle-share\)",
-        record.verdict.sentence,
+        record.verdict.text,
     )
     assert suspects(record) == {("stack", None, None)}
     assert record.verdict.suspects[0].reason == "hsn1 idled on all of vn1 and vn2: the stack did not use it"
@@ -158,7 +158,7 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
     assert re.fullmatch(
         r"[\d.]+ MB went over eth0 of vn1, which was not meant: hsn0 and hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB "
         r"\(bound 98\.0 %, carried-share\)",
-        record.verdict.sentence,
+        record.verdict.text,
     )
     assert suspects(record) == {("stack", "vn1", "eth0"), ("stack", "vn2", "eth0")}
     assert record.verdict.suspects[0].reason == "the stack used eth0 instead of hsn0 and hsn1"
@@ -178,7 +178,7 @@ def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
     assert re.fullmatch(
         r"impossible: bandwidth 47\.\d\d MB/s at 4 MiB is 13\d\.\d % of the limit, 36\.16 MB/s \(.*\); "
         r"at most 102\.0 % is believed",
-        record.verdict.sentence,
+        record.verdict.text,
     )
     assert record.verdict.next == (
         "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
@@ -197,7 +197,7 @@ def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 2, "set-up")
     # The message rate, printed as 0 too, is reported and not asserted.
-    assert record.verdict.sentence == "bandwidth at 4 MiB is 0 MB/s, expected more than 0"
+    assert record.verdict.text == "bandwidth at 4 MiB is 0 MB/s, expected more than 0"
     assert record.verdict.next == "the benchmark's output against what the check's parser expects"
 
 
@@ -211,7 +211,7 @@ def test_an_unplugged_rail_is_named_at_once(site: VirtualSite) -> None:
     record = shown(ran)
     # The benchmark is not started at all, for its stack would wait for minutes: this was seen before it.
     assert failed(record) == ("fail", 1, "fabric")
-    assert record.verdict.sentence == "rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down"
+    assert record.verdict.text == "rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down"
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert record.verdict.next == "cable, port and driver of hsn1 of vn2"
 
@@ -235,7 +235,7 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
     assert re.fullmatch(
         r"the job was ended at its time limit of 2 s \(bound from the check or the system's file\), "
         r"[01] tables? of 3 begun.*; none of 12 probes of single rails was slow: nobody is blamed",
-        record.verdict.sentence,
+        record.verdict.text,
     )
     assert record.verdict.suspects == ()
 
@@ -256,8 +256,8 @@ def test_a_rail_that_swallows_everything_is_named(stack: str, site: VirtualSite)
         "mpich": "the job exited ",
         "intelmpi": "the job was ended at its time limit of 10 s ",
     }
-    assert record.verdict.sentence.startswith(begins[stack])
-    assert record.verdict.sentence.endswith(
+    assert record.verdict.text.startswith(begins[stack])
+    assert record.verdict.text.endswith(
         "hsn1 of vn2 alone is slow with every partner: no result with vn1, no result with vn3 and no result with vn4, "
         "expected 48.22 MB/s"
     )

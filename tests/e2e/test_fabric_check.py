@@ -62,7 +62,7 @@ def run_check(site: Path) -> tuple[int, str, str | None, str]:
     files = sorted((site / ".railyard/runs").glob(f"*/{FILE_NAME}"))
     assert files, done.stdout + done.stderr
     (record,) = read_records(files[-1]).records
-    return done.returncode, record.state, record.verdict.class_, record.verdict.sentence
+    return done.returncode, record.state, record.verdict.class_, record.verdict.text
 
 
 def test_the_check_passes_where_a_node_is_as_the_file_says(host: Path) -> None:

@@ -17,7 +17,7 @@ def test_references_by_hops_hold_where_the_runs_hops_are_kept(site: VirtualSite)
     keep(site.folder, Kept(FORMAT, "virtual", "hsn", places, hops))
     known = site.cell("ImbUniband", "mpich", 1)
     assert (unknown.code, failed(unknown.record)) == (1, ("fail", 5, "reference"))
-    assert unknown.record.verdict.sentence.endswith(
+    assert unknown.record.verdict.text.endswith(
         "; references by hops (3) are not asked: how many switches lie between its nodes is not known (railyard fabric "
         "--keep-hops)"
     )

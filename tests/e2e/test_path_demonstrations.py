@@ -57,16 +57,16 @@ def traffic(bed: Testbed, first: str, second: str, device: str) -> Iterator[None
 def test_background_traffic_on_a_rail_is_a_disturbance_and_no_cables_fault(site: VirtualSite) -> None:
     with site.bed() as bed, traffic(bed, "vn1", "vn3", "hsn0"):
         record = site.cell("ImbUniband", "mpich", 2, disturbed_too=True).record
-    assert failed(record) == ("fail", 5, "disturbed")
+    assert failed(record) == ("disturbed", 5, "disturbed")
     assert suspects(record) == set()
     assert re.search(
         r"; disturbed: shared: over hsn0 vn1 and vn2 sent \d+\.\d MB more than they received "
         r"\(bound 16\.0 MB, the larger of unmeant-share and unmeant-bytes\)$",
-        record.verdict.sentence,
+        record.verdict.text,
     )
     assert record.verdict.next == "who else used the rails during the run; run it again on exclusive nodes"
     # Nobody's cable was measured alone: while somebody else sends, a good one would look slow.
-    assert "alone is slow" not in record.verdict.sentence
+    assert "alone is slow" not in record.verdict.text
 
 
 @pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
@@ -79,9 +79,9 @@ def test_packets_lost_on_a_rail_are_that_rails_and_nobody_elses(site: VirtualSit
     assert re.match(
         r"hsn1 of vn2 alone loses packets with every partner: \d\.\d % with vn1, \d\.\d % with vn3 and \d\.\d % "
         r"with vn4 of segments sent again, bound 0\.1 % \(resent-share\); ",
-        record.verdict.sentence,
+        record.verdict.text,
     )
-    assert re.search(r"; TCP of vn[12] sent \d+ of \d+ segments again \(\d\.\d %; bound ", record.verdict.sentence)
+    assert re.search(r"; TCP of vn[12] sent \d+ of \d+ segments again \(\d\.\d %; bound ", record.verdict.text)
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert record.verdict.next == (
         "cable, port and switch port of hsn1 of vn2: link state, and error counters of both ends"
@@ -93,5 +93,5 @@ def test_a_host_that_answers_by_another_name_is_named(site: VirtualSite) -> None
         assert bed.exec("vn2", ["hostname", "vn9"]).returncode == 0
         record = site.cell("ImbUniband", "mpich", 1).record
     assert failed(record) == ("fail", 1, "scheduler")
-    assert record.verdict.sentence == "the job ran on vn1 and vn9, expected vn1 and vn2"
+    assert record.verdict.text == "the job ran on vn1 and vn9, expected vn1 and vn2"
     assert suspects(record) == set()

@@ -70,7 +70,7 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
 
     record = of(run, "edr", "OsuBandwidth")
     assert record.replayed == COMPUTED
-    assert record.verdict.sentence.endswith(f"; rule 4 (path) not judged here: replay; {COMPUTED}")
+    assert record.verdict.text.endswith(f"; rule 4 (path) not judged here: replay; {COMPUTED}")
     rules = {rule.name: (rule.state, rule.sentence) for rule in record.verdict.rules}
     assert rules["path"] == ("not-judged", "not judged here: replay")
     assert {name: state for name, (state, _) in rules.items() if name != "path"} == {
@@ -207,7 +207,7 @@ def test_an_output_of_fdr_in_the_place_of_edr_fails_and_is_named(replays: Virtua
     run = ran(replays, "-n", "OsuBandwidth")
     assert run.code == 1
     assert states(run) == {("edr", "OsuBandwidth"): ("fail", 5, "fabric"), ("fdr", "OsuBandwidth"): PASS}
-    sentence = of(run, "edr", "OsuBandwidth").verdict.sentence
+    sentence = of(run, "edr", "OsuBandwidth").verdict.text
     assert sentence.startswith("bandwidth 6300 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth ")
     assert "; looks like " in sentence
     assert "looks like a link of InfiniBand FDR 4X (93.0 % of 6775 MB/s)" in sentence
@@ -235,7 +235,7 @@ def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_p
     assert run.code == 1
     assert "Traceback" not in run.said
     assert set(states(run).values()) == {FOREIGN}
-    said = {(record.fabric, record.check): record.verdict.sentence for record in run.records}
+    said = {(record.fabric, record.check): record.verdict.text for record in run.records}
     folder = f"recordings/{SYSTEM}"
     name = f"{folder}/edr/hpcx/1"
     assert said["edr", "OsuLatency"] == (
@@ -258,7 +258,7 @@ def test_a_system_without_recordings_fails_with_what_to_do(replays: VirtualSite)
     shutil.rmtree(folder_of(replays.folder, SYSTEM))
     run = ran(replays, "-n", "OsuLatency")
     assert run.code == 1
-    assert [record.verdict.sentence for record in run.records] == [
+    assert [record.verdict.text for record in run.records] == [
         f"recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
         f"recordings of {SYSTEM} with `railyard record`; replayed: not measured"
     ] * 2

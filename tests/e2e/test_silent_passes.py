@@ -647,7 +647,7 @@ def test_a_pass_on_a_retry(tmp_path: Path) -> None:
     passed = flaky.reframe("-r", "--max-retries=1")
     assert (passed.code, passed.tests["Flaky"]["result"]) == (0, "pass")
     (final,) = settled(flaky, passed, ["Flaky @tiny:net+gnu"])
-    assert (final.state, final.verdict.sentence) == (
+    assert (final.state, final.verdict.text) == (
         "fail",
         "passed only on a retry: run 2 of 2 passed, an earlier one failed",
     )
@@ -710,7 +710,7 @@ def test_skips_and_dependents_in_junit(states_site: Site, states_run: Answer, fi
 
 
 def test_each_state_has_its_sentence(final: tuple[Record, ...]) -> None:
-    assert {entry.check: (entry.state, entry.verdict.sentence) for entry in final} == {
+    assert {entry.check: (entry.state, entry.verdict.text) for entry in final} == {
         "Built": (
             "fail",
             "not run, since what it depends on failed: build error: build job failed with exit code: 1",
@@ -726,7 +726,7 @@ def test_an_expected_failure_is_counted_apart(final: tuple[Record, ...], tmp_pat
     passed = alone.reframe("-r", "-n", "Expected")
     assert passed.code == 0
     assert "[  PASSED  ] Ran 1/1 test case(s)" in passed.text
-    assert count_line(final) == "4 tests: 1 pass, 1 fail, 0 report-only, 1 expected failure, 1 not tested"
+    assert count_line(final) == "4 tests: 1 pass, 1 fail, 0 disturbed, 0 report-only, 1 expected failure, 1 not tested"
 
 
 # --- rows that the settings close -------------------------------------------------------------------------------------
@@ -864,7 +864,7 @@ def test_the_front_fails_a_run_with_lost_checks(home: Path) -> None:
     lost = [f"checks/{sentence.replace('+gnu', '+openmpi')}" for sentence in LOST["fixture"].sentences]
     assert [line for line in out.splitlines() if line.startswith("warning: ")] == [f"warning: {line}" for line in lost]
     # The check passed in ReFrame, but nobody judged it.
-    assert "1 test: 0 pass, 1 fail, 0 report-only, 0 expected failure, 0 not tested" in out.splitlines()
+    assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in out.splitlines()
 
 
 # --- the table in the documentation -----------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_a_check_of_all_nodes_says_how_many_of_how_many(with_slurm: tuple[Virtua
     ran = site.run(*SYSTEM, "--extended", "-n", "AllPairs%rails=1", "-p", "mpich")
     assert ran.record.nodes == ("vn1", "vn2", "vn4")
     remark = "3 of 4 nodes were tested, 1 not tested: vn3 is drained (bad cable)"
-    assert ran.record.verdict.sentence.endswith(remark)
+    assert ran.record.verdict.text.endswith(remark)
 
 
 @full
@@ -151,7 +151,7 @@ def test_too_few_nodes_are_not_tested_and_no_failure(with_slurm: tuple[VirtualSi
         scontrol(bed, "update", f"NodeName={node}", "State=DRAIN", "Reason=moved")
     ran = site.run(*ONE_CELL)
     assert (ran.code, ran.record.state) == (0, "not-tested")
-    assert ran.record.verdict.sentence == (
+    assert ran.record.verdict.text == (
         "not tested: it needs 2 nodes and 1 can run a job: vn2 is drained (moved); vn3 is drained (moved); "
         "vn4 is drained (moved)"
     )
@@ -164,7 +164,7 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slur
     ran = during(site, bed, lambda job: slurm.kill_node(bed, "vn2"), *ONE_CELL)
     keep(bed, "node", ran)
     assert failed(ran.record) == ("fail", 1, "node")
-    assert "was ended since a node died: vn2 is " in ran.record.verdict.sentence
+    assert "was ended since a node died: vn2 is " in ran.record.verdict.text
     assert suspects(ran.record) == {("node", "vn2", None)}
     assert ran.elapsed_s < 120 + 4 * SLURMD_TIMEOUT_S
 
@@ -178,8 +178,8 @@ def test_a_job_over_its_limit_says_so(with_slurm: tuple[VirtualSite, Testbed]) -
     ran = site.run(*ONE_CELL)
     keep(bed, "time", ran)
     assert failed(ran.record)[:2] == ("fail", 1)
-    assert ran.record.verdict.sentence.startswith("the job was ended at its time limit of 60 s (bound from the check")
-    assert "was killed at its time limit of 00:01:00 on vn[1-2]" in ran.record.verdict.sentence
+    assert ran.record.verdict.text.startswith("the job was ended at its time limit of 60 s (bound from the check")
+    assert "was killed at its time limit of 00:01:00 on vn[1-2]" in ran.record.verdict.text
 
 
 @full
@@ -189,7 +189,7 @@ def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(with_slurm: tuple
     ran = during(site, bed, lambda job: client(bed, "scancel", job), *ONE_CELL)
     keep(bed, "cancelled", ran)
     assert failed(ran.record) == ("fail", 1, "scheduler")
-    assert "was cancelled on vn[1-2]" in ran.record.verdict.sentence
+    assert "was cancelled on vn[1-2]" in ran.record.verdict.text
     assert suspects(ran.record) == set()
 
 
@@ -201,7 +201,7 @@ def test_a_job_that_is_preempted_says_so(with_slurm: tuple[VirtualSite, Testbed]
     ran = during(site, bed, lambda job: client(bed, "sbatch", *urgent), *ONE_CELL)
     keep(bed, "preempted", ran)
     assert failed(ran.record) == ("fail", 1, "scheduler")
-    assert "was preempted by another job on vn[1-2]" in ran.record.verdict.sentence
+    assert "was preempted by another job on vn[1-2]" in ran.record.verdict.text
     assert suspects(ran.record) == set()
 
 
@@ -218,7 +218,7 @@ def test_a_job_that_is_requeued_is_ended_and_not_judged_as_one_run(with_slurm: t
     ran = during(site, bed, requeue, *ONE_CELL)
     keep(bed, "requeued", ran)
     assert failed(ran.record) == ("fail", 1, "scheduler")
-    assert "was requeued once: what it left may be of two runs" in ran.record.verdict.sentence
+    assert "was requeued once: what it left may be of two runs" in ran.record.verdict.text
     assert suspects(ran.record) == set()
     assert "JobState=CANCELLED" in scontrol(bed, "-o", "show", "job", ran.record.job_id or "")
 
@@ -233,7 +233,7 @@ def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) 
     ran = site.run(*ONE_CELL)
     assert failed(ran.record) == ("fail", 1, "set-up")
     said = r"was killed for memory: it used more than it was given on .*exceeded memory limit \(\d+ > 20971520\)"
-    assert re.search(said, ran.record.verdict.sentence)
+    assert re.search(said, ran.record.verdict.text)
     assert suspects(ran.record) == set()
 
 
@@ -242,7 +242,7 @@ def test_a_restart_of_the_controller_disturbs_no_job(with_slurm: tuple[VirtualSi
     site, bed = with_slurm
     ran = during(site, bed, lambda job: slurm.restart_controller(bed), *ONE_CELL)
     keep(bed, "none", ran)
-    assert failed(ran.record) == PASSES, ran.record.verdict.sentence
+    assert failed(ran.record) == PASSES, ran.record.verdict.text
 
 
 @full

@@ -101,7 +101,7 @@ def test_a_failed_build_fails_every_test_that_needs_it_with_its_sentence(site: M
     assert states(records) == ["fail"] * 3, done.stdout + done.stderr
     place = next(site.request("mpich").place.glob("?" * 16))
     for record in records.values():
-        assert record.verdict.sentence == (
+        assert record.verdict.text == (
             f"not run, since what it depends on failed: spack -e {place}/mpich concretize: nothing satisfies what is "
             "asked for: No version exists that satisfies these input specs: netpipe@5; change one of them in "
             f"spack_envs/ or in the system's overlay (all of it: {place}/spack.log)"
@@ -126,7 +126,7 @@ def test_a_build_that_fails_on_a_compute_node_says_why(site: MadeSite) -> None:
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
     for record in records.values():
-        assert record.verdict.sentence == (
+        assert record.verdict.text == (
             f"not run, since what it depends on failed: {site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer "
             "(package API v2); put a newer one on PATH, or type: railyard spack bootstrap"
         )
@@ -139,7 +139,7 @@ def test_what_changed_after_the_build_fails_before_it_runs(site: MadeSite) -> No
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3)
     assert all(
-        record.verdict.sentence.startswith(
+        record.verdict.text.startswith(
             f"not run, since what it depends on failed: {imb}: is another file than the one that was built ("
         )
         for record in records.values()
@@ -155,11 +155,11 @@ def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: Made
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
     assert all(
-        record.verdict.sentence.startswith(
+        record.verdict.text.startswith(
             f'the job exited 66, expected 0, "railyard: error: the benchmarks are built for {beyond[0]}, and the '
         )
         for record in records.values()
-    ), [record.verdict.sentence for record in records.values()]
+    ), [record.verdict.text for record in records.values()]
 
 
 @pytest.mark.full
@@ -170,7 +170,7 @@ def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None
     said.write_text(said.read_text(encoding="utf-8").replace(f"{site.home}/mpi/openmpi", "/usr"), encoding="utf-8")
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3)
-    assert {record.verdict.sentence for record in records.values()} == {
+    assert {record.verdict.text for record in records.values()} == {
         f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi"
     }
 

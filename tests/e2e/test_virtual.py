@@ -65,7 +65,7 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
     assert (
         "Ran 3/3 test case(s) from 2 check(s) (1 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)" in plain.out
     )
-    assert "3 tests: 2 pass, 1 fail, 0 report-only, 0 expected failure, 0 not tested" in front.lines
+    assert "3 tests: 2 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in front.lines
     assert "the virtual cluster is up already: used as it is, and left up" in front.lines
 
 
@@ -124,8 +124,8 @@ def test_an_interrupt_takes_everything_down_and_keeps_what_finished(number: sign
     assert len(records) == 4
     # Whatever its verdict was: a bound that a busy host missed is not this test's matter.
     assert records[0] == finished
-    assert not re.match("aborted: |was promised", finished.verdict.sentence)
-    stopped = [record.verdict.sentence for record in records[1:] if record.state == "fail"]
+    assert not re.match("aborted: |was promised", finished.verdict.text)
+    stopped = [record.verdict.text for record in records[1:] if record.state == "fail"]
     assert stopped
     assert all(re.match("aborted: |was promised and did not run: ", sentence) for sentence in stopped)
     (folder,) = site.run_folders()

@@ -71,7 +71,7 @@ def test_a_run_that_came_to_nothing_fails_in_a_sentence(
     ran = measured(site, mode)
     assert ran.code == 1, ran.said
     assert failed(ran.record)[:2] == ("fail", 1)
-    assert sentence in ran.record.verdict.sentence
+    assert sentence in ran.record.verdict.text
 
 
 # Without MPI: the first node's process starts one on each other node by the agent, and hears from it over sockets.
@@ -143,7 +143,7 @@ def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(si
     assert sorted(found) == [f"installed/solver/{nodes}-nodes" for nodes in (1, 2, 4)]
     for nodes in (1, 2, 4):
         record = found[f"installed/solver/{nodes}-nodes"]
-        assert record.state == "report-only", record.verdict.sentence
+        assert record.state == "report-only", record.verdict.text
         assert record.output is not None
         output = (site.run_folders()[-1] / record.output).read_text(encoding="utf-8")
         assert f"{8 * (nodes - 1)} MiB of {nodes - 1} nodes for {2 * nodes} ranks\n" in output
@@ -164,4 +164,4 @@ def test_an_application_without_mpi_fails_by_its_path_and_by_its_end(
     ran = exchanged(site, mode, "Installed%.*rails=1")
     assert ran.code == 1, ran.said
     assert failed(ran.record)[:2] == ("fail", rule)
-    assert sentence in ran.record.verdict.sentence
+    assert sentence in ran.record.verdict.text

@@ -43,7 +43,7 @@ def test_osu_of_two_stacks_passes_on_both_fabrics_with_its_proof(cluster: None, 
     }
     assert len(ran.records) == 24
     for record in ran.records:
-        assert record.state == "pass", record.verdict.sentence
+        assert record.state == "pass", record.verdict.text
         assert record.path_proof is not None and record.path_proof.state == "proven"
         assert record.verdict.rules[0].sentence.endswith("validated by the benchmark itself")
         spack = record.environment["spack"]

@@ -35,12 +35,14 @@ def test_what_did_not_measure_its_path_is_left_out_and_said(day: Day) -> None:
     slow = day(3, 46.0, state="fail", verdict=VerdictRecord("slow", rule=5))
     played = day(4, 9.0, replayed="replayed: recorded, not measured")
     absent = day(5, 9.0, state="not-tested", figures=(), curves=())
-    (found,) = series_of([day(1, 47.8), failed, slow, played, absent])
+    starved = day(6, 30.0, state="disturbed", verdict=VerdictRecord("slow", rule=5))
+    (found,) = series_of([day(1, 47.8), failed, slow, played, absent, starved])
     assert found.values == (47.8, 46.0)  # a figure below its reference is what a history is for
     assert found.remarks == (
         "1 run left out: failed rule 4",
         "1 run left out: replayed, so nothing was measured",
         "1 run left out: not tested",
+        "1 run left out: disturbed",
     )
     assert series_of([played, absent]) == ()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from railyard.record import (
+    AttemptRecord,
     BandRecord,
     CurveRecord,
     FaultClass,
@@ -299,6 +300,21 @@ def faulty_run() -> list[Record]:
 def healthy_run() -> list[Record]:
     """A run in which nothing failed."""
     return healthy()
+
+
+@pytest.fixture
+def disturbed_run() -> list[Record]:
+    """A healthy run but for its first test, which stayed disturbed, and its second, which was measured again."""
+    first, second, *rest = healthy()
+    remark = "disturbed: its processes waited for a processor 12 % of the time (bound 2 %, starved-share)"
+    verdict = VerdictRecord("bandwidth is low", 5, "disturbed", first.verdict.rules, (), "what else runs", (remark,))
+    earlier = AttemptRecord(f"bandwidth is lower; {remark}", 5, 4.2, 0.12, "2026-11-21T05:59:50Z")
+    again = dataclasses.replace(second.verdict, remarks=("measured again: 1 earlier measurement was disturbed",))
+    return [
+        dataclasses.replace(first, state="disturbed", verdict=verdict, starved=0.12),
+        dataclasses.replace(second, verdict=again, attempts=(earlier,), starved=0.004),
+        *rest,
+    ]
 
 
 @pytest.fixture

@@ -40,12 +40,12 @@ def test_a_healthy_folder_passes_in_every_format(
 ) -> None:
     folder = str(folder_of(tmp_path, healthy_run, all_cells))
     assert run(folder, expected=0).endswith(
-        "29 tests: 24 pass, 0 fail, 5 report-only, 0 expected failure, 0 not tested\n"
+        "29 tests: 24 pass, 0 fail, 0 disturbed, 5 report-only, 0 expected failure, 0 not tested\n"
     )
     assert run(folder, "--format", "html", expected=0).startswith("<!DOCTYPE html>")
     assert ElementTree.fromstring(run(folder, "--format", "junit", expected=0)).get("tests") == "29"
     answer = json.loads(run(folder, "--format", "json", expected=0))
-    assert answer["counts"] == {"pass": 24, "fail": 0, "report-only": 5, "xfail": 0, "not-tested": 0}
+    assert answer["counts"] == {"pass": 24, "fail": 0, "disturbed": 0, "report-only": 5, "xfail": 0, "not-tested": 0}
     told = {record["case"]: record for record in answer["records"]}
     assert told == {record.case: record.to_json() for record in healthy_run}
     assert len(answer["records"]) == len(healthy_run)
@@ -103,6 +103,9 @@ def test_the_last_record_of_a_case_stands_but_a_pass_hides_no_failure(healthy_ru
     assert final([good, later]) == (later,)
     assert final([bad, later]) == (bad, later)
     assert final([bad, bad]) == (bad,)
+    restless = dataclasses.replace(bad, state="disturbed")
+    assert final([restless, later]) == (restless, later)
+    assert final([restless, bad]) == (bad,)
     assert final([good, dataclasses.replace(good, run="another")]) == (good, dataclasses.replace(good, run="another"))
 
 
@@ -171,7 +174,7 @@ def test_several_runs_are_one_report_of_the_newest_of_each_test(
     assert "1 fail" in run(one, expected=1)
     text = run(one, two, expected=0)
     assert text.startswith("The newest record of each of 29 tests, of 58 in all\n\n")
-    assert text.endswith("29 tests: 24 pass, 0 fail, 5 report-only, 0 expected failure, 0 not tested\n")
+    assert text.endswith("29 tests: 24 pass, 0 fail, 0 disturbed, 5 report-only, 0 expected failure, 0 not tested\n")
     assert "What failed earlier" in run(one, two, "--format", "html", expected=0)
     assert run(one, two, "--format", "md", expected=0).startswith("# PASS: virtual\n")
     assert run(one, two, "--format", "csv", expected=0).count("\n") > 2 * len(healthy_run)

@@ -25,6 +25,9 @@ def test_a_pass_on_a_retry_hides_no_failure_of_the_newest_run(healthy_run: list[
     (found,) = histories([earlier, failed, passed])
     assert found.newest is failed
     assert found.failed == (earlier,)
+    disturbed = at(one, "b", "2", state="disturbed")
+    (restless,) = histories([earlier, disturbed, passed])
+    assert (restless.newest, restless.failed) == (disturbed, (earlier,))
     (later,) = histories([earlier, failed, passed, at(one, "c", "4")])
     assert later.newest.run == "c"
     assert later.failed == (earlier, failed)

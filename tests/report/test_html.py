@@ -59,13 +59,39 @@ def test_the_verdict_the_counts_and_the_failures_are_said_in_words(
     faulty_run: list[Record], all_cells: list[Cell]
 ) -> None:
     text = Page(html_report(faulty_run, cells=all_cells)).text
-    assert "FAIL virtual: 3 of 28 tests failed. 20 pass 3 fail 4 report-only 1 expected failure 1 not tested" in text
+    assert (
+        "FAIL virtual: 3 of 28 tests failed. 20 pass 3 fail 0 disturbed 4 report-only 1 expected failure 1 not tested"
+        in text
+    )
     assert (
         "imb/Uniband · hsn, 2 rails, mpich bandwidth at 4 MiB is 76.6 MB/s, below 94.03 MB/s, the floor of reference "
         "hsn-2 (94 % of the shaped rate of hsn, systems/virtual.yaml): 81 % of what it should be. Suspect: rail hsn1 "
         "of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s Look at: the rate of hsn1 on vn2" in text
     )
     assert "Not tested, and why Ctrl-C came before this test was started. imb/Biband (eth, 1 rail, intelmpi)" in text
+
+
+def test_what_was_disturbed_and_what_was_measured_again_is_shown(
+    disturbed_run: list[Record], all_cells: list[Cell]
+) -> None:
+    page = html_report(disturbed_run, cells=all_cells)
+    text = Page(page).text
+    assert (
+        "FAIL virtual: 1 test was disturbed, so that nobody can judge what was measured; 1 test was measured again. "
+        "23 pass 0 fail 1 disturbed 5 report-only" in text
+    )
+    assert (
+        "No test failed. Disturbed: nobody can judge what was measured, so run these again netpipe/pingpong · hsn, "
+        "1 rail, openmpi bandwidth is low; disturbed: its processes waited for a processor 12 % of the time (bound 2 "
+        "%, starved-share) Look at: what else runs" in text
+    )
+    assert "1 disturbed, 2 pass" in text  # the cell of the matrix
+    assert (
+        "vn1, vn2 · single · 5.1 s · waited for a processor 0.4 % of the time All five rules hold: peak 47.8 MB/s, "
+        "101.4 % of the reference.; measured again: 1 earlier measurement was disturbed What was measured before, the "
+        "oldest first 2026-11-21T05:59:50Z · 4.2 s · waited for a processor 12.0 % of the time bandwidth is lower; "
+        "disturbed: its processes waited" in text
+    )
 
 
 def test_the_matrix_has_states_in_words_and_the_reason_of_each_hole(

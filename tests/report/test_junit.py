@@ -99,6 +99,15 @@ def test_each_state_is_told_as_what_it_is(faulty_run: list[Record], name: str, t
     assert outcome.get("message") == message
 
 
+def test_what_was_disturbed_is_a_failure_of_its_own_type(disturbed_run: list[Record]) -> None:
+    text = junit(disturbed_run)
+    failure = cases(text)["NetpipePingpong %rails=1 @virtual:hsn+openmpi"].find("failure")
+    assert failure is not None
+    assert (failure.get("type"), failure.get("message")) == ("disturbed", disturbed_run[0].verdict.text)
+    root = ElementTree.fromstring(text)
+    assert [root.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["29", "1", "0", "5"]
+
+
 def test_problems_and_cells_without_a_record_are_errors(healthy_run: list[Record]) -> None:
     text = junit(healthy_run, ["checks/x.py failed to load"], [Cell("hsn", "mpich", 2, "imb/Uniband")])
     root = ElementTree.fromstring(text)

@@ -4,13 +4,28 @@ import dataclasses
 
 import pytest
 
-from railyard.record import NodeTraffic, PathProofRecord, RailTraffic, Record, State, SuspectRecord
+from railyard.record import AttemptRecord, NodeTraffic, PathProofRecord, RailTraffic, Record, State, SuspectRecord
 from railyard.report.summary import Row, count_line, overall, row, split, suspect_words
 
 
 def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:
-    assert count_line(faulty_run) == ("29 tests: 20 pass, 3 fail, 4 report-only, 1 expected failure, 1 not tested")
-    assert count_line([]) == "0 tests: 0 pass, 0 fail, 0 report-only, 0 expected failure, 0 not tested"
+    assert count_line(faulty_run) == (
+        "29 tests: 20 pass, 3 fail, 0 disturbed, 4 report-only, 1 expected failure, 1 not tested"
+    )
+    assert count_line([]) == "0 tests: 0 pass, 0 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested"
+
+
+def test_tests_that_were_measured_again_are_counted_and_are_no_failure(healthy_run: list[Record]) -> None:
+    once = dataclasses.replace(healthy_run[0], attempts=(AttemptRecord("disturbed", 5),))
+    twice = dataclasses.replace(once, attempts=2 * once.attempts)
+    found = overall([once, twice, healthy_run[0]])
+    assert (found.word, found.sentence) == (
+        "PASS",
+        "3 tests passed against their references; 2 tests were measured again.",
+    )
+    assert count_line([once, twice, healthy_run[0]]) == (
+        "3 tests: 3 pass, 0 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested; 2 measured again"
+    )
 
 
 @pytest.mark.parametrize(
@@ -27,6 +42,13 @@ def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:
         ),
         (["pass", "fail", "not-tested"], 0, 0, "FAIL", "1 of 2 tests failed."),
         (["pass"], 1, 0, "FAIL", "the run had a problem."),
+        (
+            ["fail", "disturbed", "disturbed"],
+            0,
+            0,
+            "FAIL",
+            "1 of 3 tests failed; 2 tests were disturbed, so that nobody can judge what was measured.",
+        ),
         (["pass"], 2, 1, "FAIL", "1 test that should have run left no record; the run had 2 problems."),
         (
             ["xfail", "not-tested"],

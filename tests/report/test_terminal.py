@@ -71,8 +71,27 @@ def test_what_is_neither_pass_nor_fail_has_its_reason_and_the_counts_come_last(f
     )
     assert text.splitlines()[-2:] == [
         "FAIL: 3 of 28 tests failed.",
-        "29 tests: 20 pass, 3 fail, 4 report-only, 1 expected failure, 1 not tested",
+        "29 tests: 20 pass, 3 fail, 0 disturbed, 4 report-only, 1 expected failure, 1 not tested",
     ]
+
+
+def test_what_was_disturbed_and_what_was_measured_again_is_said_apart(disturbed_run: list[Record]) -> None:
+    text = text_report(disturbed_run, width=120)
+    assert (
+        "Disturbed: nobody can judge what was measured, so run these again\n"
+        "1. NetpipePingpong %rails=1 @virtual:hsn+openmpi\n"
+        "   rule 5, reference: bandwidth is low; disturbed: its processes waited for a processor 12 % of the time "
+        "(bound 2 %,\n   starved-share)\n"
+        "   look at: what else runs\n" in text
+    )
+    assert "Failures" not in text
+    assert (
+        "Measured again\n  NetpipeStream %rails=1 @virtual:hsn+openmpi: 1 earlier measurement was disturbed\n" in text
+    )
+    assert text.endswith(
+        "FAIL: 1 test was disturbed, so that nobody can judge what was measured; 1 test was measured again.\n"
+        "29 tests: 23 pass, 0 fail, 1 disturbed, 5 report-only, 0 expected failure, 0 not tested; 1 measured again\n"
+    )
 
 
 def test_problems_and_cells_without_a_record_are_said(healthy_run: list[Record]) -> None:
@@ -105,5 +124,5 @@ def test_a_word_longer_than_the_line_stays_whole(healthy_run: list[Record]) -> N
 def test_no_records_is_no_pass() -> None:
     assert text_report([]) == (
         "NOTHING JUDGED: No test ran to a verdict, so nothing is known of this system.\n"
-        "0 tests: 0 pass, 0 fail, 0 report-only, 0 expected failure, 0 not tested\n"
+        "0 tests: 0 pass, 0 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested\n"
     )

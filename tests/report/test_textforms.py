@@ -35,6 +35,21 @@ def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(
     assert row == "| hsn | mpich | 2 | imb/Uniband | 76.6 | MB/s | 81.5 | 78.9 | 50/50 | fail (rule 5) |"
 
 
+def test_what_was_disturbed_has_a_section_and_a_cell_of_its_own(disturbed_run: list[Record]) -> None:
+    lines = markdown(disturbed_run).splitlines()
+    place = lines.index("## What was disturbed")
+    assert "## What failed and why" not in lines
+    assert lines[place + 2].startswith(
+        "- **NetpipePingpong %rails=1 @virtual:hsn+openmpi**: bandwidth is low; disturbed: "
+    )
+    rows = list(csv.DictReader(io.StringIO(csv_table(disturbed_run))))
+    assert [(row["state"], row["attempts"], row["starved"]) for row in rows if row["figure"] == "peak"][:3] == [
+        ("disturbed", "0", "0.12"),
+        ("pass", "1", "0.004"),
+        ("pass", "0", ""),
+    ]
+
+
 def test_markdown_is_escaped(hostile: Record) -> None:
     text = markdown([hostile])
     assert "<script>" not in text
