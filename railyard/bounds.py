@@ -168,7 +168,61 @@ PROBE_SLOW_SHARE = JudgingBound(
     "probe-slow-share",
     0.85,
     "of the expected value",
-    "lowest healthy streaming share of the limit published is 92 %; the day-one floor stands at 85 % too",
+    "where a rail alone gives all pairs the same, the expected value is all that it can be compared with; lowest "
+    "healthy streaming share of the limit published is 92 %; the day-one floor stands at 85 % too",
+    _OWN,
+)
+PROBE_MARGIN = JudgingBound(
+    "probe-margin",
+    0.03,
+    "of the controls",
+    "the least margin between a rail that is named and its controls, however steady both are: healthy rails of one "
+    "kind lie within 1 to 2 %; the spread that was seen makes it wider",
+    _OWN,
+)
+PROBE_REACH = JudgingBound(
+    "probe-reach",
+    3,
+    "x the spread of the six best",
+    "a rail's six best values lie below its rate by more than three times their spread once in 4^5 = 1024 times, where "
+    "their density is even; so steadier values need a smaller margin",
+    "D. Robson and J. Whitlock, Biometrika 51 (1964), and P. Cooke, Biometrika 66 (1979), on the end point of values",
+)
+PROBE_WITNESSES = JudgingBound(
+    "probe-witnesses",
+    6,
+    "probes",
+    "so many probes of a suspect have a good control beside them, measured directly before or after: a disturbance "
+    "would have to begin or end that often just between the two; two rounds give them of a node with three partners",
+    _OWN,
+)
+PROBE_ROUNDS_LEAST = JudgingBound(
+    "probe-rounds-least",
+    2,
+    "rounds",
+    "a value counts when it was reached again: six probes of a node's rail show a spread",
+    _OWN,
+)
+PROBE_ROUNDS_MOST = JudgingBound(
+    "probe-rounds-most",
+    8,
+    "rounds",
+    "a rail that eight rounds do not decide is disturbed most of the time; what stays undecided blames nobody",
+    _OWN,
+)
+PROBE_TIME = JudgingBound(
+    "probe-time",
+    150,
+    "s",
+    "two rounds of a rail that gives no result with three partners take 130 s, since each such probe is ended after "
+    "20 s; eight rounds of two rails take 60 to 100 s",
+    _OWN,
+)
+PROBE_STARVED_SHARE = JudgingBound(
+    "probe-starved-share",
+    0.1,
+    "of the time",
+    "processes that wait for a processor a tenth of the time give less than their rail can",
     _OWN,
 )
 
@@ -204,6 +258,13 @@ BOUNDS: tuple[JudgingBound, ...] = (
     RESENT_LEAST,
     CLOCK_SHARE,
     PROBE_SLOW_SHARE,
+    PROBE_MARGIN,
+    PROBE_REACH,
+    PROBE_WITNESSES,
+    PROBE_ROUNDS_LEAST,
+    PROBE_ROUNDS_MOST,
+    PROBE_TIME,
+    PROBE_STARVED_SHARE,
     STARVED_SHARE,
 )
 

@@ -10,8 +10,8 @@ A rail shaped by HTB ("tcp-shaped"): the qdisc counts each segment of a GSO supe
 headers (qdisc_pkt_len_init adds the missing ones), never preamble, FCS or gap: MTU + 14. Linux sends TCP timestamps, so
 1448 of 1514 B, 95.6 %, is payload as a rule, and 95.7 % was measured; without that option it would be 1460 of 1514,
 96.4 %. The limit takes the latter: 12.05 MB/s at 100 Mbit/s. It must be a true upper bound. Besides, a
-full bucket passes at once, and one segment of TCP (64 KiB of a GSO super-frame) passes as long as the bucket is not empty:
-that is the link's burst, which every message may have again after a pause.
+full bucket passes at once, and one segment of TCP (64 KiB of a GSO super-frame) passes as long as the bucket is not
+empty: that is the link's burst, which every message may have again after a pause.
 """
 
 import math

@@ -6,17 +6,18 @@ names, so that a later launch may have other ranks on them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from railyard import slow_rails
 from railyard.leafswitches import Leaves, sides
 from railyard.pairs import Layout, PairsError, Settings, Step, Value, Verdict, advance
 from railyard.pairs.model import Round
 from railyard.pairtable import PAIRS, hosts_of, pairs_of
 from railyard.parsers.parsed import Table
-from railyard.suspects import Findings, RailProbe, Suspect, plan_probes, suspects
+from railyard.suspects import Findings, RailProbe, Suspect, plan_probes
 
 #: Rails of so many named suspects are measured alone, no more: a switch that is down would name them all.
 MOST_NAMED = 4
-#: How often each rail is measured alone; the best counts.
-RAIL_REPEATS = 2
+#: How often each rail is measured alone: a node with two good partners then has the six values that a spread takes.
+RAIL_REPEATS = 3
 _UNKNOWN: Leaves = {}
 
 
@@ -83,7 +84,7 @@ def rail_rounds(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
         for probe in plan_probes(names, others, ("",)):
             first, second = sorted((layout.nodes.index(probe.node_a), layout.nodes.index(probe.node_b)))
             found[first, second] = None
-    return tuple((pair,) for pair in found)
+    return tuple((pair,) for pair in slow_rails.alternating(found))
 
 
 def findings(
@@ -132,13 +133,12 @@ def _blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect
 
 
 def rails_at_fault(tables: Mapping[str, Table], expected_mb_s: float) -> Findings:
-    """Return who is to blame by each rail's table: what was measured with that rail alone, expected MB/s one way.
-
-    Of repeats the best counts: what disturbs a pair only lowers its value.
-    """
-    best: dict[tuple[str, str, str], float] = {}
-    for rail, table in tables.items():
-        for pair in pairs_of(table):
-            key = (pair.first, pair.second, rail)
-            best[key] = max(pair.slower_mb_s, best.get(key, 0.0))
-    return suspects(RailProbe(*key, value, expected_mb_s) for key, value in best.items())
+    """Return who is to blame by each rail's table: what was measured with that rail alone, expected MB/s one way."""
+    each = {rail: pairs_of(table) for rail, table in tables.items()}
+    probes = [
+        RailProbe(pair.first, pair.second, rail, pair.slower_mb_s, expected_mb_s)
+        for rail, pairs in each.items()
+        for pair in pairs
+    ]
+    nodes = dict.fromkeys(name for probe in probes for name in (probe.node_a, probe.node_b))
+    return slow_rails.findings(probes, tuple(nodes))

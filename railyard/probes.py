@@ -3,15 +3,16 @@
 A slow rail, or one that loses packets, is named by what it does with several partners, and these are not.
 """
 
+import json
 import subprocess
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
-from railyard import suspects
+from railyard import slow_rails
 from railyard.launch import exported
-from railyard.suspects import Findings, LossProbe, Made, Probe, RailProbe, plan_probes, sends_again
-from railyard.wording import listing, number
+from railyard.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes, sends_again
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20
@@ -25,8 +26,15 @@ LEAST_SEGMENTS = 70_000
 CLEAR_FACTOR = 5
 #: Runs that it may take until so many were sent, at most.
 MOST_RUNS = 12
-#: How often a probe that was slow and explains nothing is made again, at most.
-AGAIN = 2
+#: What was measured stands in this file of the probes' folder.
+PROBES_FILE = "probes.json"
+
+
+class Watch(Protocol):
+    """Watches the processes of one probe, from when it was made."""
+
+    def stop(self) -> float | None:
+        """Return the share of the time since then in which they waited for a processor; None where unknown."""
 
 
 def probe_rails(
@@ -38,32 +46,28 @@ def probe_rails(
     value: Callable[[str], float | None],
     folder: Path,
     nodes: Sequence[str] = (),
+    watch: Callable[[], Watch] | None = None,
 ) -> Findings:
-    """Return who is to blame, from measuring each rail alone between the pair's nodes and good partners.
+    """Return who is to blame, from measuring each rail alone between the pair's nodes and good partners, in rounds.
 
-    What was slow and explains nobody's fault is measured again, and the best value counts: a busy moment or a stall
-    after a lost packet is no reason to name a pair, but the sentence says that the rail is unsteady. A pair is blamed
-    only where both its nodes were in the run (``nodes``, the pair itself by default).
+    A pair is blamed only where both its nodes were in the run (``nodes``, the pair itself by default).
     ``command`` gives the variables and words of one probe, which end it after PROBE_LIMIT_S; ``value`` reads MB/s
-    (10^6 B/s, one way) from its output.
-    Each probe's output stays in ``folder`` (``probe-N.out``).
+    (10^6 B/s, one way) from its output; ``watch`` starts a watcher of one probe.
+    Each probe's output stays in ``folder`` (``probe-ROUND-RAIL-NODE-NODE.out``), and what all gave in its
+    ``probes.json``, behind what an earlier call left there.
     """
-    probes = plan_probes(pair, tuple(others), tuple(rails))
-    made = [_made(str(n), probe, expected_mb_s, command, value, folder) for n, probe in enumerate(probes, start=1)]
-    explained = {suspect.rail for suspect in suspects.suspects(made).suspects if suspect.kind != "pair"}
-    unsteady = []
-    for index, probe in enumerate(probes):
-        first = made[index]
-        if probe.rail in explained:
-            continue
-        for again in range(AGAIN):
-            if made[index].is_bad:
-                name = f"{index + 1}-again-{again + 1}"
-                made[index] = max(made[index], _made(name, probe, expected_mb_s, command, value, folder), key=_speed)
-        if first.is_bad and not made[index].is_bad:
-            unsteady.append((first, made[index]))
-    found = _of_the_run(suspects.suspects(made), made, nodes or pair)
-    return replace(found, sentence=f"{found.sentence}; {_unsteady(unsteady)}") if unsteady else found
+
+    def measured(probe: Probe, turn: int) -> RailProbe:
+        watcher = watch() if watch is not None else None
+        name = f"probe-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
+        text = _output(name, command(probe), folder)
+        starved = watcher.stop() if watcher is not None else None
+        return RailProbe(probe.node_a, probe.node_b, probe.rail, value(text), expected_mb_s, turn, starved)
+
+    planned = plan_probes(pair, tuple(others), tuple(rails))
+    found = slow_rails.find(planned, measured, nodes or pair, time.monotonic)
+    _keep(found.probes, folder / PROBES_FILE)
+    return found
 
 
 def probe_losses(
@@ -89,7 +93,7 @@ def probe_losses(
             made += [] if found is None else [found]
             if (probe.node_a, probe.node_b) == pair and (found is None or not found.is_bad):
                 break
-    return _of_the_run(suspects.suspects(made), made, nodes or pair)
+    return losers(made, nodes or pair)
 
 
 def _lost(
@@ -115,43 +119,18 @@ def _lost(
     return None
 
 
-def _speed(probe: RailProbe) -> float:
-    return probe.value_mb_s or 0.0
-
-
-def _of_the_run(found: Findings, made: Sequence[Made], nodes: Sequence[str]) -> Findings:
-    """Return the findings without a bad pair that the run did not use, which explains nothing of its failure."""
-    elsewhere = {probe.rail for probe in made if probe.is_bad and not {probe.node_a, probe.node_b} <= set(nodes)}
-    kept = tuple(one for one in found.suspects if one.kind != "pair" or one.rail not in elsewhere)
-    if kept == found.suspects:
-        return found
-    return Findings(kept, f"{found.sentence}, which this run did not take: nobody is blamed for that")
-
-
-def _unsteady(pairs: Sequence[tuple[RailProbe, RailProbe]]) -> str:
-    """Return the sentence about probes that were slow first and good when they were made again."""
-    measured = [
-        f"{first.rail} between {first.node_a} and {first.node_b} gave {_mb_s(first)} and then {_mb_s(best)}"
-        for first, best in pairs
-    ]
-    expected = number(pairs[0][1].expected_mb_s)
-    return f"unsteady, as with lost packets or other traffic: {listing(measured)} of {expected} MB/s"
-
-
-def _mb_s(probe: RailProbe) -> str:
-    return "no result" if probe.value_mb_s is None else number(probe.value_mb_s)
-
-
-def _made(
-    number: str,
-    probe: Probe,
-    expected_mb_s: float,
-    command: Callable[[Probe], tuple[dict[str, str], list[str]]],
-    value: Callable[[str], float | None],
-    folder: Path,
-) -> RailProbe:
-    text = _output(f"probe-{number}", command(probe), folder)
-    return RailProbe(probe.node_a, probe.node_b, probe.rail, value(text), expected_mb_s)
+def _keep(probes: Sequence[RailProbe], file: Path) -> None:
+    """Write what the probes gave, in the order of time, behind what the file has."""
+    kept = json.loads(file.read_text(encoding="utf-8"))["probes"] if file.exists() else []
+    kept += [
+        {
+            "round": probe.turn, "pair": [probe.node_a, probe.node_b], "rail": probe.rail,
+            "value_mb_s": probe.value_mb_s, "expected_mb_s": probe.expected_mb_s, "starved": probe.starved,
+        }
+        for probe in probes
+    ]  # fmt: skip
+    rows = ",\n".join(json.dumps(row) for row in kept)
+    file.write_text(f'{{"format": 1, "probes": [\n{rows}\n]}}\n', encoding="utf-8")
 
 
 def _output(name: str, asked: tuple[dict[str, str], list[str]], folder: Path) -> str:

@@ -1,6 +1,7 @@
 """The record of an assessment: the form in which a test is stored."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from railyard import metrics, pairassess
 from railyard.assess import Assessment
@@ -23,6 +24,13 @@ from railyard.rules.inputs import BandLike, LimitLike, MetricInput
 from railyard.site import Site
 from railyard.verdict import CurveVerdict, Verdict, not_tested
 from railyard.wording import message_size
+
+
+def attempt_of(assessment: Assessment, elapsed_s: float, started: datetime) -> AttemptRecord:
+    """Return what is kept of a measurement that is made again."""
+    judged = assessment.verdict
+    starved, at = assessment.starved, f"{started:%Y-%m-%dT%H:%M:%SZ}"
+    return AttemptRecord(judged.text, judged.rule, round(elapsed_s, 2), starved, at)
 
 
 def record_of(

@@ -13,27 +13,30 @@ from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.casename import check_of, plain_check
-from railyard.errors import SetupError
-from railyard.launch import Launch
+from railyard.launch import Launch, seconds
 from railyard.leafswitches import hops_of_run
 from railyard.railpolicies import DEFAULT, policy_of
 from railyard.replay.form import Cell
 from railyard.replay.index import folder_of
+from railyard.rfm_again import Again
 from railyard.rfm_backends import TIMEOUT_EXIT
 from railyard.rfm_guards import as_reframe_error
 from railyard.rfm_placing import COUNTERS
 from railyard.rfm_slurm import Scheduled
-from railyard.schedulernames import is_slurm
 from railyard.site import Site, site_at
-from railyard.testbed.hostload import HostLoad, host_load
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
+    from railyard.assess import Assessment
     from railyard.movedbytes import Repetitions
+    from railyard.recordform import AttemptRecord
     from railyard.replay.form import Played
     from railyard.runcase import Case, Evidence
+    from railyard.testbed.starvation import Watch
 
 LINKED = "linked.txt"
+#: Seconds to wait for a quiet moment before a disturbed measurement is made again.
+QUIET_WITHIN_S = 5
 
 
 class Judged(Scheduled):
@@ -67,7 +70,8 @@ class Judged(Scheduled):
     _tag: str
     _started: float
     _started_at: datetime
-    _load_before: HostLoad | None = None
+    _watch: "Watch | None" = None
+    _again: Again
 
     @property
     def case_name(self) -> str:
@@ -105,21 +109,24 @@ class Judged(Scheduled):
         raise NotImplementedError
 
     def _begin(self) -> None:
-        """Keep when the run begins, and what the host had done by then."""
-        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
-        self._load_before = self._host_load()
+        """Keep the job as it is before it runs, and when that begins."""
+        self._again = Again(self.job, Path(self.stagedir), self.hashcode)
+        self._start_watch()
 
-    def _host_load(self) -> HostLoad | None:
-        """Return the load of the one host that carries all nodes, where what a test starts is ours or the testbed's."""
-        if self.site.system.launcher != "namespaces" or is_slurm(self.site.system.scheduler) or self.is_dry_run():
-            return None
+    def _start_watch(self) -> None:
+        self._started, self._started_at = time.monotonic(), datetime.now(timezone.utc)
+        self._watch = self.watch() if self.is_watched else None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it can be seen what the run's processes wait for: on the virtual cluster, whose host is this one."""
+        return self.site.system.provider == "testbed" and not self.is_dry_run()
+
+    def watch(self) -> "Watch":
+        """Return what watches the processes of the virtual cluster from now on. Raises SetupError where it is not up."""
         from railyard.testbed import Testbed
 
-        try:
-            first = Testbed(self.site.home).state().first
-        except SetupError:
-            return None  # that the testbed is gone is said elsewhere
-        return host_load(first.pid)
+        return Testbed(self.site.home).watch()
 
     @run_before("sanity")
     def judge(self) -> None:
@@ -127,18 +134,14 @@ class Judged(Scheduled):
         if self.is_dry_run():
             return
         from railyard import results
-        from railyard.afterwards import with_remark, with_starvation
-        from railyard.assess import assess
+        from railyard.afterwards import with_attempts, with_remark, with_starvation
         from railyard.recording import record_of
 
-        elapsed = time.monotonic() - self._started
-        starved: float | None = None
         with as_reframe_error():
-            evidence = self._evidence()
-            case = self._meant_case(self._launched())
-            found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
-            found = with_starvation(self._with_suspects(found), starved)
-            found = self._placed(with_remark(found, self.nodes_remark))
+            found, evidence, elapsed, attempts = self._measured()
+            # Probes decide: a rail that is slow beside good ones is slow, however busy the host is.
+            found = with_starvation(self._with_suspects(found), found.starved)
+            found = with_attempts(self._placed(with_remark(found, self.nodes_remark)), attempts)
         self._assessment = found
         output = results.keep_output(
             self.site.home, self.case_name, Path(self.stagedir) / str(self.stdout),
@@ -151,6 +154,39 @@ class Judged(Scheduled):
         self._write(replace(record, **self._circumstances(evidence)))
         if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
             raise SanityError(found.verdict.line)
+
+    def _measured(self) -> "tuple[Assessment, Evidence, float, tuple[AttemptRecord, ...]]":
+        """Return what the run came to, its evidence and its seconds, and the earlier ones that were disturbed.
+
+        What was disturbed is measured again, as often and as long as the system's file says.
+        """
+        from railyard.afterwards import with_starvation
+        from railyard.assess import assess
+        from railyard.recording import attempt_of
+
+        again = self.site.system.measure.again
+        last = time.monotonic() + seconds(again.within)
+        attempts: list[AttemptRecord] = []
+        while True:
+            elapsed = time.monotonic() - self._started
+            starved = None if self._watch is None else self._watch.stop()
+            evidence = self._evidence()
+            case = self._meant_case(self._launched())
+            found = assess(case, evidence, self.read_rails, datetime.now(timezone.utc).date())
+            judged = with_starvation(found, starved)
+            is_last = len(attempts) >= again.times or time.monotonic() > last or self.is_replayed
+            if judged.verdict.state != "disturbed" or is_last:
+                return replace(found, starved=starved), evidence, elapsed, tuple(attempts)
+            attempts.append(attempt_of(judged, elapsed, self._started_at))
+            self._measure_again()
+
+    def _measure_again(self) -> None:
+        from railyard.testbed.starvation import wait_for_quiet
+
+        if self.is_watched:
+            wait_for_quiet(QUIET_WITHIN_S)
+        self._start_watch()
+        self._job, self._tag = self._again.run(self._tag)
 
     @sanity_function
     def is_sound(self) -> bool:

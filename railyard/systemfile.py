@@ -60,7 +60,9 @@ class DeclaredLink(Model):
     headers: HeaderModel = Field("none", description="What each packet carries besides payload")
     mtu: Count | None = Field(None, description="Path MTU (InfiniBand, RoCE) or interface MTU (TCP), bytes")
     limit_from: Size = Field(0, description="The limit holds for messages of this size and more")
-    burst: Size = Field(0, description="So many bytes of each message pass at once, before the rate holds (a token bucket)")
+    burst: Size = Field(
+        0, description="So many bytes of each message pass at once, before the rate holds (a token bucket)"
+    )
     source: Prose
     note: Prose | None = None
 
@@ -237,7 +239,8 @@ class Measure(Model):
     largest: Size | None = Field(None, description="No message is larger than this")
     passes: Count | None = Field(None, description="No benchmark measures everything more often in one job")
     again: Again = Field(
-        default_factory=lambda: Again.model_validate({"times": 0}), description="Disturbed measurements are made again; by default never"
+        default_factory=lambda: Again.model_validate({"times": 0}),
+        description="Disturbed measurements are made again; by default never",
     )
 
 
@@ -283,7 +286,8 @@ class System(Model):
     wrf_cases: dict[Name, Template] = Field({}, description="Case of WRF, such as conus12km-v4: folder of its inputs")
     time_limit: Duration = "10m"
     measure: Measure = Field(
-        default_factory=lambda: Measure.model_validate({}), description="How it is measured, where checks have other ways"
+        default_factory=lambda: Measure.model_validate({}),
+        description="How it is measured, where checks have other ways",
     )
 
     def using_spack(self, asked: bool) -> "System":

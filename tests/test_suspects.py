@@ -1,15 +1,10 @@
-"""Who is blamed for a slow pair, and who is not."""
+"""Which rails are measured alone, and who is blamed for what was lost."""
 
 import pytest
 
-from railyard.suspects import Findings, Probe, RailProbe, Suspect, plan_probes, sends_again, suspects
+from railyard.suspects import Findings, LossProbe, Probe, Suspect, losers, plan_probes, sends_again
 
-GOOD, SLOW = 47.8, 4.7
-
-
-def probe(pair: str, rail: str = "hsn1", value: float | None = GOOD) -> RailProbe:
-    node_a, node_b = pair.split("-")
-    return RailProbe(node_a, node_b, rail, value, 47.85)
+RUN = ("vn1", "vn2")
 
 
 @pytest.mark.parametrize(
@@ -33,63 +28,75 @@ def test_a_pair_and_two_partners_take_six_probes_a_rail() -> None:
     assert len(plan_probes(("vn1", "vn2"), ("vn3", "vn4"), ("hsn0", "hsn1"))) == 12
 
 
-def test_one_slow_rail_of_one_node_is_blamed_and_its_partners_are_not() -> None:
-    found = suspects(
+def losing(pair: str, rail: str = "hsn1", *, resent: int = 500) -> LossProbe:
+    node_a, node_b = pair.split("-")
+    return LossProbe(node_a, node_b, rail, resent, 50_000)
+
+
+def clean(pair: str, rail: str = "hsn1") -> LossProbe:
+    return losing(pair, rail, resent=0)
+
+
+def test_one_rail_of_one_node_is_blamed_and_its_partners_are_not() -> None:
+    found = losers(
         [
-            *(probe(pair, "hsn0") for pair in ("vn1-vn2", "vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4")),
-            probe("vn1-vn2", value=SLOW),
-            probe("vn1-vn3"),
-            probe("vn1-vn4"),
-            probe("vn2-vn3", value=4.5),
-            probe("vn2-vn4", value=None),
-        ]
+            *(clean(pair, "hsn0") for pair in ("vn1-vn2", "vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4")),
+            losing("vn1-vn2"),
+            clean("vn1-vn3"),
+            clean("vn1-vn4"),
+            losing("vn2-vn3", resent=400),
+            losing("vn2-vn4"),
+        ],
+        RUN,
     )
     reason = (
-        "hsn1 of vn2 alone is slow with every partner: 4.700 MB/s with vn1, 4.500 MB/s with vn3 and no result "
-        "with vn4, expected 47.85 MB/s"
+        "hsn1 of vn2 alone loses packets with every partner: 1.0 % with vn1, 0.8 % with vn3 and 1.0 % with vn4 of "
+        "segments sent again, bound 0.1 % (resent-share)"
     )
     assert found == Findings((Suspect("rail", "vn2", "hsn1", reason),), reason)
 
 
-def test_two_slow_nodes_of_one_pair_are_both_blamed() -> None:
-    found = suspects(
-        [
-            probe("vn1-vn2", value=SLOW),
-            *(probe(pair, value=SLOW) for pair in ("vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4")),
-            probe("vn3-vn4"),
-        ]
-    )
+def test_two_nodes_of_one_pair_are_both_blamed() -> None:
+    pairs = ("vn1-vn2", "vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4")
+    found = losers([*map(losing, pairs), clean("vn3-vn4")], RUN)
     assert [(s.kind, s.node) for s in found.suspects] == [("rail", "vn1"), ("rail", "vn2")]
 
 
-def test_a_rail_that_is_slow_everywhere_blames_its_switch() -> None:
-    found = suspects([probe(pair, value=SLOW) for pair in ("vn1-vn2", "vn1-vn3", "vn2-vn3")])
+def test_a_rail_that_loses_everywhere_blames_its_switch() -> None:
+    found = losers(map(losing, ("vn1-vn2", "vn1-vn3", "vn2-vn3")), RUN)
     reason = (
-        "hsn1 is slow between all pairs measured (vn1-vn2 4.700 MB/s of 47.85 MB/s, vn1-vn3 4.700 MB/s of 47.85 MB/s "
-        "and vn2-vn3 4.700 MB/s of 47.85 MB/s): its switch or its whole network"
+        "hsn1 loses packets between all pairs measured (vn1-vn2 1.0 % of segments sent again, vn1-vn3 1.0 % of "
+        "segments sent again and vn2-vn3 1.0 % of segments sent again): its switch or its whole network"
     )
     assert found == Findings((Suspect("switch", None, "hsn1", reason),), reason)
 
 
-def test_a_slowness_of_one_pair_alone_blames_the_pair() -> None:
-    found = suspects([probe("vn1-vn2", value=SLOW), probe("vn1-vn3"), probe("vn2-vn3")])
-    reason = "hsn1 is slow only between one pair (vn1-vn2 4.700 MB/s of 47.85 MB/s): the path between them"
+def test_a_loss_of_one_pair_alone_blames_the_pair() -> None:
+    reason = "hsn1 loses packets only between one pair (vn1-vn2 1.0 % of segments sent again): the path between them"
+    found = losers([losing("vn1-vn2"), clean("vn1-vn3"), clean("vn2-vn3")], RUN)
     assert found == Findings((Suspect("pair", None, "hsn1", reason),), reason)
 
 
-def test_without_two_good_partners_nobody_is_blamed() -> None:
-    found = suspects([probe("vn1-vn2", value=SLOW), probe("vn1-vn3")])
+def test_a_pair_that_the_run_did_not_use_explains_nothing() -> None:
+    found = losers([clean("vn1-vn2"), clean("vn1-vn3"), losing("vn2-vn3")], RUN)
     assert found == Findings(
         (),
-        "hsn1 is slow (vn1-vn2 4.700 MB/s of 47.85 MB/s), but too few good partners were measured to blame a node",
+        "hsn1 loses packets only between one pair (vn2-vn3 1.0 % of segments sent again): the path between them, "
+        "which this run did not take: nobody is blamed for that",
     )
 
 
-@pytest.mark.parametrize(("value", "slow"), [(40.6, True), (40.7, False), (None, True)])
-def test_slow_is_below_85_percent_of_the_expected(value: float | None, slow: bool) -> None:
-    assert probe("vn1-vn2", value=value).is_bad is slow
+def test_without_two_good_partners_nobody_is_blamed() -> None:
+    found = losers([losing("vn1-vn2"), clean("vn1-vn3")], RUN)
+    assert found == Findings(
+        (),
+        "hsn1 loses packets (vn1-vn2 1.0 % of segments sent again), but too few good partners were measured to blame "
+        "a node",
+    )
 
 
-def test_no_slow_probe_blames_nobody() -> None:
-    assert suspects([probe("vn1-vn2")]) == Findings((), "none of 1 probe of single rails was slow: nobody is blamed")
-    assert suspects([]) == Findings((), "no rail was measured alone, so nobody is blamed")
+def test_no_loss_blames_nobody() -> None:
+    assert losers([clean("vn1-vn2")], RUN) == Findings(
+        (), "none of 1 probe of single rails lost packets: nobody is blamed"
+    )
+    assert losers([], RUN) == Findings((), "no rail was measured alone, so nobody is blamed")

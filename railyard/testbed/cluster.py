@@ -19,6 +19,7 @@ from railyard.testbed.needs import SEARCH_PATH, require_programs
 from railyard.testbed.processes import inside, wait_until_gone
 from railyard.testbed.railstatus import RailStatus, rail_status
 from railyard.testbed.spec import DEFAULT_SPEC, TestbedSpec
+from railyard.testbed.starvation import Watch
 from railyard.testbed.state import State
 
 _SWEPT_WITHIN_S = 10.0
@@ -160,6 +161,12 @@ class Testbed:
         return tuple(
             rail_status(state, node, network.device) for node in state.nodes for network in state.spec.networks
         )
+
+    def watch(self) -> Watch:
+        """Return what watches from now on how long processes in the nodes wait for a processor."""
+        state = self.state()
+        namespaces = (os.readlink(f"/proc/{node.holder.pid}/ns/net") for node in state.nodes)
+        return Watch(frozenset(namespaces)).start()
 
     def degrade(self, node: str, device: str, kind: Kind, value: float | None = None) -> Degradation:
         """Make one rail of one node slow (Mbit/s), lossy (per cent) or unplugged; again with another value replaces."""
