@@ -71,7 +71,7 @@ class Judged(Scheduled):
     _started: float
     _started_at: datetime
     _watch: "Watch | None" = None
-    _again: Again
+    _repeat: Again
 
     @property
     def case_name(self) -> str:
@@ -110,7 +110,7 @@ class Judged(Scheduled):
 
     def _begin(self) -> None:
         """Keep the job as it is before it runs, and when that begins."""
-        self._again = Again(self.job, Path(self.stagedir), self.hashcode)
+        self._repeat = Again(self.job, Path(self.stagedir), self.hashcode)
         self._start_watch()
 
     def _start_watch(self) -> None:
@@ -123,7 +123,7 @@ class Judged(Scheduled):
         return self.site.system.provider == "testbed" and not self.is_dry_run()
 
     def watch(self) -> "Watch":
-        """Return what watches the processes of the virtual cluster from now on. Raises SetupError where it is not up."""
+        """Return what watches the virtual cluster's processes from now on. Raises SetupError where it is not up."""
         from railyard.testbed import Testbed
 
         return Testbed(self.site.home).watch()
@@ -186,7 +186,7 @@ class Judged(Scheduled):
         if self.is_watched:
             wait_for_quiet(QUIET_WITHIN_S)
         self._start_watch()
-        self._job, self._tag = self._again.run(self._tag)
+        self._job, self._tag = self._repeat.run(self._tag)
 
     @sanity_function
     def is_sound(self) -> bool:

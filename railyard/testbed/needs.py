@@ -59,9 +59,9 @@ def needs_user_namespace() -> bool:
     return os.geteuid() != 0
 
 
-#: Where the user may, all that runs on a testbed goes before what runs beside it: a rail carries bytes only as long as this
-#: host's processors do. With a busy loop on each of two cores NetPIPE's stream over two rails of 100 Mbit/s read 85 to 95 %
-#: of its limit without, 97 to 106 % with it. Network traffic is handled outside of any process, so not below -15.
+#: Where the user may, what runs on a testbed goes before what runs beside it: a rail carries bytes only as long as this
+#: host's processors do. With a busy loop on each of two cores NetPIPE's stream over two rails of 100 Mbit/s read 85 to
+#: 95 % of its limit without, and 97 to 106 % with it.
 _NICENESS = -15
 
 
