@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.cli import main
 from railyard.record import FILE_NAME
 from tests.e2e.conftest import CLONE, PATIENCE_S, make_site
 
@@ -104,18 +105,23 @@ def three_more(runs: Path) -> None:
         records.write_text(records.read_text(encoding="utf-8").replace(run.name, copy.name), encoding="utf-8")
 
 
-def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path) -> None:
+def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_site(tmp_path)
     (tmp_path / ".stacks").unlink()
     shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
     shutil.copy(CLONE / "recordings" / SYSTEM / "edr/hpcx/1/OsuBandwidth.out", tmp_path / "osu_bw.out")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAILYARD_")}
+    for name in [name for name in os.environ if name.startswith("RAILYARD_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
     ended: dict[str, int] = {}
     for command in RUN:
         words = [{"NAME": SYSTEM, "mine": SYSTEM}.get(word, word) for word in shlex.split(command)]
+        if words[0] != "run":  # starts no ReFrame: a process of its own would show nothing more
+            ended[command] = main(words)
+            continue
         done = subprocess.run(
             [sys.executable, "-m", "railyard", *words],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S,
         )  # fmt: skip
         assert "Traceback" not in done.stderr, done.stderr
         ended[command] = done.returncode

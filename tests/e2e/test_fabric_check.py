@@ -65,6 +65,7 @@ def run_check(site: Path) -> tuple[int, str, str | None, str]:
     return done.returncode, record.state, record.verdict.class_, record.verdict.text
 
 
+@pytest.mark.full
 def test_the_check_passes_where_a_node_is_as_the_file_says(host: Path) -> None:
     assert run_check(host) == (
         *(0, "pass", None),

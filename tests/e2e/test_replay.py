@@ -202,6 +202,7 @@ def test_json_says_of_every_record_that_it_was_replayed(replays: VirtualSite) ->
     assert [(record["state"], record["replayed"]) for record in json.loads(run.out)] == [("pass", COMPUTED)] * 2
 
 
+@full
 def test_an_output_of_fdr_in_the_place_of_edr_fails_and_is_named(replays: VirtualSite) -> None:
     replace(replays, "edr", "OsuBandwidth", recording(replays, "fdr", "OsuBandwidth").read_text(encoding="utf-8"))
     run = ran(replays, "-n", "OsuBandwidth")

@@ -390,7 +390,7 @@ def test_a_bad_bound_fails_before_the_benchmark_runs(
     assert not (Path(guarded[class_name(row)]["stagedir"]) / output).exists()
 
 
-@pytest.mark.parametrize("stage", ["sanity", "performance"])
+@pytest.mark.parametrize("stage", ["sanity", pytest.param("performance", marks=pytest.mark.full)])
 def test_a_skipped_stage(stage: str, plain_site: Site, guarded_site: Site) -> None:
     options = ("-r", "-n", "^Healthy$", f"--skip-{stage}-check")
     passed = plain_site.reframe(*options)

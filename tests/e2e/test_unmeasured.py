@@ -54,6 +54,7 @@ def test_a_reference_that_no_such_link_can_meet_is_refused(site: VirtualSite) ->
     )
 
 
+@pytest.mark.full
 def test_a_run_over_its_budget_does_not_begin(site: VirtualSite) -> None:
     ran = run(site, "--budget", "1", system="virtual-slurm:hsn")
     assert ran.code == 2
