@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from railyard.quantiles import quantile
 from railyard.slow_rails import find
 from railyard.suspects import Probe, RailProbe, plan_probes
 
@@ -84,8 +85,9 @@ def bursts(draws: random.Random, long_s: float, quiet_s: float) -> Load:
 
 
 def recorded(draws: random.Random, values: tuple[float, ...]) -> Load:
-    """Return a load that leaves what was measured, in any order."""
-    return lambda _: draws.choice(values)
+    """Return a load that leaves what was measured, in any order; between two values next to each other all the same."""
+    rising = sorted(values)
+    return lambda _: quantile(rising, draws.random())
 
 
 def drawn(seed: int, kind: str, make: Callable[[random.Random], Load], share: float) -> Draw:

@@ -180,14 +180,6 @@ PROBE_MARGIN = JudgingBound(
     "kind lie within 1 to 2 %; the spread that was seen makes it wider",
     _OWN,
 )
-PROBE_REACH = JudgingBound(
-    "probe-reach",
-    3,
-    "x the spread of the six best",
-    "a rail's six best values lie below its rate by more than three times their spread once in 4^5 = 1024 times, where "
-    "their density is even; so steadier values need a smaller margin",
-    "D. Robson and J. Whitlock, Biometrika 51 (1964), and P. Cooke, Biometrika 66 (1979), on the end point of values",
-)
 PROBE_WITNESSES = JudgingBound(
     "probe-witnesses",
     6,
@@ -195,6 +187,22 @@ PROBE_WITNESSES = JudgingBound(
     "so many probes of a suspect have a good control beside them, measured directly before or after: a disturbance "
     "would have to begin or end that often just between the two; two rounds give them of a node with three partners",
     _OWN,
+)
+PROBE_CHANCE = JudgingBound(
+    "probe-chance",
+    1e-6,
+    "chance",
+    "that a disturbance hit each of a suspect's probes, at the rate at which it hit its controls, and at most half of "
+    "these; after a failure there are up to 140 comparisons (ten nodes and pairs, two rails, seven looks)",
+    "H. Jeffreys, Proceedings of the Royal Society A 186 (1946), for a rate that was seen seldom or never",
+)
+PROBE_REACH = JudgingBound(
+    "probe-reach",
+    1e-10,
+    "chance",
+    "that chance, times the one that a rail's rate lies more than t spreads of its six best values above them, "
+    "(1 + t)^-5: this gives the margin of t spreads; t is 2 at least, for values that do not end so sharply",
+    "D. Robson and J. Whitlock, Biometrika 51 (1964), and P. Cooke, Biometrika 66 (1979), on the end point of values",
 )
 PROBE_ROUNDS_LEAST = JudgingBound(
     "probe-rounds-least",
@@ -259,8 +267,9 @@ BOUNDS: tuple[JudgingBound, ...] = (
     CLOCK_SHARE,
     PROBE_SLOW_SHARE,
     PROBE_MARGIN,
-    PROBE_REACH,
     PROBE_WITNESSES,
+    PROBE_CHANCE,
+    PROBE_REACH,
     PROBE_ROUNDS_LEAST,
     PROBE_ROUNDS_MOST,
     PROBE_TIME,

@@ -16,8 +16,8 @@ from railyard.suspects import Findings, RailProbe, Suspect, plan_probes
 
 #: Rails of so many named suspects are measured alone, no more: a switch that is down would name them all.
 MOST_NAMED = 4
-#: How often each rail is measured alone: a node with two good partners then has the six values that a spread takes.
-RAIL_REPEATS = 3
+#: How often each rail is measured alone: two slow nodes are told from one good pair by no fewer values.
+RAIL_REPEATS = 4
 _UNKNOWN: Leaves = {}
 
 

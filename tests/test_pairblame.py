@@ -84,7 +84,7 @@ def test_a_node_that_no_rail_explains_is_named_itself() -> None:
     tables = measured(pairs_of_node(1, 19.0))
     found = findings(tables, SETTINGS, 45.0, rails({"hsn0": {}, "hsn1": {}}, tables), ("hsn0", "hsn1"), 48.2)
     assert blamed(found) == [("node", "vn2", None)]
-    assert found.sentence.endswith("; no rail was slow alone in 36 probes: nobody is blamed")
+    assert found.sentence.endswith("; no rail was slow alone in 48 probes: nobody is blamed")
 
 
 def test_one_slow_pair_is_named_and_neither_of_its_nodes() -> None:
