@@ -18,7 +18,7 @@ from railyard.references import References
 from railyard.site import Site, site_at
 from railyard.suspects import Findings, Suspect
 from railyard.systems import DeclaredLink
-from tests.conftest import SIZES
+from tests.conftest import ROOT, SIZES
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -433,8 +433,8 @@ def test_rails_without_counters_leave_rule_4_unjudged_and_say_so(assessed: Asses
     )
 
 
-def test_a_single_host_is_never_a_pass(assessed: Assess, virtual: Site) -> None:
-    local = site_at(virtual.home, "local")
+def test_a_single_host_is_never_a_pass(assessed: Assess) -> None:
+    local = site_at(ROOT, "local")
     found = assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=())
     assert (found.verdict.state, found.verdict.rule) == ("not-tested", None)
     assert found.verdict.text == f"not tested: the run is sound, but {local.system.report_only}"
@@ -442,8 +442,8 @@ def test_a_single_host_is_never_a_pass(assessed: Assess, virtual: Site) -> None:
     assert [curve.metric for curve in found.verdict.curves] == ["bandwidth", "message_rate"]
 
 
-def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess, virtual: Site) -> None:
-    local = site_at(virtual.home, "local")
+def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess) -> None:
+    local = site_at(ROOT, "local")
     found = assessed("loopback", site=local, counters=(), exit_code=1)
     assert said(found) == ("fail", 1, "set-up", "the job exited 1, expected 0")
 

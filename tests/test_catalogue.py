@@ -39,7 +39,7 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
     assert [need for need in found if not need.extended] == [
         Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
         Need("ImbUniband", "imb", "imb/Uniband", 2, passes=3, pair_a_rail=True),
-        Need("ImbBiband", "imb", "imb/Biband", 2, pair_a_rail=True),
+        Need("ImbBiband", "imb", "imb/Biband", 2, passes=3, pair_a_rail=True),
         four("ImbAllreduce", "imb", "Allreduce", smallest=4),
         Need("NetpipePingPong", "netpipe", "netpipe/pingpong", 2),
         Need("NetpipeStream", "netpipe", "netpipe/stream", 2),

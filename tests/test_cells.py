@@ -25,6 +25,7 @@ from railyard.railpolicies import DEFAULT, environment_terms
 from railyard.site import Site
 from railyard.systemfile import Disabled, Fabric, Nodes, Rail, StackEntry, System
 from railyard.systems import load_systems
+from tests.conftest import ROOT
 
 UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2)
 ALLREDUCE = Need("ImbAllreduce", "imb", "imb/Allreduce", 4)
@@ -142,7 +143,7 @@ def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Sit
 
 def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
     known = problem_features(virtual.system)
-    asked = tuple(need for need in needs(virtual.home / "checks") if not need.feature or need.feature in known)
+    asked = tuple(need for need in needs(ROOT / "checks") if not need.feature or need.feature in known)
     cells = matrix(virtual.system, asked)
     # fabrics x stacks x rail counts x checks, and none twice; Intel MPI has one rail policy besides its own
     assert {(c.fabric, c.stack, c.rails, c.policy) for c in cells if c.named} == {
@@ -213,10 +214,10 @@ def test_features_are_what_a_partition_has_and_a_stack_can(virtual: Site) -> Non
     ]  # fmt: skip
 
 
-def test_features_and_reasons_agree_on_every_cell_of_every_system(virtual: Site) -> None:
+def test_features_and_reasons_agree_on_every_cell_of_every_system() -> None:
     seen = 0
-    asked = needs(virtual.home / "checks")
-    for system in load_systems(virtual.home / "systems").values():
+    asked = needs(ROOT / "checks")
+    for system in load_systems(ROOT / "systems").values():
         for fabric in system.fabrics:
             for stack in system.stacks:
                 for rails in RAIL_COUNTS:
@@ -312,7 +313,7 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
     assert {cell.check for cell in matrix(system, asked)} == {"A"}
     # What the checks know without a system stands for all that a system states, and for nothing where it states none.
-    both = tuple(need for need in needs(virtual.home / "checks") if need.check.startswith("Installed"))
+    both = tuple(need for need in needs(ROOT / "checks") if need.check.startswith("Installed"))
     (stands,) = [need for need in both if need.check.startswith("Installed ")]
     swept = {(cell.check, cell.benchmark) for cell in matrix(system, both)} - {
         ("Installed %app=gamess", "installed/gamess")

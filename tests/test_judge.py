@@ -517,13 +517,13 @@ def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
 
 @pytest.mark.parametrize("rate_mb_s", [47.5, 20.0])
 def test_a_run_of_the_virtual_cluster_gets_its_own_verdict_again(
-    assessed: Any, imb_text: Any, rate_mb_s: float
+    assessed: Any, imb_text: Any, virtual: Site, rate_mb_s: float
 ) -> None:
     from railyard.parsers import imb
 
     made = {size: min(rate_mb_s, size / 30) for size in (1, 1024, 65536, 1 << 20, 4 << 20)}
     run = assessed(rates=made).verdict
-    target = of_system(site_at(ROOT, "virtual"), "hsn", "mpich")
+    target = of_system(virtual, "hsn", "mpich")
     again = only(imb.parse(imb_text(made)), target)
     assert (again.state, again.rules[4].state) == (run.state, run.rules[4].state)
     assert again.sentence.split(", over")[0].removeprefix("rule 5 (reference): ") == run.sentence.split(", over")[0]

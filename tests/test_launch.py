@@ -22,6 +22,7 @@ from railyard.references import References
 from railyard.site import Site, site_at
 from railyard.systems import Rail
 from railyard.testbed import DEFAULT_SPEC, Testbed
+from tests.conftest import ROOT
 
 #: A site folder whose path is short; nothing of it is read.
 HOME = Path("/site")
@@ -242,7 +243,7 @@ def test_what_has_no_counters_is_not_watched_and_cannot_prove(virtual: Site) -> 
 
 def test_rails_of_one_fabric_have_one_rate(virtual: Site) -> None:
     assert rates(virtual, "hsn", ("hsn0", "hsn1")) == {"hsn0": 0.4, "hsn1": 0.4}
-    assert rates(site_at(virtual.home, "local"), "loopback", ("lo",)) == {"lo": 1.0}
+    assert rates(site_at(ROOT, "local"), "loopback", ("lo",)) == {"lo": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -258,14 +259,14 @@ def test_what_is_no_duration_is_an_error(text: str) -> None:
         seconds(text)
 
 
-def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
+def test_every_cell_that_runs_can_be_launched() -> None:
     """What `why_not` lets through and the site does not switch off, `plan_launch` can do: in every published system."""
     from railyard.cells import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
     from railyard.systems import load_systems
 
     launched = 0
-    for system in load_systems(virtual.home / "systems").values():
-        here = Site(virtual.home, system, References(system))
+    for system in load_systems(ROOT / "systems").values():
+        here = Site(ROOT, system, References(system))
         for name, fabric in system.fabrics.items():
             for stack in system.stacks:
                 for count in RAIL_COUNTS:
@@ -281,12 +282,12 @@ def test_every_cell_that_runs_can_be_launched(virtual: Site) -> None:
     assert launched >= 12
 
 
-def test_a_single_host_is_told_no_rail(virtual: Site) -> None:
-    local = site_at(virtual.home, "local")
+def test_a_single_host_is_told_no_rail() -> None:
+    local = site_at(ROOT, "local")
     launch = plan_launch(local, "loopback", "mpich", ("lo",), ("localhost",), ranks=2, ranks_per_node=2, as_root=False)
     assert launch.env == {
-        "LD_LIBRARY_PATH": f"{virtual.home}/.stacks/mpich/lib",
-        "PATH": f"{virtual.home}/.stacks/mpich/bin:$PATH",
+        "LD_LIBRARY_PATH": f"{ROOT}/.stacks/mpich/lib",
+        "PATH": f"{ROOT}/.stacks/mpich/bin:$PATH",
     }
     assert launch.options == ()
 

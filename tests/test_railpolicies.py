@@ -16,6 +16,7 @@ from railyard.railpolicies import (
 from railyard.site import Site
 from railyard.systemfile import System
 from railyard.systems import load_systems
+from tests.conftest import ROOT
 
 BANDWIDTH = Need("OsuBandwidth", "osu", "osu/osu_bw", 2)
 UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2, pair_a_rail=True)
@@ -23,9 +24,9 @@ RATE = Need("OsuMessageRate", "osu", "osu/osu_mbw_mr", 2, pair_a_rail=True)
 
 
 @pytest.fixture(scope="module")
-def qdr(virtual: Site) -> System:
+def qdr() -> System:
     """The system of two QDR rails: mvapich2 with all policies and a threshold of its own, Open MPI over UCX."""
-    return load_systems(virtual.home / "systems")["dual-rail-qdr"]
+    return load_systems(ROOT / "systems")["dual-rail-qdr"]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +119,9 @@ def test_a_nic_per_rank_is_never_judged_by_one_pair(qdr: System) -> None:
     )
 
 
-def test_nor_where_it_is_what_the_stack_does_unasked(virtual: Site) -> None:
+def test_nor_where_it_is_what_the_stack_does_unasked() -> None:
     """Open MPI over EFA knows nothing else: there osu_bw has one rail alone, and says so."""
-    efa = load_systems(virtual.home / "systems")["aws-efa"]
+    efa = load_systems(ROOT / "systems")["aws-efa"]
     assert why_not(efa, "p4d", "openmpi", 4, BANDWIDTH) == ONE_PAIR.replace("of 2", "of 4")
     assert why_not(efa, "p4d", "openmpi", 1, BANDWIDTH) is None
     assert why_not(efa, "p4d", "openmpi", 4, RATE) is None
@@ -157,9 +158,9 @@ def test_a_policy_is_switched_off_by_its_name(qdr: System) -> None:
     assert cells["striping", False] is None
 
 
-def test_features_and_reasons_agree_on_every_policy(virtual: Site) -> None:
+def test_features_and_reasons_agree_on_every_policy() -> None:
     seen = 0
-    for system in load_systems(virtual.home / "systems").values():
+    for system in load_systems(ROOT / "systems").values():
         for fabric in system.fabrics:
             for stack in system.stacks:
                 features = set(environment_features(system, fabric, stack))

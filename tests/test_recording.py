@@ -13,6 +13,7 @@ from railyard.recordform import NodeTraffic, RailTraffic, SuspectRecord
 from railyard.recording import record_of, untested_record, verdict_record
 from railyard.site import Site, site_at
 from railyard.verdict import not_tested
+from tests.conftest import ROOT
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -154,8 +155,8 @@ def test_a_run_without_a_table_has_no_curves_and_no_figures(assessed: Assess) ->
     assert record.path_proof is not None and record.path_proof.nodes == ()
 
 
-def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: Assess, virtual: Site) -> None:
-    local = site_at(virtual.home, "local")
+def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: Assess) -> None:
+    local = site_at(ROOT, "local")
     record = recorded(assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=()))
     assert (record.state, record.system, record.verdict.rule) == ("not-tested", "local", None)
     assert record.curves[0].values == (9000.0, 11_000.0)

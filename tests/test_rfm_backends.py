@@ -32,12 +32,16 @@ def test_one_node_that_fails_is_failure(home: Path) -> None:
         assert done.returncode == 7
 
 
-def test_guests_have_a_lock_and_a_way_in_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("front", [[], ["nice", "-n", "-15"]])
+def test_guests_have_a_lock_and_a_way_in_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: list[str]
+) -> None:
+    monkeypatch.setattr("railyard.rfm_backends.front", lambda: front)
     beds = [
         [word.removeprefix(f"{tmp_path}/.railyard/") for word in words]
         for words in (namespace_words(tmp_path, "n", 9, "p"), namespace_words(tmp_path, "n", 9, "p", GUESTS))
     ]
     assert beds == [
-        ["flock", f"{bed}/job.lock", "timeout", "-k", "5", "9", f"{bed}/enter", "n", "--", "p"]
+        ["flock", f"{bed}/job.lock", "timeout", "-k", "5", "9", *front, f"{bed}/enter", "n", "--", "p"]
         for bed in ("testbed", "guests")
     ]

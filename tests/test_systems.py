@@ -471,7 +471,10 @@ def test_an_unknown_system_is_offered_the_nearest() -> None:
 def test_the_virtual_cluster_has_two_fabrics_three_libraries_and_two_stacks_without_mpi() -> None:
     virtual = load_systems(ROOT / "systems")["virtual"]
     assert {name: virtual.rail_counts(name) for name in virtual.fabrics} == {"hsn": (1, 2), "eth": (1,)}
-    assert {name: fabric.link.data_rate_gbit_s for name, fabric in virtual.fabrics.items()} == {"hsn": 0.4, "eth": 0.2}
+    assert {name: fabric.link.data_rate_gbit_s for name, fabric in virtual.fabrics.items()} == {
+        "hsn": 0.12,
+        "eth": 0.08,
+    }
     assert list(virtual.stacks) == ["openmpi", "mpich", "intelmpi", "tcp", "libfabric"]
     assert virtual.nodes.names == ("vn1", "vn2", "vn3", "vn4")
     for name in ("openmpi", "mpich", "intelmpi"):
@@ -483,7 +486,7 @@ def test_the_virtual_cluster_has_two_fabrics_three_libraries_and_two_stacks_with
     ]
     two = virtual.fabrics["hsn"].limit(2, 1)
     assert two is not None
-    assert (round(two.value_mb_s, 1), two.from_bytes) == (96.4, 4 << 20)
+    assert (round(two.value_mb_s, 2), two.from_bytes, two.burst_bytes) == (28.93, 1 << 20, 256 << 10)
 
 
 def test_only_local_takes_any_host() -> None:

@@ -17,6 +17,12 @@ from railyard.report.matrix import Cell
 from railyard.store.finals import final
 
 
+@pytest.fixture(autouse=True)
+def _a_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fold at 100 columns, wherever the tests run."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 def folder_of(path: Path, records: list[Record], cells: list[Cell] | None = None) -> Path:
     """A run folder with these records, and a matrix where cells are given."""
     for record in records:

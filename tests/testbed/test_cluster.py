@@ -178,8 +178,8 @@ def test_an_idle_rail_is_silent(small: TestbedSpec, namespaces: None, tmp_path: 
 
 
 def test_every_rail_is_shaped_at_both_ends(bed: Testbed) -> None:
-    for rate, port, device in ((200, "n4p0", "eth0"), (400, "n4p1", "hsn0"), (400, "n4p2", "hsn1")):
-        shaped = f"class htb 1:1 root prio 0 rate {rate}Mbit ceil {rate}Mbit burst 16"
+    for rate, port, device in ((80, "n4p0", "eth0"), (120, "n4p1", "hsn0"), (120, "n4p2", "hsn1")):
+        shaped = f"class htb 1:1 root prio 0 rate {rate}Mbit ceil {rate}Mbit burst 655"
         assert class_of(bed, "vn4", device).startswith(shaped)
         assert port_class(bed, port).startswith(shaped)
 
@@ -210,10 +210,10 @@ def test_slow_is_undone(degradable: Testbed) -> None:
     degradable.degrade("vn2", "hsn1", "slow", 40)
     assert " rate 40Mbit " in class_of(degradable, "vn2", "hsn1")
     assert " rate 40Mbit " in port_class(degradable, "n2p2")
-    assert " rate 400Mbit " in class_of(degradable, "vn2", "hsn0")
+    assert " rate 120Mbit " in class_of(degradable, "vn2", "hsn0")
     assert degradable.state().degradations == (Degradation("vn2", "hsn1", "slow", 40),)
     assert degradable.restore("vn2") == (Degradation("vn2", "hsn1", "slow", 40),)
-    assert " rate 400Mbit " in class_of(degradable, "vn2", "hsn1")
+    assert " rate 120Mbit " in class_of(degradable, "vn2", "hsn1")
     assert degradable.state().degradations == ()
 
 

@@ -12,7 +12,7 @@ import pytest
 from railyard.cli import main
 from railyard.testbed import Testbed
 
-UP = "4 nodes (vn1, vn2, vn3, vn4); eth0 200 Mbit/s, hsn0 400 Mbit/s, hsn1 400 Mbit/s\n"
+UP = "4 nodes (vn1, vn2, vn3, vn4); eth0 80 Mbit/s, hsn0 120 Mbit/s, hsn1 120 Mbit/s\n"
 
 
 @pytest.fixture
@@ -68,10 +68,10 @@ def test_status_as_a_table(bed: Testbed, bed_home: Path, capsys: pytest.CaptureF
     words = [re.sub(r"[│┃]|\s+", " ", line).split() for line in capsys.readouterr().out.splitlines()]
     rows = [" ".join(row) for row in words if row and row[0].startswith("vn")]
     assert len(rows) == 12
-    assert rows[0].startswith("vn1 eth0 eth 10.99.0.1 200 Mbit/s")
+    assert rows[0].startswith("vn1 eth0 eth 10.99.0.1 80 Mbit/s")
     assert [row.split(" Mbit/s ")[0] + row[-20:].rpartition(".")[2][1:] for row in rows if not row.endswith("ok")] == [
-        "vn2 hsn1 hsn rail 1 10.99.2.2 400 lossy (1 %)",
-        "vn3 hsn0 hsn rail 0 10.99.1.3 400 unplugged",
+        "vn2 hsn1 hsn rail 1 10.99.2.2 120 lossy (1 %)",
+        "vn3 hsn0 hsn rail 0 10.99.1.3 120 unplugged",
     ]
 
 
@@ -81,7 +81,7 @@ def test_status_as_json(bed: Testbed, bed_home: Path, capsys: pytest.CaptureFixt
     rails = json.loads(capsys.readouterr().out)["rails"]
     (rail,) = [rail for rail in rails if rail["degradations"]]
     assert {**rail, "tx_bytes": 0, "rx_bytes": 0} == {
-        "node": "vn2", "device": "hsn1", "network": "hsn rail 1", "address": "10.99.2.2", "rate_mbit_s": 400.0,
+        "node": "vn2", "device": "hsn1", "network": "hsn rail 1", "address": "10.99.2.2", "rate_mbit_s": 120.0,
         "carrier": True, "tx_bytes": 0, "rx_bytes": 0, "degradations": [{"kind": "slow", "value": 40}],
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ from railyard.testbed.faults import Degradation, making, parse_degradation, undo
 from railyard.testbed.spec import DEFAULT_SPEC
 
 HTB = "parent 1: classid 1:1 htb"
-BURST = "burst 16k cburst 16k quantum 60000"
+BURST = "burst 64k cburst 64k quantum 60000"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_slow_reshapes_both_ends_and_undoing_gives_the_rate_of_the_spec() -> Non
     made, undone = making(DEFAULT_SPEC, fault), undoing(DEFAULT_SPEC, fault)
     assert made.switch == f"class replace dev n2p2 {HTB} rate 40000000bit ceil 40000000bit {BURST}\n"
     assert made.node == f"class replace dev hsn1 {HTB} rate 40000000bit ceil 40000000bit {BURST}\n"
-    assert undone.node == f"class replace dev hsn1 {HTB} rate 400000000bit ceil 400000000bit {BURST}\n"
+    assert undone.node == f"class replace dev hsn1 {HTB} rate 120000000bit ceil 120000000bit {BURST}\n"
 
 
 def test_lossy_drops_in_both_directions() -> None:
