@@ -39,7 +39,7 @@ ANOTHER = """
     unit: MB/s
     kind: published
     floor: FLOOR
-    sizes: {from: 4M}
+    sizes: {from: 1M}
     source: {document: a faster system, date: 2026-11-21}
 """
 

@@ -49,7 +49,7 @@ def test_a_reference_that_no_such_link_can_meet_is_refused(site: VirtualSite) ->
     assert (ran.code, ran.out, ran.records) == (2, "", ())
     assert re.fullmatch(
         r"railyard: references/virtual\.yaml:\d+: entries\[\d+\]\.floor: found 12000 MB/s, above the physical limit "
-        r".*96\.4 MB/s.*\n",
+        r".*28\.9 MB/s.*\n",
         ran.err,
     )
 
