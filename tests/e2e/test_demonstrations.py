@@ -79,8 +79,8 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, site: VirtualSite) -> None
     )
     assert ", over hsn0 and hsn1 of vn1 and vn2; " in said
     assert re.search(
-        r"; hsn1 of vn2 is slow with every partner: at best [\d.]+ MB/s with vn\d, [\d.]+ MB/s with vn\d and [\d.]+ MB/s "
-        r"with vn\d; the same rail carried at least 1\d\.\d+ MB/s between ",
+        r"; hsn1 of vn2 is slow with every partner: at best [\d.]+ MB/s with vn\d, [\d.]+ MB/s with vn\d and "
+        r"[\d.]+ MB/s with vn\d; the same rail carried at least 1\d\.\d+ MB/s between ",
         said,
     )
     assert record.verdict.next == (
