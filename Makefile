@@ -16,6 +16,8 @@ SHELL := /bin/sh
 
 BIN := .venv/bin
 export INSTALL PYTHON
+# Each start of railyard would compile all its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile

@@ -76,12 +76,6 @@ def record_of(
     )
 
 
-def attempt_record(assessment: Assessment, *, time: str, elapsed_s: float | None) -> AttemptRecord:
-    """Return a measurement that was disturbed as it is kept beside the one that is made again; it began at ``time``."""
-    judged = assessment.verdict
-    return AttemptRecord(judged.text, judged.rule, elapsed_s, assessment.starved, time)
-
-
 def verdict_record(verdict: Verdict) -> VerdictRecord:
     """Return a verdict as it is stored."""
     return VerdictRecord(

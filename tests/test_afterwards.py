@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 
 from railyard.afterwards import with_attempts, with_losses, with_remark, with_starvation, with_suspects
 from railyard.assess import Assessment
 from railyard.recordform import AttemptRecord
-from railyard.recording import attempt_record
+from railyard.recording import attempt_of
 from railyard.suspects import Findings, Suspect
 
 Assess = Callable[..., Assessment]
@@ -126,7 +127,7 @@ def test_a_healthy_run_and_one_that_broke_stay_as_they_are(assessed: Assess) -> 
 
 def test_measurements_that_were_made_again_are_kept_and_said(assessed: Assess) -> None:
     healthy, low = assessed(), with_starvation(assessed(rates={M: 40.0, 4 * M: 40.0}), 0.12)
-    first = attempt_record(low, time="2026-11-21T06:00:12Z", elapsed_s=5.1)
+    first = attempt_of(low, 5.104, datetime(2026, 11, 21, 6, 0, 12, tzinfo=timezone.utc))
     assert first == AttemptRecord(low.verdict.text, 5, 5.1, 0.12, "2026-11-21T06:00:12Z")
     found = with_attempts(healthy, (first,))
     assert found.attempts == (first,)

@@ -24,7 +24,7 @@ RAILYARD = (sys.executable, "-m", "railyard")
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
 #: What every test must be through with, in seconds: a run that hangs is killed, and fails its test, here.
-PATIENCE_S = 400
+PATIENCE_S = 600
 #: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
 DISTURBED: str = "disturbed"
 

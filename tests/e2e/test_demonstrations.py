@@ -50,7 +50,8 @@ def shown(ran: Ran) -> Record:
     """Return the only record of a failed run, whose sentence the terminal repeats, and no traceback."""
     assert (ran.code, ran.err) == (1, "")
     assert "Traceback" not in ran.out
-    assert ran.lines[-2] == "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested"
+    counts = "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested"
+    assert ran.lines[-2] in (counts, f"{counts}; 1 measured again")
     assert " ".join(ran.record.verdict.text.split()) in ran.said
     return ran.record
 
@@ -67,7 +68,7 @@ def rule(record: Record, number: int) -> tuple[str, str]:
 def test_a_slow_rail_of_one_node_is_named(stack: str, site: VirtualSite) -> None:
     check, reference = STREAMING[stack]
     with site.bed() as bed:
-        bed.degrade("vn2", "hsn1", "slow", 40)
+        bed.degrade("vn2", "hsn1", "slow", 12)
         record = shown(site.cell(check, stack, 2))
     assert failed(record) == ("fail", 5, "fabric")
     # The rail of the node, and neither its partner nor the other rail.
@@ -76,8 +77,12 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, site: VirtualSite) -> None
     assert re.match(
         rf"bandwidth \d\.\d{{3}} MB/s at \d+ [KM]iB is below [\d.]+ MB/s \(1\d\.\d %\), the bound of {reference} ", said
     )
-    assert ", over hsn0 and hsn1 of vn1 and vn2; hsn1 of vn2 alone is slow with every partner: " in said
-    assert re.search(r"with vn1, .* with vn3 and .* with vn4, expected 48\.22 MB/s$", said)
+    assert ", over hsn0 and hsn1 of vn1 and vn2; " in said
+    assert re.search(
+        r"; hsn1 of vn2 is slow with every partner: at best [\d.]+ MB/s with vn\d, [\d.]+ MB/s with vn\d and "
+        r"[\d.]+ MB/s with vn\d; the same rail carried at least 1\d\.\d+ MB/s between ",
+        said,
+    )
     assert record.verdict.next == (
         "each rail alone (hsn0 and hsn1) between vn1 and vn2 and good partners, then link state and error counters"
     )
@@ -88,7 +93,7 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, site: VirtualSite) -> None
 @full
 def test_a_slow_rail_of_a_third_node_fails_its_own_tests_only(site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn3", "hsn0", "slow", 40)
+        bed.degrade("vn3", "hsn0", "slow", 12)
         ran = site.run("--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|Allreduce)%rails=1")
     by_check = {record.check: record for record in ran.records}
     assert ran.code == 1
@@ -106,7 +111,7 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
     # Stalls come and go, so probes see them and blame the rail for being slow; or else for what TCP sends again.
     assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert re.search(r"hsn1 of vn2 alone (is slow|loses packets) with every partner", record.verdict.text)
+    assert re.search(r"hsn1 of vn2 (is slow|alone loses packets) with every partner", record.verdict.text)
     # The good rail is never under suspicion.
     assert "hsn0 is slow" not in record.verdict.text
 
@@ -116,16 +121,16 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
 
 @full
 def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
-    expect_of_another(site, "96.4")
+    expect_of_another(site, "28.9")
     record = shown(site.cell("ImbUniband", "mpich", 2))
     assert failed(record) == ("fail", 5, "fabric")
     assert re.match(
-        r"bandwidth 9\d\.\d\d MB/s at 4 MiB is below 96\.40 MB/s \(9\d\.\d %\), the bound of of-another-system "
+        r"bandwidth 2\d\.\d\d MB/s at 1 MiB is below 28\.90 MB/s \(9\d\.\d %\), the bound of of-another-system "
         r"\(published: a faster system, 2026-11-21\), over hsn0 and hsn1 of vn1 and vn2; ",
         record.verdict.text,
     )
     # Every rail alone is as good as the link can be.
-    assert record.verdict.text.endswith("; none of 12 probes of single rails was slow: nobody is blamed")
+    assert re.search(r"; no rail was slow alone in \d+ probes: nobody is blamed", record.verdict.text)
     assert record.verdict.suspects == ()
 
 
@@ -168,15 +173,16 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
 
 
 def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
-    site.edit("systems/virtual.yaml", "data_rate_gbit_s: 0.4", "data_rate_gbit_s: 0.3")
+    site.edit("systems/virtual.yaml", "data_rate_gbit_s: 0.12", "data_rate_gbit_s: 0.09")
     with site.bed_of_system() as bed:
         # The wires are faster than the system's file says.
         for node in ("vn1", "vn2"):
-            bed.degrade(node, "hsn0", "slow", 400)
+            bed.degrade(node, "hsn0", "slow", 120)
         record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 3, "set-up")
     assert re.fullmatch(
-        r"impossible: bandwidth 47\.\d\d MB/s at 4 MiB is 13\d\.\d % of the limit, 36\.16 MB/s \(.*\); "
+        r"impossible: bandwidth 14\.\d\d MB/s at 1 MiB is 13\d\.\d % of the limit, 10\.85 MB/s for a long stream, and "
+        r"10\.93 MB/s with the burst at its start \(.*\); "
         r"at most 102\.0 % is believed",
         record.verdict.text,
     )
@@ -191,13 +197,13 @@ def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
 def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     fake = site.folder / "IMB-MPI1"
     imb = site.folder / ".stacks/intelmpi/bin/IMB-MPI1"
-    fake.write_text(f"#!/bin/sh\n{imb} \"$@\" | sed '/^ *4194304 /s/[0-9.]* *[0-9]*$/0.00 0/'\n", encoding="utf-8")
+    fake.write_text(f"#!/bin/sh\n{imb} \"$@\" | sed '/^ *1048576 /s/[0-9.]* *[0-9]*$/0.00 0/'\n", encoding="utf-8")
     fake.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", "imb: IMB-MPI1")
     record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 2, "set-up")
     # The message rate, printed as 0 too, is reported and not asserted.
-    assert record.verdict.text == "bandwidth at 4 MiB is 0 MB/s, expected more than 0"
+    assert record.verdict.text == "bandwidth at 1 MiB is 0 MB/s, expected more than 0"
     assert record.verdict.next == "the benchmark's output against what the check's parser expects"
 
 
@@ -234,7 +240,7 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
     # How far it came is not known: what it printed lies in a buffer that dies with it.
     assert re.fullmatch(
         r"the job was ended at its time limit of 2 s \(bound from the check or the system's file\), "
-        r"[01] tables? of 3 begun.*; none of 12 probes of single rails was slow: nobody is blamed",
+        r".*; no rail was slow alone in \d+ probes: nobody is blamed",
         record.verdict.text,
     )
     assert record.verdict.suspects == ()
@@ -257,7 +263,8 @@ def test_a_rail_that_swallows_everything_is_named(stack: str, site: VirtualSite)
         "intelmpi": "the job was ended at its time limit of 10 s ",
     }
     assert record.verdict.text.startswith(begins[stack])
-    assert record.verdict.text.endswith(
-        "hsn1 of vn2 alone is slow with every partner: no result with vn1, no result with vn3 and no result with vn4, "
-        "expected 48.22 MB/s"
+    assert re.search(
+        r"; hsn1 of vn2 gives no result with any partner: none of \d+ probes with vn\d, vn\d and vn\d; the same rail "
+        r"carried at least 1\d\.\d+ MB/s between ",
+        record.verdict.text,
     )

@@ -28,7 +28,7 @@ def test_healthy_rails_pass_with_their_proof(stack: str, rails: int, site: Virtu
 
 def test_a_rail_at_a_tenth_of_its_rate_fails_each_and_is_named(site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn2", "hsn0", "slow", 40)
+        bed.degrade("vn2", "hsn0", "slow", 12)
         ran = site.run("--system", "virtual:hsn", "-p", "mpich", "-n", f"{CHECKS}%rails=1")
     assert ran.code == 1
     assert len(ran.records) == 4

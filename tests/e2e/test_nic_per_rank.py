@@ -22,7 +22,7 @@ def test_each_rail_carries_its_ranks_half_and_both_are_proven(site: VirtualSite)
 
 def test_a_slow_rail_of_one_node_is_named_by_a_rank_a_node(site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn2", "hsn1", "slow", 40)
+        bed.degrade("vn2", "hsn1", "slow", 12)
         ran = site.run(*STREAM)
     assert ran.code == 1
     assert failed(ran.record) == ("fail", 5, "fabric")

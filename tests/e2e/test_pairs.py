@@ -15,7 +15,7 @@ def passed(ran: Ran) -> None:
 
 def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn2", "hsn1", "slow", 100)
+        bed.degrade("vn2", "hsn1", "slow", 30)
         ran = site.cell("AllPairs", "mpich", 2)
     record = ran.record
     assert (ran.code, failed(record)) == (1, ("fail", 5, "fabric"))
@@ -42,7 +42,7 @@ def test_healthy_pairs_pass(fabric: str, rails: int, stack: str, site: VirtualSi
 @pytest.mark.parametrize("stack", ["openmpi", "intelmpi"])
 def test_a_planted_slow_rail_is_named_with_each_stack(stack: str, site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn3", "hsn0", "slow", 100)
+        bed.degrade("vn3", "hsn0", "slow", 30)
         ran = site.cell("AllPairs", stack, 2)
     assert (ran.code, suspects(ran.record)) == (1, {("rail", "vn3", "hsn0")})
 
@@ -65,7 +65,7 @@ def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> N
 
 def test_of_one_rail_the_slow_one_is_named(site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn4", "eth0", "slow", 50)
+        bed.degrade("vn4", "eth0", "slow", 20)
         ran = site.cell("AllPairs", "mpich", 1, fabric="eth")
     assert (ran.code, suspects(ran.record)) == (1, {("rail", "vn4", "eth0")})
 

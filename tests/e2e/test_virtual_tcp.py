@@ -32,8 +32,8 @@ def test_streams_pass_over_one_rail_two_rails_and_the_management_network(site: V
     }
     for record in ran.records:
         (figure,) = record.figures
-        # Of 50 MB/s a rail, 95.6 % is payload.
-        rate = {"hsn": 47.8 * record.rails, "eth": 23.9}[record.fabric]
+        # Of 15 MB/s a rail, 95.6 % is payload.
+        rate = {"hsn": 14.3 * record.rails, "eth": 9.56}[record.fabric]
         assert 0.97 * rate < figure.value < 1.01 * rate, record.case
         (proof,) = (rule for rule in record.verdict.rules if rule.rule == 4)
         assert proof.state == "pass", record.case
@@ -51,13 +51,13 @@ def test_netpipe_and_libfabric_pass_over_every_network(site: VirtualSite) -> Non
 
 def test_a_slow_rail_is_named_with_its_node(site: VirtualSite) -> None:
     with site.bed() as bed:
-        bed.degrade("vn2", "hsn1", "slow", 40)
+        bed.degrade("vn2", "hsn1", "slow", 12)
         one = site.run("--system", "virtual:hsn", "-n", "TcpStream%rails=1%streams=1")
         two = site.run("--system", "virtual:hsn", "-n", "TcpStream%rails=2%streams=1")
     assert (one.code, failed(one.record)) == (0, PASSES)
     assert (two.code, failed(two.record)) == (1, ("fail", 5, "fabric"))
     assert suspects(two.record) == {("rail", "vn2", "hsn1")}
-    assert "hsn1 of vn2 alone is slow with every partner" in two.record.verdict.text
+    assert "hsn1 of vn2 is slow with every partner" in two.record.verdict.text
 
 
 def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> None:
