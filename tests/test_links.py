@@ -1,7 +1,9 @@
 """Limits of links and slots against the notes' figures, and the floors of a link's class."""
 
 import csv
+import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,27 @@ def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
     assert 382.8 / 8 < one.value_mb_s
     assert 97.7 < 1.02 * two.value_mb_s
     assert one.from_bytes == MIB
+
+
+def test_a_burst_of_each_message_passes_at_once() -> None:
+    one = Limit(14.0, "a rate", "a file", burst_bytes=128 << 10)
+    # of 1024 KiB 896 wait for the rate
+    assert (one.at(MIB), one.at(256 << 10)) == (14.0 * 8 / 7, 28.0)
+    assert [one.at(size) for size in (1, 128 << 10)] == [math.inf, math.inf]
+    assert one.at((128 << 10) + 1) == 14.0 * ((128 << 10) + 1)
+    assert one.at(0) == 14.0
+    assert [replace(one, burst_bytes=0).at(size) for size in (0, 1, MIB)] == [14.0] * 3
+
+
+def test_every_rail_has_a_burst_of_its_own() -> None:
+    link = replace(shaped(0.12), burst_bytes=128 << 10)
+    one, two, both_ways = limit(link), limit(link, rails=2), limit(link, directions=2)
+    assert one is not None and two is not None and both_ways is not None
+    assert [found.burst_bytes for found in (one, two, both_ways)] == [128 << 10, 256 << 10, 128 << 10]
+    assert round(two.at(MIB), 2) == round(2 * one.value_mb_s * 4 / 3, 2) == 38.57
+    unlike = combine([one, two])
+    assert unlike is not None
+    assert unlike.burst_bytes == 384 << 10
 
 
 def test_a_link_without_a_figure_has_no_limit() -> None:

@@ -433,6 +433,42 @@ def test_what_is_refused_and_how(tmp_path: Path, old: str, new: str, sentence: s
     assert refusal(tmp_path, old, new) == sentence
 
 
+def test_nothing_is_measured_again_unless_the_file_says_so(tmp_path: Path) -> None:
+    measure = load_system(write(tmp_path, SITE)).measure
+    assert (measure.largest, measure.passes, measure.again.times) == (None, None, 0)
+    measure = load_system(write(tmp_path, f"{SITE}measure: {{largest: 1M, passes: 1, again: {{times: 3}}}}\n")).measure
+    assert (measure.largest, measure.passes) == (1 << 20, 1)
+    assert (measure.again.times, measure.again.within) == (3, "60s")
+
+
+MEASURES = [
+    ("{again: {times: 11}}", "measure.again.times: found 11, expected less than or equal to 10"),
+    ("{again: {times: -1}}", "measure.again.times: found -1, expected greater than or equal to 0"),
+    ("{again: {within: 60s}}", 'measure.again.times: found nothing, expected the field "times"; add it'),
+    (
+        '{again: {times: 3, within: "60"}}',
+        'measure.again.within: found "60", expected a time such as "60s" or "1h30m"',
+    ),
+    ("{passes: 0}", "measure.passes: found 0, expected greater than or equal to 1"),
+    (
+        "{largest: 1 MB}",
+        'measure.largest: found "1 MB", expected a message size in bytes, with K, M or G for binary multiples '
+        "(64K is 65536)",
+    ),
+    (
+        "{agian: {times: 3}}",
+        'measure.agian: found the unknown field "agian", expected a known field; did you mean "again"?',
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "sentence"), MEASURES)
+def test_how_a_system_is_measured_is_refused_where_it_cannot_be(tmp_path: Path, written: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_system(write(tmp_path, f"{SITE}measure:\n  {written[1:-1]}\n"))
+    assert str(caught.value) == f"systems/site.yaml:36: {sentence}"
+
+
 def test_two_systems_of_one_name(tmp_path: Path) -> None:
     write(tmp_path, SITE)
     write(tmp_path, SITE, "other")

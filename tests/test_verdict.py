@@ -444,6 +444,30 @@ def test_rule_3_leaves_short_messages_to_a_shapers_bucket() -> None:
     assert judge(with_metric(strict)).rule == 3
 
 
+def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
+    bucket = replace(LIMIT, burst_bytes=128 << 10)
+    # 8/7 of the rate at 1 MiB, and 2 % more are believed
+    at_most = judge(with_metric(bandwidth(0.8, 2.5, 56.65, 47.8, limit=bucket, bands=(FLOOR,))))
+    assert (at_most.state, at_most.rules[2].sentence) == (
+        "pass",
+        "bandwidth 56.65 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long stream, and 55.54 MB/s with the "
+        "burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); latency 20.00 us at 0 B is not below "
+        "0.4 us",
+    )
+    assert said(judge(with_metric(bandwidth(0.8, 2.5, 56.66, 47.8, limit=bucket, bands=(FLOOR,))))) == (
+        "fail",
+        3,
+        "set-up",
+        "rule 3 (possible): impossible: bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
+        "stream, and 55.54 MB/s with the burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); at "
+        "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and the "
+        "number of iterations",
+    )
+    # the same figure at 4 MiB is too much, since a bucket is less of a longer message
+    assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.1, limit=bucket, bands=(FLOOR,)))).state == "pass"
+    assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.2, limit=bucket, bands=(FLOOR,)))).rule == 3
+
+
 def test_rule_3_says_not_judged_without_a_limit() -> None:
     verdict = judge(replace(HEALTHY, metrics=(bandwidth(limit=None),), link_limit_known=False))
     assert verdict.state == "pass"

@@ -33,6 +33,7 @@ RUN = {
     "report last5 -o five.html": 0,
     "results list": 0,
     'results list --tests --where "peak < 47 AND rails = 1"': 0,
+    'results list --tests --where "attempts > 0"': 0,
     "results verify": 0,
     "compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%": 1,  # one run a side: nothing could be held
     "parse osu_bw.out": 0,

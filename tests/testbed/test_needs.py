@@ -77,3 +77,26 @@ def test_root_without_capabilities_takes_a_user_namespace() -> None:
     assert needs.needs_user_namespace() is not bool(effective >> 12 & 1 and effective >> 21 & 1)
     assert ("--user" in needs.outer_options()) is needs.needs_user_namespace()
     assert os.pathsep + "/usr/sbin" in needs.SEARCH_PATH
+
+
+def test_what_runs_on_a_testbed_goes_first_where_the_user_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0]
+    monkeypatch.setattr(os, "getpriority", lambda which, who: now[0])
+    monkeypatch.setattr(os, "setpriority", lambda which, who, value: now.append(value))
+    assert needs.front() == ["nice", "-n", "-15"]
+    assert now == [0, -1, 0]  # tried, and taken back
+
+
+def test_nothing_goes_first_where_the_user_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(which: int, who: int, value: int) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "getpriority", lambda which, who: 0)
+    monkeypatch.setattr(os, "setpriority", refuse)
+    assert needs.front() == []
+
+
+def test_who_was_put_behind_others_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpriority", lambda which, who: 19)
+    monkeypatch.setattr(os, "setpriority", lambda which, who, value: None)
+    assert needs.front() == []
