@@ -460,8 +460,8 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
         "set-up",
         "rule 3 (possible): impossible: bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
         "stream, and 55.54 MB/s with the burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); at "
-        "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and the "
-        "number of iterations",
+        "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and "
+        "the number of iterations",
     )
     # the same figure at 4 MiB is too much, since a bucket is less of a longer message
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.1, limit=bucket, bands=(FLOOR,)))).state == "pass"
