@@ -128,6 +128,11 @@ def test_what_all_environments_share_is_said_once(healthy_run: list[Record]) -> 
     assert text.count("Intel MPI 2021.18") == sum(record.stack == "intelmpi" for record in healthy_run)
 
 
+def test_problems_of_the_run_have_a_heading_only_where_there_are_any(healthy_run: list[Record]) -> None:
+    assert "Problems of the run" not in html_report(healthy_run)
+    assert "Problems of the run" in html_report(healthy_run, problems=("-S nosuch=3 named nothing",))
+
+
 def test_nothing_is_fetched_and_every_link_has_its_target(faulty_run: list[Record], all_cells: list[Cell]) -> None:
     text = html_report(faulty_run, cells=all_cells)
     page = Page(text)
