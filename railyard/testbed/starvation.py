@@ -3,7 +3,8 @@
 All nodes of a testbed share one host. What a process waits for a processor is the second number of
 /proc/PID/task/TID/schedstat, in ns (Linux, Documentation/scheduler/sched-stats.rst). What the hypervisor gave to other
 guests is ``steal`` in /proc/stat (proc(5)), a line for all processors and one for each. A process that is taken for
-running while the hypervisor has its processor shows no wait of its own, so the two add up.
+running while the hypervisor has its processor shows no wait of its own, so the two add up. A kernel that keeps no
+numbers of tasks may tell how long anybody waited (``some`` of /proc/pressure/cpu, Documentation/accounting/psi.rst).
 
 Values are read five times a second, since a process takes its numbers along when it ends: of its last fifth of a second
 nothing is known.
@@ -46,11 +47,12 @@ class Watch:
     _ended: threading.Event = field(default_factory=threading.Event)
     _began_s: float = 0.0
     _stolen_s: float | None = None
+    _pressed_s: float | None = None
     _thread: threading.Thread | None = None
 
     def start(self) -> "Watch":
         """Begin to read, in a thread of its own."""
-        self._began_s, self._stolen_s = time.monotonic(), stolen_s(self.proc)
+        self._began_s, self._stolen_s, self._pressed_s = time.monotonic(), stolen_s(self.proc), pressed_s(self.proc)
         self.read()  # whoever runs already has waited before
         self._thread = threading.Thread(target=self._read_on, name="starvation", daemon=True)
         self._thread.start()
@@ -66,12 +68,11 @@ class Watch:
             self._thread.join()
         self.read()
         elapsed_s = time.monotonic() - self._began_s
-        now_s = stolen_s(self.proc)
-        waited_s = max((seen.last_ns - seen.first_ns for seen in self._tasks.values()), default=0) / 1e9
-        if elapsed_s <= 0 or (not self._tasks and (now_s is None or self._stolen_s is None)):
-            return None
-        lost_s = 0.0 if now_s is None or self._stolen_s is None else now_s - self._stolen_s
-        return (waited_s + lost_s) / elapsed_s
+        waited_s = _since(self._pressed_s, pressed_s(self.proc))
+        if self._tasks:
+            waited_s = max(seen.last_ns - seen.first_ns for seen in self._tasks.values()) / 1e9
+        known = [part for part in (waited_s, _since(self._stolen_s, stolen_s(self.proc))) if part is not None]
+        return sum(known) / elapsed_s if known and elapsed_s > 0 else None
 
     def read(self) -> None:
         """Read the waits of all tasks as they are now."""
@@ -108,6 +109,19 @@ def stolen_s(proc: Path = _PROC) -> float | None:
         return int((proc / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1 + _STEAL]) / _TICKS
     except (OSError, ValueError, IndexError):
         return None
+
+
+def pressed_s(proc: Path = _PROC) -> float | None:
+    """Return the seconds in which any task of this host waited for a processor; None where that is not told."""
+    try:
+        some = (proc / "pressure/cpu").read_text(encoding="ascii").split("\n", 1)[0]
+        return int(some.rpartition("total=")[2]) / 1e6
+    except (OSError, ValueError):
+        return None
+
+
+def _since(before: float | None, now: float | None) -> float | None:
+    return None if before is None or now is None else now - before
 
 
 def wait_for_quiet(at_most_s: float) -> bool:

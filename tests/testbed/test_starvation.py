@@ -62,6 +62,27 @@ def test_a_task_that_was_there_before_counts_from_the_start_only(proc: Proc, clo
     assert begun.stop() == pytest.approx(0.1)
 
 
+def test_pressure_counts_where_no_task_tells_its_wait(proc: Proc, clock: list[float]) -> None:
+    pressure = proc.folder / "pressure/cpu"
+    pressure.parent.mkdir()
+    pressure.write_text("some avg10=3.69 avg60=6.73 avg300=3.07 total=14000000\nfull avg10=0.00 total=0\n")
+    begun = watch(proc)
+    pressure.write_text("some avg10=3.69 avg60=6.73 avg300=3.07 total=16500000\nfull avg10=0.00 total=0\n")
+    clock[0] += 10
+    assert begun.stop() == pytest.approx(0.25)
+
+
+def test_a_tasks_own_wait_counts_before_pressure(proc: Proc, clock: list[float]) -> None:
+    pressure = proc.folder / "pressure/cpu"
+    pressure.parent.mkdir()
+    pressure.write_text("some total=0\n")
+    begun = watch(proc)
+    proc.waited(11, 11, 1 * S)
+    pressure.write_text("some total=9000000\n")
+    clock[0] += 10
+    assert begun.stop() == pytest.approx(0.1)
+
+
 def test_a_new_task_counts_whole(proc: Proc, clock: list[float]) -> None:
     proc.waited(11, 11, 50 * S)
     begun = watch(proc)
