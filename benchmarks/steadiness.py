@@ -39,7 +39,7 @@ while True:
     while time.monotonic() < end: pass
     time.sleep({PERIOD_S - COMPUTE_S})
 """
-_TESTS = "while :; do nice -n 0 {python} -m pytest -q -m 'not measures and not full' -n 2 --dist loadfile; done"
+_TESTS = "while :; do {python} -m pytest -q -m 'not measures and not full' -n 2 --dist loadfile; done"
 
 
 def commands(load: str) -> list[list[str]]:
@@ -146,10 +146,8 @@ def main() -> None:
         lines.append(one_run(asked.load, asked.fault, asked.options))
         with asked.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(lines[-1]) + "\n")
-        print(
-            {key: lines[-1][key] for key in ("load", "fault", "exit", "seconds", "states", "again", "blamed")},
-            flush=True,
-        )
+        shown = ("load", "fault", "exit", "seconds", "steal", "states", "again", "blamed", "red")
+        print({key: lines[-1][key] for key in shown}, flush=True)
     print(summary(lines))
 
 
