@@ -73,6 +73,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
     if fault:
         subprocess.run([*RAILYARD, "testbed", "up"], cwd=CLONE, check=True, capture_output=True)
         subprocess.run([*RAILYARD, "testbed", "degrade", *fault.split()], cwd=CLONE, check=True, capture_output=True)
+    known = set(run_folders())
     try:
         with loaded(load):
             begun, stolen = time.monotonic(), stolen_s()
@@ -81,19 +82,24 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
     finally:
         if fault:
             subprocess.run([*RAILYARD, "testbed", "down"], cwd=CLONE, check=True, capture_output=True)
-    folder = max((CLONE / ".railyard/runs").iterdir())
-    records = {record.case: record for record in read_records(folder / FILE_NAME).records}
+    made = [folder for folder in run_folders() if folder not in known]  # none where the run did not begin
+    records = {record.case: record for folder in made for record in read_records(folder / FILE_NAME).records}
     steal = None if now is None or stolen is None else (now - stolen) / elapsed_s / (os.cpu_count() or 1)
     return {
         "load": load,
         "fault": fault,
         "options": options,
-        "run": folder.name,
+        "run": " ".join(folder.name for folder in made),
         "exit": done.returncode,
         "seconds": round(elapsed_s, 1),
         "steal": None if steal is None else round(steal, 3),
         **outcome(list(records.values())),
     }
+
+
+def run_folders() -> list[Path]:
+    """Return the folders of all runs of the clone that have records."""
+    return [file.parent for file in sorted((CLONE / ".railyard/runs").glob(f"*/{FILE_NAME}"))]
 
 
 def outcome(records: list[Record]) -> dict[str, Any]:
