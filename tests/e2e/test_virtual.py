@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from railyard.record import FILE_NAME
 from railyard.testbed import measurement_lock
 from railyard.testbed.processes import marked
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
@@ -100,10 +101,17 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
 # --- interrupted, killed, and two at once
 
 
+def has_begun_the_second(site: VirtualSite) -> bool:
+    """Return whether there is a record, and a job that is younger."""
+    records = [file.stat().st_mtime for file in site.folder.glob(f".railyard/runs/*/{FILE_NAME}")]
+    jobs = site.folder.glob(".railyard/runs/*/reframe/stage/**/rfm_job.sh")
+    return bool(records) and any(job.stat().st_mtime > max(records) for job in jobs)
+
+
 def begin(site: VirtualSite) -> "subprocess.Popen[str]":
-    """Start a run of four tests and return it when the first has its record."""
+    """Start a run of four tests and return it when the second has begun, so that ReFrame is done with the first."""
     running = site.start(*RAILYARD, "run", "--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|Biband)")
-    wait_for(lambda: bool(site.records()) or running.poll() is not None, 120, "the first record")
+    wait_for(lambda: has_begun_the_second(site) or running.poll() is not None, 240, "the second test's job")
     assert running.poll() is None, running.communicate()
     return running
 
