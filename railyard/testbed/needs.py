@@ -61,8 +61,8 @@ def needs_user_namespace() -> bool:
 
 #: Where the user may, what runs on a testbed goes before what runs beside it: a rail carries bytes only as long as this
 #: host's processors do. With a busy loop on each of two cores NetPIPE's stream over two rails of 100 Mbit/s read 85 to
-#: 95 % of its limit without, and 97 to 106 % with it. A kernel that groups processes by session (sched(7), "The autogroup
-#: feature") weighs a group first, and a job is a session of its own: so the group's niceness is set, too.
+#: 95 % of its limit without, and 97 to 106 % with it. A kernel that groups processes by session (sched(7), "The
+#: autogroup feature") weighs a group first, and a job is a session of its own: so the group's niceness is set, too.
 _NICENESS = -15
 _FIRST = f'{{ echo {_NICENESS} >/proc/self/autogroup; }} 2>/dev/null; exec nice -n {_NICENESS} "$@"'
 
