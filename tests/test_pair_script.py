@@ -165,6 +165,15 @@ def test_a_process_that_nobody_gave_a_rank_says_so(bench: Bench) -> None:
     )
 
 
+def answers(port: int) -> bool:
+    """Return whether anybody takes a connection at this port of this host."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
 def test_a_signal_ends_the_server_too(bench: Bench) -> None:
     (port,) = free_ports(1)
     server = bench.start("1", f"lo={port}", SERVE, ASK)
@@ -176,8 +185,11 @@ def test_a_signal_ends_the_server_too(bench: Bench) -> None:
     server.send_signal(signal.SIGTERM)
     server.communicate(timeout=20)
     assert server.returncode == 143
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+    # It was sent its signal; a busy machine may take a moment until it is gone.
+    until = time.monotonic() + 20
+    while answers(port) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not answers(port)
 
 
 @pytest.mark.parametrize("words", [[], ["run", "pair"], ["first", "pair", "tag", "2", "lo", "ssh", "--"], ["stop"]])
