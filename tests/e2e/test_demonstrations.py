@@ -170,16 +170,16 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
 
 
 def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
-    site.edit("systems/virtual.yaml", "data_rate_gbit_s: 0.12", "data_rate_gbit_s: 0.09")
+    site.edit("systems/virtual.yaml", "data_rate_gbit_s: 0.12", "data_rate_gbit_s: 0.03")
     with site.bed_of_system() as bed:
-        # The wires are faster than the system's file says.
+        # The wires are four times as fast as the system's file says: a busy host takes no such share.
         for node in ("vn1", "vn2"):
             bed.degrade(node, "hsn0", "slow", 120)
         record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 3, "set-up")
     assert re.fullmatch(
-        r"impossible: bandwidth 14\.\d\d MB/s at 1 MiB is 13\d\.\d % of the limit, 10\.85 MB/s for a long stream, and "
-        r"10\.93 MB/s with the burst at its start \(.*\); "
+        r"impossible: bandwidth \d+\.\d+ MB/s at 1 MiB is [2-4]\d\d\.\d % of the limit, "
+        r"3\.6\d+ MB/s for a long stream, and 3\.6\d+ MB/s with the burst at its start \(.*\); "
         r"at most 102\.0 % is believed",
         record.verdict.text,
     )
