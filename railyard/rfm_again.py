@@ -27,7 +27,8 @@ class Again:
         """Return the job that ran and what stands for ``tag`` in it. Raises what ReFrame raises of a job that ended."""
         script = self._stage / str(self._unsubmitted.script_filename)
         text = script.read_text(encoding="utf-8")
-        new = {old: f"{self._mark}-{time.time_ns() + n:x}" for n, old in enumerate(sorted({*self._found(text), tag}))}
+        marked = sorted({*self._marked.findall(text), tag})
+        new = {old: f"{self._mark}-{time.time_ns() + n:x}" for n, old in enumerate(marked)}
         script.write_text(self._marked.sub(lambda found: new[found.group()], text), encoding="utf-8")
         for file in (self._stage / COUNTERS).glob("*.counters"):
             file.unlink()
@@ -36,6 +37,3 @@ class Again:
             job.submit()
             job.wait()
         return job, new[tag]
-
-    def _found(self, text: str) -> list[str]:
-        return self._marked.findall(text)

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +74,6 @@ class Probing(GuardedFigures):
         """Measure the rails alone where a bandwidth between named nodes failed: one is named, and not its partner."""
         from railyard.afterwards import with_suspects
         from railyard.probes import probe_rails
-        from railyard.suspects import RailProbe
 
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
         slow = job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric")
@@ -86,15 +84,12 @@ class Probing(GuardedFigures):
             return found
         names = self.site.system.nodes.names
         expected = self._expected_alone(found)
-        made: tuple[RailProbe, ...] = ()
         for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
             others = tuple(name for name in names if name not in pair)
             findings = probe_rails(
                 pair, others, launch.meant, expected, self._probe_words, self._probe_value, Path(self.stagedir),
                 launch.nodes, self.watch if self.is_watched else None,
             )  # fmt: skip
-            made += findings.probes
-            findings = replace(findings, probes=made)
             # Where every probe breaks as the run did, the stack is broken and no switch is.
             if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
