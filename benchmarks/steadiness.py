@@ -2,14 +2,16 @@
 
     .venv/bin/python benchmarks/steadiness.py --load busy --runs 20
     .venv/bin/python benchmarks/steadiness.py --load busy --runs 10 --fault 'vn2 hsn1 slow 60' -- -n ImbUniband -p mpich
+    .venv/bin/python benchmarks/steadiness.py --load busy --runs 10 --demonstrations
     .venv/bin/python benchmarks/steadiness.py                     # what the file has by now
 
 Loads: ``idle`` (none), ``busy`` (a loop on each processor), ``bursts`` (16 processes that each compute 0.2 s of every
 2 s), ``tests`` (the tests that measure nothing, on two processors, again and again). Each run is one `railyard run` of
-the clone's own virtual cluster; words behind ``--`` are its options. What came of each is one line of the file
+the clone's own virtual cluster; words behind ``--`` are its options. With ``--demonstrations`` each run is one of the
+live tests that plant a fault and hold who is named for it. What came of each is one line of the file
 (``--file``, benchmarks/data/steadiness.jsonl), written when the run has ended: an interrupted series goes on where it
 was, and counts as many runs as were made. Processors that the hypervisor gave to others are part of every line, since
-no machine is idle because its user is.
+no machine is idle because its user is; so is who ran it, since root alone may give the cluster a higher priority.
 """
 
 import argparse
@@ -18,17 +20,27 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from railyard.record import FILE_NAME, Record, read_records
 from railyard.testbed.starvation import stolen_s
 
 CLONE = Path(__file__).parents[1]
 RAILYARD = (sys.executable, "-m", "railyard")
+#: The tests that plant a fault and hold who is named: each rule's, and faults of a rail that are hard to see.
+DEMONSTRATIONS = (
+    "test_demonstrations.py::test_a_slow_rail_of_one_node_is_named",
+    "test_demonstrations.py::test_an_unplugged_rail_is_named_at_once",
+    "test_demonstrations.py::test_a_stack_told_one_interface_fails_although_it_works",
+    "test_demonstrations.py::test_traffic_over_the_management_network_fails",
+    "test_path_demonstrations.py::test_packets_lost_on_a_rail_are_that_rails_and_nobody_elses",
+)
 BURSTS = 16
 COMPUTE_S, PERIOD_S = 0.2, 2.0
 _BUSY = "while True: pass"
@@ -84,17 +96,57 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
             subprocess.run([*RAILYARD, "testbed", "down"], cwd=CLONE, check=True, capture_output=True)
     made = [folder for folder in run_folders() if folder not in known]  # none where the run did not begin
     records = {record.case: record for folder in made for record in read_records(folder / FILE_NAME).records}
-    steal = None if now is None or stolen is None else (now - stolen) / elapsed_s / (os.cpu_count() or 1)
     return {
         "load": load,
         "fault": fault,
+        "user": user(),
         "options": options,
         "run": " ".join(folder.name for folder in made),
         "exit": done.returncode,
         "seconds": round(elapsed_s, 1),
-        "steal": None if steal is None else round(steal, 3),
+        "steal": share_stolen(stolen, now, elapsed_s),
         **outcome(list(records.values())),
     }
+
+
+def user() -> str:
+    """Return who runs this: root may raise the cluster's priority, nobody else may."""
+    return "root" if os.geteuid() == 0 else "ordinary user"
+
+
+def share_stolen(before_s: float | None, after_s: float | None, elapsed_s: float) -> float | None:
+    """Return the share of all processors' time that the hypervisor gave to others, None where it does not say."""
+    if before_s is None or after_s is None:
+        return None
+    return round((after_s - before_s) / elapsed_s / (os.cpu_count() or 1), 3)
+
+
+def demonstrations(load: str) -> list[dict[str, Any]]:
+    """Return how each demonstration of a fault ended under a load: named, disturbed, or failed with its last line."""
+    with tempfile.NamedTemporaryFile(suffix=".xml") as file:
+        words = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file.name}"]
+        with loaded(load):
+            begun, stolen = time.monotonic(), stolen_s()
+            tests = [f"tests/e2e/{test}" for test in DEMONSTRATIONS]
+            subprocess.run([*words, *tests], cwd=CLONE, capture_output=True)
+            steal = share_stolen(stolen, stolen_s(), time.monotonic() - begun)
+        cases = list(ElementTree.parse(file.name).iter("testcase"))
+    return [
+        {"load": load, "demonstration": case.get("name"), "user": user(), "seconds": float(case.get("time", 0))}
+        | {"steal": steal, **ending(case)}
+        for case in cases
+    ]
+
+
+def ending(case: ElementTree.Element) -> dict[str, str]:
+    """Return the end of one test, and why where it was not good."""
+    for part in case:
+        if part.tag in ("failure", "error"):
+            return {"end": "failed", "why": part.get("message", "")}
+        if part.tag == "skipped":
+            why = part.get("message", "")
+            return {"end": "disturbed" if "disturbed: " in why else "skipped", "why": why}
+    return {"end": "named"}
 
 
 def run_folders() -> list[Path]:
@@ -115,25 +167,47 @@ def outcome(records: list[Record]) -> dict[str, Any]:
 
 
 def summary(lines: list[dict[str, Any]]) -> str:
-    """Return a table, a row a load and fault: how many runs ended how, and whom they blamed."""
+    """Return a table, a row a load and fault: how many runs ended how, and whom they blamed (in so many)."""
     rows = [
-        "| load | fault | runs | exit 0 | fail | disturbed | measured again | blamed (runs) | seconds | stolen |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| load | fault | user | runs | exit 0 | fail | disturbed | measured again | blamed | seconds | stolen |",
+        f"|{' --- |' * 11}",
     ]
-    keys = ("fail", "disturbed")
-    for load, fault in dict.fromkeys((line["load"], line["fault"]) for line in lines):
-        same = [line for line in lines if (line["load"], line["fault"]) == (load, fault)]
+    for same in alike(lines, "load", "fault", "user"):
         blamed = [name for line in same for name in line["blamed"]]
         counted = ", ".join(f"{name} ({blamed.count(name)})" for name in dict.fromkeys(blamed)) or "nobody"
-        times, steal = [line["seconds"] for line in same], [line["steal"] or 0.0 for line in same]
         cells = (
-            load, fault or "none", len(same), sum(line["exit"] == 0 for line in same),
-            *(sum(line["states"].get(key, 0) for line in same) for key in keys),
-            sum(line["again"] for line in same), counted, f"{min(times):.0f} to {max(times):.0f}",
-            f"{100 * min(steal):.0f} to {100 * max(steal):.0f} %",
+            same[0]["load"], same[0]["fault"] or "none", same[0]["user"], len(same),
+            sum(line["exit"] == 0 for line in same),
+            *(sum(line["states"].get(key, 0) for line in same) for key in ("fail", "disturbed")),
+            sum(line["again"] for line in same), counted, *taken(same),
         )  # fmt: skip
         rows.append(f"| {' | '.join(str(cell) for cell in cells)} |")
     return "\n".join(rows)
+
+
+def summary_of_demonstrations(lines: list[dict[str, Any]]) -> str:
+    """Return a table, a row a load and demonstration: how often the fault was named."""
+    ends = ("named", "disturbed", "failed", "skipped")
+    rows = [f"| load | demonstration | user | runs | {' | '.join(ends)} | seconds | stolen |", f"|{' --- |' * 10}"]
+    for same in alike(lines, "load", "demonstration", "user"):
+        counts = [sum(line["end"] == end for line in same) for end in ends]
+        cells = (same[0]["load"], same[0]["demonstration"], same[0]["user"], len(same), *counts, *taken(same))
+        rows.append(f"| {' | '.join(str(cell) for cell in cells)} |")
+    return "\n".join(rows)
+
+
+def alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
+    """Return the lines in groups that agree in some fields, in the order of each group's first line."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for line in lines:
+        groups.setdefault(tuple(line[name] for name in names), []).append(line)
+    return list(groups.values())
+
+
+def taken(lines: list[dict[str, Any]]) -> tuple[str, str]:
+    """Return the range of the runs' times, and of what was stolen from them."""
+    times, steal = [line["seconds"] for line in lines], [line["steal"] or 0.0 for line in lines]
+    return f"{min(times):.0f} to {max(times):.0f}", f"{100 * min(steal):.0f} to {100 * max(steal):.0f} %"
 
 
 def main() -> None:
@@ -141,20 +215,30 @@ def main() -> None:
     parser.add_argument("--load", choices=("idle", "busy", "bursts", "tests"))
     parser.add_argument("--runs", type=int, default=1, help="so many runs of this load and fault in the file")
     parser.add_argument("--fault", default="", help="words of `railyard testbed degrade`")
+    parser.add_argument("--demonstrations", action="store_true", help="the live tests that plant a fault, in its place")
     parser.add_argument("--file", type=Path, default=CLONE / "benchmarks/data/steadiness.jsonl")
     parser.add_argument("options", nargs="*", help="options of `railyard run`, behind --")
     asked = parser.parse_args()
     lines = [json.loads(line) for line in asked.file.read_text().splitlines()] if asked.file.exists() else []
-    while asked.load:
-        same = [line for line in lines if (line["load"], line["fault"]) == (asked.load, asked.fault)]
-        if len(same) >= asked.runs:
-            break
-        lines.append(one_run(asked.load, asked.fault, asked.options))
+    while asked.load and runs_made(lines, asked) < asked.runs:
+        if asked.demonstrations:
+            new = demonstrations(asked.load)
+        else:
+            new = [one_run(asked.load, asked.fault, asked.options)]
         with asked.file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(lines[-1]) + "\n")
-        shown = ("load", "fault", "exit", "seconds", "steal", "states", "again", "blamed", "red")
-        print({key: lines[-1][key] for key in shown}, flush=True)
-    print(summary(lines))
+            file.writelines(f"{json.dumps(line)}\n" for line in new)
+        print(*new, sep="\n", flush=True)
+        lines += new
+    print(summary([line for line in lines if "demonstration" not in line]), end="\n\n")
+    print(summary_of_demonstrations([line for line in lines if "demonstration" in line]))
+
+
+def runs_made(lines: list[dict[str, Any]], asked: argparse.Namespace) -> int:
+    """Return how many runs of what is asked for the file has by now: of each demonstration, if it is those."""
+    mine = [line for line in lines if (line["load"], line["user"]) == (asked.load, user())]
+    if asked.demonstrations:
+        return min(map(len, alike([line for line in mine if "demonstration" in line], "demonstration")), default=0)
+    return sum(line.get("fault") == asked.fault for line in mine)
 
 
 if __name__ == "__main__":
