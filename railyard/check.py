@@ -209,11 +209,12 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     def _keep_to_system(self) -> None:
         """Measure no larger messages and no more passes than the system's file allows.
 
-        Collectives cut what they are given into a piece a node: theirs are as many times as large.
+        Collectives cut what they are given into a piece a node. Of pieces smaller than that a stack may give all to one
+        of several rails, so over several rails a collective's messages are as many times as large.
         """
         measure = self.site.system.measure
         if measure.largest is not None:
-            pieces = self.num_nodes if self.num_nodes > 2 else 1
+            pieces = self.num_nodes if self.num_nodes > 2 and self.rails > 1 else 1
             self.largest = min(self.largest, pieces * measure.largest)
         if measure.passes is not None:
             self.passes = min(self.passes, measure.passes)
