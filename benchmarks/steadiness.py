@@ -11,7 +11,8 @@ the clone's own virtual cluster; words behind ``--`` are its options. With ``--d
 live tests that plant a fault and hold who is named for it. What came of each is one line of the file
 (``--file``, benchmarks/data/steadiness.jsonl), written when the run has ended: an interrupted series goes on where it
 was, and counts as many runs as were made. Processors that the hypervisor gave to others are part of every line, since
-no machine is idle because its user is; so is who ran it, since root alone may give the cluster a higher priority.
+no machine is idle because its user is; so is whether the user may raise the cluster's priority, as root may and others
+may not (root without that right: `setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice .venv/bin/python …`).
 """
 
 import argparse
@@ -29,6 +30,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from railyard.record import FILE_NAME, Record, read_records
+from railyard.testbed.needs import front
 from railyard.testbed.starvation import stolen_s
 
 CLONE = Path(__file__).parents[1]
@@ -99,7 +101,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
     return {
         "load": load,
         "fault": fault,
-        "user": user(),
+        "priority": priority(),
         "options": options,
         "run": " ".join(folder.name for folder in made),
         "exit": done.returncode,
@@ -109,9 +111,9 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
     }
 
 
-def user() -> str:
-    """Return who runs this: root may raise the cluster's priority, nobody else may."""
-    return "root" if os.geteuid() == 0 else "ordinary user"
+def priority() -> str:
+    """Return whether programs on the cluster go before all others here."""
+    return "raised" if front() else "as it is"
 
 
 def share_stolen(before_s: float | None, after_s: float | None, elapsed_s: float) -> float | None:
@@ -132,8 +134,8 @@ def demonstrations(load: str) -> list[dict[str, Any]]:
             steal = share_stolen(stolen, stolen_s(), time.monotonic() - begun)
         cases = list(ElementTree.parse(file.name).iter("testcase"))
     return [
-        {"load": load, "demonstration": case.get("name"), "user": user(), "seconds": float(case.get("time", 0))}
-        | {"steal": steal, **ending(case)}
+        {"load": load, "demonstration": case.get("name"), "priority": priority(), "steal": steal}
+        | {"seconds": float(case.get("time", 0)), **ending(case)}
         for case in cases
     ]
 
@@ -169,14 +171,14 @@ def outcome(records: list[Record]) -> dict[str, Any]:
 def summary(lines: list[dict[str, Any]]) -> str:
     """Return a table, a row a load and fault: how many runs ended how, and whom they blamed (in so many)."""
     rows = [
-        "| load | fault | user | runs | exit 0 | fail | disturbed | measured again | blamed | seconds | stolen |",
+        "| load | fault | priority | runs | exit 0 | fail | disturbed | measured again | blamed | seconds | stolen |",
         f"|{' --- |' * 11}",
     ]
-    for same in alike(lines, "load", "fault", "user"):
+    for same in alike(lines, "load", "fault", "priority"):
         blamed = [name for line in same for name in line["blamed"]]
         counted = ", ".join(f"{name} ({blamed.count(name)})" for name in dict.fromkeys(blamed)) or "nobody"
         cells = (
-            same[0]["load"], same[0]["fault"] or "none", same[0]["user"], len(same),
+            same[0]["load"], same[0]["fault"] or "none", same[0]["priority"], len(same),
             sum(line["exit"] == 0 for line in same),
             *(sum(line["states"].get(key, 0) for line in same) for key in ("fail", "disturbed")),
             sum(line["again"] for line in same), counted, *taken(same),
@@ -188,10 +190,10 @@ def summary(lines: list[dict[str, Any]]) -> str:
 def summary_of_demonstrations(lines: list[dict[str, Any]]) -> str:
     """Return a table, a row a load and demonstration: how often the fault was named."""
     ends = ("named", "disturbed", "failed", "skipped")
-    rows = [f"| load | demonstration | user | runs | {' | '.join(ends)} | seconds | stolen |", f"|{' --- |' * 10}"]
-    for same in alike(lines, "load", "demonstration", "user"):
+    rows = [f"| load | demonstration | priority | runs | {' | '.join(ends)} | seconds | stolen |", f"|{' --- |' * 10}"]
+    for same in alike(lines, "load", "demonstration", "priority"):
         counts = [sum(line["end"] == end for line in same) for end in ends]
-        cells = (same[0]["load"], same[0]["demonstration"], same[0]["user"], len(same), *counts, *taken(same))
+        cells = (*(same[0][name] for name in ("load", "demonstration", "priority")), len(same), *counts, *taken(same))
         rows.append(f"| {' | '.join(str(cell) for cell in cells)} |")
     return "\n".join(rows)
 
@@ -235,7 +237,7 @@ def main() -> None:
 
 def runs_made(lines: list[dict[str, Any]], asked: argparse.Namespace) -> int:
     """Return how many runs of what is asked for the file has by now: of each demonstration, if it is those."""
-    mine = [line for line in lines if (line["load"], line["user"]) == (asked.load, user())]
+    mine = [line for line in lines if (line["load"], line["priority"]) == (asked.load, priority())]
     if asked.demonstrations:
         return min(map(len, alike([line for line in mine if "demonstration" in line], "demonstration")), default=0)
     return sum(line.get("fault") == asked.fault for line in mine)

@@ -610,14 +610,21 @@ def test_rule_5_holds_over_the_whole_curve(values: tuple[float, ...], state: str
 
 def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
     lacking = bandwidth(measured=Measured("MB/s", (1, M, 4 * M), (0.8, 47.5, 47.8)))
-    assert judge(with_metric(lacking)).rules[4].sentence == (
+    judged = judge(with_metric(lacking)).rules[4]
+    assert (judged.fault, judged.look_at) == (
+        "reference",
+        "unit and sizes of that reference, and the sizes that the check measures",
+    )
+    assert judged.sentence == (
         "bandwidth was not measured at 4 KiB, which hsn-curve (baseline: run 7) requires, over hsn0 of vn1 and vn2"
     )
 
 
 def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
     short = bandwidth(measured=Measured("MB/s", (1, 4096), (0.8, 2.5)), bands=(FLOOR,))
-    assert judge(with_metric(short)).rules[4].sentence == (
+    judged = judge(with_metric(short)).rules[4]
+    assert judged.fault == "reference"  # nothing was slow: no rail is looked at
+    assert judged.sentence == (
         "bandwidth has no size at which hsn-uni-1 (class: shaped rate) holds, so that reference was not judged, "
         "over hsn0 of vn1 and vn2"
     )

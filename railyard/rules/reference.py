@@ -8,6 +8,14 @@ from railyard.wording import listing, message_size, number, percent
 
 
 @dataclass(frozen=True, slots=True)
+class Violation:
+    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it."""
+
+    sentence: str
+    unjudged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WorstRatio:
     """Where a curve is nearest to failing: 1 is at the reference, less is worse, whichever way is better."""
 
@@ -27,9 +35,9 @@ def judge(inputs: Inputs) -> RuleResult:
     if unread:
         return not_judged(5, f"{listing(unread)} could not be read")
     for metric in asserted:
-        sentence = _first_violation(metric)
-        if sentence is not None:
-            return _violated(inputs, sentence)
+        violation = _first_violation(metric)
+        if violation is not None:
+            return _violated(inputs, violation)
     if inputs.report_only is not None:
         return _report_only(inputs, asserted)
     if inputs.metrics and not asserted:
@@ -66,24 +74,24 @@ def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> f
     return value / reference if higher_is_better else reference / value
 
 
-def _first_violation(metric: MetricInput) -> str | None:
+def _first_violation(metric: MetricInput) -> Violation | None:
     for band in metric.bands:
-        sentence = _against_band(metric, band)
-        if sentence is not None:
-            return sentence
+        violation = _against_band(metric, band)
+        if violation is not None:
+            return violation
     return _against_floors(metric)
 
 
-def _against_band(metric: MetricInput, band: BandLike) -> str | None:
+def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
     """Return why the curve breaks this band at its worst size, or why the band cannot be judged, or None."""
     declared, pairs = metric.declared, points(metric)
     if band.unit != declared.unit:
-        return f"{declared.name} is in {declared.unit} but {_cited(band)} is in {band.unit}"
+        return Violation(f"{declared.name} is in {declared.unit} but {_cited(band)} is in {band.unit}", unjudged=True)
     measured = {size for size, _ in pairs}
     lacking = [size for size in sorted(band.required_sizes) if size not in measured]
     if lacking:
         where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
-        return f"{declared.name} was not measured{where}, which {_cited(band)} requires"
+        return Violation(f"{declared.name} was not measured{where}, which {_cited(band)} requires", unjudged=True)
     judged = False
     worst: tuple[float, str] | None = None
     for size, value in pairs:
@@ -97,8 +105,9 @@ def _against_band(metric: MetricInput, band: BandLike) -> str | None:
             if worst is None or broken > worst[0]:
                 worst = (broken, sentence)
     if not judged:
-        return f"{declared.name} has no size at which {_cited(band)} holds, so that reference was not judged"
-    return None if worst is None else worst[1]
+        why = f"{declared.name} has no size at which {_cited(band)} holds, so that reference was not judged"
+        return Violation(why, unjudged=True)
+    return None if worst is None else Violation(worst[1])
 
 
 def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[str, float, float]]:
@@ -111,17 +120,18 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
     return edges
 
 
-def _against_floors(metric: MetricInput) -> str | None:
+def _against_floors(metric: MetricInput) -> Violation | None:
     declared = metric.declared
     for floor in metric.floors:
         judged = [(size, value) for size, value in points(metric) if size >= floor.from_size_bytes]
         start = message_size(floor.from_size_bytes)
         if not judged:
-            return f"{declared.name} has no size from {start}, where the link's class has a floor ({floor.source})"
+            why = f"{declared.name} has no size from {start}, where the link's class has a floor ({floor.source})"
+            return Violation(why, unjudged=True)
         size, value = min(judged, key=lambda point: point[1])
         if value < floor.value_mb_s:
             share = percent(value / floor.value_mb_s)
-            return (
+            return Violation(
                 f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is below "
                 f"{number(floor.value_mb_s)} MB/s ({share}), the floor of the link's class from {start} "
                 f"({floor.source})"
@@ -129,9 +139,12 @@ def _against_floors(metric: MetricInput) -> str | None:
     return None
 
 
-def _violated(inputs: Inputs, sentence: str) -> RuleResult:
+def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     rails, nodes = listing(inputs.rails), listing(inputs.nodes)
-    where = f"{sentence}, over {rails} of {nodes}"
+    where = f"{violation.sentence}, over {rails} of {nodes}"
+    if violation.unjudged:  # nothing was low: no rail, and no busy host, is why
+        look = "unit and sizes of that reference, and the sizes that the check measures"
+        return failed(5, where, "reference", look)
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
