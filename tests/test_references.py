@@ -635,17 +635,20 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
     assert cells == FLOORS_MB_S.keys()
 
 
-@pytest.mark.parametrize(("fabric", "rate_mb_s"), [("hsn", 14.1), ("eth", 9.4)])
-def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(fabric: str, rate_mb_s: float) -> None:
-    run = (fabric, "mpich", 1, "single", "imb/Allreduce", "latency", None)
+@pytest.mark.parametrize(
+    ("fabric", "rails", "policy", "rate_mb_s"),
+    [("hsn", 1, "single", 14.1), ("hsn", 2, "striping", 14.1), ("eth", 1, "single", 9.4)],
+)
+def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
+    fabric: str, rails: int, policy: str, rate_mb_s: float
+) -> None:
+    run = (fabric, "mpich", rails, policy, "imb/Allreduce", "latency", None)
     bands = virtual().bands(*run, directions=1, streaming=False)
-    # From 256 KiB to 1 MiB one ceiling holds, that of 1 MiB; 4 MiB, a piece of 1 MiB a node, has its own.
+    # From 256 KiB to 1 MiB one ceiling holds, that of 1 MiB; 4 MiB, sent over two rails alone, has its own.
     ceiling, large = (Bound(None, close(2 * 4 * size / rate_mb_s, within=4), None) for size in (MIB, 4 * MIB))
     sizes = (64 * KIB, 256 * KIB - 1, 256 * KIB, MIB, 2 * MIB, 4 * MIB)
-    assert [[band.bound_at(size) for size in sizes] for band in bands] == [
-        [None, None, ceiling, ceiling, None, None],
-        [None, None, None, None, None, large],
-    ]
+    held = [[None, None, ceiling, ceiling, None, None], [None, None, None, None, None, large]]
+    assert [[band.bound_at(size) for size in sizes] for band in bands] == held[:rails]
 
 
 def test_an_upper_limit_bounds_a_message_rate_from_above_alone(tmp_path: Path) -> None:
