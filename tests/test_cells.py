@@ -1,6 +1,7 @@
 """Which cells of a system run, why the others do not, and that ReFrame's features say the same."""
 
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -177,7 +178,11 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
 
 def selected(system: System, fabric: str, stack: str, rails: int, need: Need) -> bool:
     """Return whether ReFrame takes this cell: as the base check asks, +railsN +nodesN of a partition, and its terms."""
-    partition, environment = partition_features(system, fabric), environment_features(system, fabric, stack)
+    return taken(partition_features(system, fabric), environment_features(system, fabric, stack), rails, need)
+
+
+def taken(partition: list[str], environment: list[str], rails: int, need: Need) -> bool:
+    """Return the same for the features of a partition and of an environment."""
     tools = [stacks.pair_feature(need.tool) if need.pair else need.tool]
     if need.starts_itself and rails == 1:
         tools.append(stacks.own_feature(need.tool))
@@ -219,17 +224,13 @@ def test_features_and_reasons_agree_on_every_cell_of_every_system() -> None:
     asked = needs(ROOT / "checks")
     for system in load_systems(ROOT / "systems").values():
         for fabric in system.fabrics:
+            partition = partition_features(system, fabric)
             for stack in system.stacks:
-                for rails in RAIL_COUNTS:
-                    for need in asked:
-                        runs = why_not(system, fabric, stack, rails, need) is None
-                        assert selected(system, fabric, stack, rails, need) == runs, (
-                            system.system,
-                            fabric,
-                            stack,
-                            rails,
-                        )
-                        seen += 1
+                environment = environment_features(system, fabric, stack)
+                for rails, need in product(RAIL_COUNTS, asked):
+                    runs = why_not(system, fabric, stack, rails, need) is None
+                    assert taken(partition, environment, rails, need) == runs, (system.system, fabric, stack, rails)
+                    seen += 1
     assert seen >= 252
 
 
