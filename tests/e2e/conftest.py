@@ -199,10 +199,14 @@ def cluster(able: None) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what measures on the virtual cluster: `make test` runs it after all else, one at a time."""
+    """Mark what measures on the virtual cluster: `make test` runs it after all else, one at a time.
+
+    The tests of this folder come first: they take longest, and at the end no core should wait for another's.
+    """
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.measures)
+    items.sort(key=lambda item: Path(__file__).parent not in item.path.parents)
 
 
 @pytest.fixture(scope="module")
