@@ -7,8 +7,8 @@
 
 Loads: ``idle`` (none), ``busy`` (a loop on each processor), ``bursts`` (16 processes that each compute 0.2 s of every
 2 s), ``tests`` (the tests that measure nothing, on two processors, again and again). Each run is one `railyard run` of
-the clone's own virtual cluster; words behind ``--`` are its options. With ``--demonstrations`` each run is one of the
-live tests that plant a fault and hold who is named for it. What came of each is one line of the file
+the clone's own virtual cluster; words behind ``--`` are its options. With ``--demonstrations`` each run is all of
+the live tests that plant a fault and hold who is named for it. What came of each is one line of the file
 (``--file``, benchmarks/data/steadiness.jsonl), written when the run has ended: an interrupted series goes on where it
 was, and counts as many runs as were made. Processors that the hypervisor gave to others are part of every line, since
 no machine is idle because its user is; so is whether the user may raise the cluster's priority, as root may and others
@@ -89,10 +89,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
         subprocess.run([*RAILYARD, "testbed", "degrade", *fault.split()], cwd=CLONE, check=True, capture_output=True)
     known = set(run_folders())
     try:
-        with loaded(load):
-            begun, stolen = time.monotonic(), stolen_s()
-            done = subprocess.run([*RAILYARD, "run", "--system", "virtual", *options], cwd=CLONE, capture_output=True)
-            elapsed_s, now = time.monotonic() - begun, stolen_s()
+        done, elapsed_s, steal = under(load, [*RAILYARD, "run", "--system", "virtual", *options])
     finally:
         if fault:
             subprocess.run([*RAILYARD, "testbed", "down"], cwd=CLONE, check=True, capture_output=True)
@@ -106,7 +103,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
         "run": " ".join(folder.name for folder in made),
         "exit": done.returncode,
         "seconds": round(elapsed_s, 1),
-        "steal": share_stolen(stolen, now, elapsed_s),
+        "steal": steal,
         **outcome(list(records.values())),
     }
 
@@ -116,26 +113,31 @@ def priority() -> str:
     return "raised" if front() else "as it is"
 
 
-def share_stolen(before_s: float | None, after_s: float | None, elapsed_s: float) -> float | None:
-    """Return the share of all processors' time that the hypervisor gave to others, None where it does not say."""
-    if before_s is None or after_s is None:
-        return None
-    return round((after_s - before_s) / elapsed_s / (os.cpu_count() or 1), 3)
+def under(load: str, words: list[str]) -> "tuple[subprocess.CompletedProcess[bytes], float, float | None]":
+    """Return a command that was run under a load, its seconds, and the share that the hypervisor took meanwhile.
+
+    That is of all processors' time; None where the kernel does not tell.
+    """
+    with loaded(load):
+        begun, stolen = time.monotonic(), stolen_s()
+        done = subprocess.run(words, cwd=CLONE, capture_output=True)
+        elapsed_s, now = time.monotonic() - begun, stolen_s()
+    if stolen is None or now is None:
+        return done, elapsed_s, None
+    return done, elapsed_s, round((now - stolen) / elapsed_s / (os.cpu_count() or 1), 3)
 
 
 def demonstrations(load: str) -> list[dict[str, Any]]:
-    """Return how each demonstration of a fault ended under a load: named, disturbed, or failed with its last line."""
+    """Return how each demonstration of a fault ended under a load. Raises SystemExit where the tests did not run."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
-        words = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file.name}"]
-        with loaded(load):
-            begun, stolen = time.monotonic(), stolen_s()
-            tests = [f"tests/e2e/{test}" for test in DEMONSTRATIONS]
-            subprocess.run([*words, *tests], cwd=CLONE, capture_output=True)
-            steal = share_stolen(stolen, stolen_s(), time.monotonic() - begun)
+        tests = [f"tests/e2e/{test}" for test in DEMONSTRATIONS]
+        done, _, steal = under(load, [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file.name}", *tests])
+        if done.returncode not in (0, 1):  # pytest's words for "all passed" and "some failed"
+            sys.exit(f"the demonstrations did not run:\n{done.stdout.decode()}{done.stderr.decode()}")
         cases = list(ElementTree.parse(file.name).iter("testcase"))
+    same = {"load": load, "priority": priority(), "steal": steal}
     return [
-        {"load": load, "demonstration": case.get("name"), "priority": priority(), "steal": steal}
-        | {"seconds": float(case.get("time", 0)), **ending(case)}
+        {**same, "demonstration": case.get("name"), "seconds": float(case.get("time", 0)), **ending(case)}
         for case in cases
     ]
 
@@ -208,8 +210,14 @@ def alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]
 
 def taken(lines: list[dict[str, Any]]) -> tuple[str, str]:
     """Return the range of the runs' times, and of what was stolen from them."""
-    times, steal = [line["seconds"] for line in lines], [line["steal"] or 0.0 for line in lines]
-    return f"{min(times):.0f} to {max(times):.0f}", f"{100 * min(steal):.0f} to {100 * max(steal):.0f} %"
+    times, steal = [line["seconds"] for line in lines], [100 * (line["steal"] or 0.0) for line in lines]
+    return span(times), f"{span(steal)} %"
+
+
+def span(values: list[float]) -> str:
+    """Return the least and the most of some numbers, once where they are one."""
+    least, most = f"{min(values):.0f}", f"{max(values):.0f}"
+    return least if least == most else f"{least} to {most}"
 
 
 def main() -> None:
@@ -221,6 +229,8 @@ def main() -> None:
     parser.add_argument("--file", type=Path, default=CLONE / "benchmarks/data/steadiness.jsonl")
     parser.add_argument("options", nargs="*", help="options of `railyard run`, behind --")
     asked = parser.parse_args()
+    if asked.demonstrations and (asked.fault or asked.options):
+        parser.error("--demonstrations: found --fault or options of a run, expected neither: each test has its own")
     lines = [json.loads(line) for line in asked.file.read_text().splitlines()] if asked.file.exists() else []
     while asked.load and runs_made(lines, asked) < asked.runs:
         if asked.demonstrations:

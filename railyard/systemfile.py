@@ -236,7 +236,7 @@ class Again(Model):
 class Measure(Model):
     """How this system is measured, where the checks' own ways do not suit it."""
 
-    largest: Size | None = Field(None, description="No message is larger (over rails, one a node of a collective)")
+    largest: Size | None = Field(None, description="Largest message; over several rails a collective sends one a node")
     passes: Count | None = Field(None, description="No benchmark measures everything more often in one job")
     again: Again = Field(
         default_factory=lambda: Again.model_validate({"times": 0}),
