@@ -217,15 +217,17 @@ class Testbed:
         start(self.folder, self.spec)
         return True
 
-    def _run(self, state: State, fault: Degradation, commands: Commands) -> None:
-        require_programs(commands.tool)
-        option = "-f" if commands.tool == "nft" else "-batch"
-        for holder, text in ((state.first, commands.switch), (state.node(fault.node).holder, commands.node)):
+    def _run(self, state: State, fault: Degradation, steps: tuple[Commands, ...]) -> None:
+        require_programs(*(commands.tool for commands in steps))
+        holders = (state.first, state.node(fault.node).holder)
+        sides = [(step.tool, *side) for step in steps for side in zip(holders, (step.switch, step.node), strict=True)]
+        for tool, holder, text in sides:
             if not text:
                 continue
+            option = "-f" if tool == "nft" else "-batch"
             user = ["-U", "--preserve-credentials"] if state.user_namespace else []
             done = subprocess.run(
-                ["nsenter", "-t", str(holder.pid), *user, "-n", commands.tool, option, "-"],
+                ["nsenter", "-t", str(holder.pid), *user, "-n", tool, option, "-"],
                 input=text,
                 capture_output=True,
                 text=True,
@@ -233,7 +235,7 @@ class Testbed:
             )
             if done.returncode:
                 said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[0]
-                raise SetupError(f"testbed: {commands.tool} refused {fault} for {fault.device} of {fault.node}: {said}")
+                raise SetupError(f"testbed: {tool} refused {fault} for {fault.device} of {fault.node}: {said}")
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

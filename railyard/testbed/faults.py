@@ -10,6 +10,7 @@ from railyard.testbed.spec import TestbedSpec, check_rate, parse_rate
 Kind = Literal["slow", "lossy", "unplugged"]
 KINDS: tuple[Kind, ...] = ("slow", "lossy", "unplugged")
 _LOSS_STEPS = 10_000  # one hundredth of a per cent
+_MOST_SEGMENTS = 65_535  # of TCP in one packet of the kernel's own, GSO_MAX_SEGS of Linux
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +71,51 @@ class Commands:
     node: str
 
 
-def making(spec: TestbedSpec, fault: Degradation) -> Commands:
-    """Return what makes the fault on a rail that has none of its kind."""
+def making(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
+    """Return what makes the fault on a rail that has none of its kind, in the order to run it."""
     port, device = switch_port(spec, fault.node, fault.device), fault.device
     if fault.kind == "slow":
         assert fault.value is not None
         if spec.network(device).rate_mbit_s is None:
-            return Commands("tc", _lines(shape(port, fault.value)), _lines(shape(device, fault.value)))
-        return Commands("tc", _lines([reshape(port, fault.value)]), _lines([reshape(device, fault.value)]))
+            return (Commands("tc", _lines(shape(port, fault.value)), _lines(shape(device, fault.value))),)
+        return (Commands("tc", _lines([reshape(port, fault.value)]), _lines([reshape(device, fault.value)])),)
     if fault.kind == "lossy":
         assert fault.value is not None
         # Ingress of the port is what the node sent, ingress of the node's device is what it was sent: both directions.
         # There is no netem in many small kernels; nftables' numgen is everywhere that nft is.
-        return Commands("nft", _loss(port, fault.value), _loss(device, fault.value))
+        return (
+            # Else Linux hands over 64 KiB as one packet: a drop takes 45 segments of TCP, and a run of 16 MiB has few.
+            Commands("ip", _most_segments(port, 1), _most_segments(device, 1)),
+            Commands("nft", _loss(port, fault.value), _loss(device, fault.value)),
+        )
     # The port at the switch goes down and the node sees its carrier go, as with a cable.
-    return Commands("ip", f"link set {port} down\n", "")
+    return (Commands("ip", f"link set {port} down\n", ""),)
 
 
-def undoing(spec: TestbedSpec, fault: Degradation) -> Commands:
-    """Return what undoes the fault."""
+def undoing(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
+    """Return what undoes the fault, in the order to run it."""
     port, device = switch_port(spec, fault.node, fault.device), fault.device
     if fault.kind == "slow":
         rate = spec.network(device).rate_mbit_s
         if rate is None:
             # Not "del", which fails where nothing is there: undoing twice must do no harm.
-            return Commands(
-                "tc", f"qdisc replace dev {port} root noqueue\n", f"qdisc replace dev {device} root noqueue\n"
-            )
-        return Commands("tc", _lines([reshape(port, rate)]), _lines([reshape(device, rate)]))
+            gone = (f"qdisc replace dev {port} root noqueue\n", f"qdisc replace dev {device} root noqueue\n")
+            return (Commands("tc", *gone),)
+        return (Commands("tc", _lines([reshape(port, rate)]), _lines([reshape(device, rate)])),)
     if fault.kind == "lossy":
-        return Commands("nft", _no_loss(port), _no_loss(device))
-    return Commands("ip", f"link set {port} up\n", "")
+        return (
+            Commands("nft", _no_loss(port), _no_loss(device)),
+            Commands("ip", _most_segments(port, _MOST_SEGMENTS), _most_segments(device, _MOST_SEGMENTS)),
+        )
+    return (Commands("ip", f"link set {port} up\n", ""),)
 
 
 def _lines(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
+
+
+def _most_segments(device: str, count: int) -> str:
+    return f"link set dev {device} gso_max_segs {count}\n"
 
 
 def _no_loss(device: str) -> str:

@@ -44,14 +44,16 @@ def test_what_cannot_be_typed(kind: str, value: str | None, sentence: str) -> No
 
 def test_slow_reshapes_both_ends_and_undoing_gives_the_rate_of_the_spec() -> None:
     fault = Degradation("vn2", "hsn1", "slow", 40)
-    made, undone = making(DEFAULT_SPEC, fault), undoing(DEFAULT_SPEC, fault)
+    (made,), (undone,) = making(DEFAULT_SPEC, fault), undoing(DEFAULT_SPEC, fault)
     assert made.switch == f"class replace dev n2p2 {HTB} rate 40000000bit ceil 40000000bit {BURST}\n"
     assert made.node == f"class replace dev hsn1 {HTB} rate 40000000bit ceil 40000000bit {BURST}\n"
     assert undone.node == f"class replace dev hsn1 {HTB} rate 120000000bit ceil 120000000bit {BURST}\n"
 
 
-def test_lossy_drops_in_both_directions() -> None:
-    made = making(DEFAULT_SPEC, Degradation("vn2", "hsn1", "lossy", 1.5))
+def test_lossy_drops_segments_one_by_one_in_both_directions() -> None:
+    single, made = making(DEFAULT_SPEC, Degradation("vn2", "hsn1", "lossy", 1.5))
+    assert single.switch == "link set dev n2p2 gso_max_segs 1\n"
+    assert single.node == "link set dev hsn1 gso_max_segs 1\n"
     assert 'ingress device "n2p2"' in made.switch
     assert 'ingress device "hsn1"' in made.node
     assert "numgen random mod 10000 < 150 counter drop" in made.node
@@ -59,6 +61,6 @@ def test_lossy_drops_in_both_directions() -> None:
 
 def test_unplugged_pulls_the_cable_at_the_switch() -> None:
     fault = Degradation("vn4", "eth0", "unplugged")
-    assert making(DEFAULT_SPEC, fault).switch == "link set n4p0 down\n"
-    assert undoing(DEFAULT_SPEC, fault).switch == "link set n4p0 up\n"
-    assert making(DEFAULT_SPEC, fault).node == ""
+    (made,), (undone,) = making(DEFAULT_SPEC, fault), undoing(DEFAULT_SPEC, fault)
+    assert (made.switch, made.node) == ("link set n4p0 down\n", "")
+    assert undone.switch == "link set n4p0 up\n"
