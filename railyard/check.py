@@ -32,6 +32,15 @@ QUICK_SIZES = tuple(4**n for n in range(12))
 FULL_SIZES = tuple(2**n for n in range(23))
 
 
+def sizes_within(smallest: int, largest: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes from smallest to largest, in bytes, of ascending ones from 1.
+
+    Where a system allows none that a check asks for, such as its one size of 4 MiB, it is the largest allowed.
+    """
+    allowed = [size for size in sizes if size <= largest]
+    return tuple(size for size in allowed if size >= smallest) or (allowed[-1],)
+
+
 def rail_counts() -> tuple[int, ...]:
     """Return the rail counts that tests are made for: those that ReFrame's current system has, else all.
 
@@ -158,8 +167,7 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     @property
     def message_sizes(self) -> tuple[int, ...]:
         """The message sizes of this run, in bytes."""
-        sizes = FULL_SIZES if self.full else QUICK_SIZES
-        return tuple(size for size in sizes if self.smallest <= size <= self.largest)
+        return sizes_within(self.smallest, self.largest, FULL_SIZES if self.full else QUICK_SIZES)
 
     @run_after("init")
     def select_cells(self) -> None:

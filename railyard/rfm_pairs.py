@@ -73,7 +73,7 @@ class PairsCheck(InterconnectCheck):
 
     def _again(self) -> list[str]:
         meant = self._launch.meant
-        words = self._words(self.largest, self.window // 2, 0)
+        words = self._words(self.message_sizes[-1], self.window // 2, 0)
         rails = {rail: self._launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         run = [*_quoted([self._program()]), pairjob.ALONE]
         return pairjob.lines(str(self.stdout), self._launch_line(), run, words, rails, self._asking())
@@ -97,7 +97,7 @@ class PairsCheck(InterconnectCheck):
 
         fabric, stack = self.current_partition.name, self.current_environ.name
         policy = self._launch.settings.policy_name
-        return least_of(self.site, fabric, stack, self.rails, policy, self.key, self.largest)
+        return least_of(self.site, fabric, stack, self.rails, policy, self.key, self.message_sizes[-1])
 
     def _launch_line(self, rail: str | None = None) -> str:
         """Return the words that launch the program as the job does, over one rail alone where one is named."""

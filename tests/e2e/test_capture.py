@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests import disturbed
 from tests.e2e.conftest import RAILYARD, VirtualSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -12,7 +13,7 @@ ID = "baseline-hsn-intelmpi-1-rail-imb-Uniband-bandwidth"
 
 
 def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
-    with site.bed():
+    with site.bed() as bed:
         measured = site.cell("ImbUniband", "intelmpi", 1, "--repeat=5")
         assert (measured.code, len(measured.records)) == (0, 5), measured.out
         (_, *_, last) = measured.records
@@ -27,6 +28,8 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         assert refused.code == 2
         assert "found 1 set of nodes in 1 job, expected 3 and 2; repeat on other nodes, or take --quick" in refused.said
         written = site.call(*RAILYARD, "capture", "--system", "virtual", "--quick", "--write")
+        if "spread too far at every size" in written.said:
+            disturbed.skip(written.said)
         assert written.code == 0
         assert f"+  - id: {ID}" in written.lines
         assert "+        capture: quick" in written.lines
@@ -40,10 +43,11 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         held = site.cell("ImbUniband", "intelmpi", 1)
         assert (held.code, held.record.state) == (0, "pass")
         assert ID in held.record.references
-        value = re.search(rf"- id: {ID}.*?4M: ([0-9.]+)", table, re.DOTALL)
-        assert value is not None
-        site.edit("references/virtual.yaml", f"4M: {value[1]}", "4M: 48.2")
-        site.edit("references/virtual.yaml", "bandwidth: {low: 0.06}", "bandwidth: {low: 0.0001}")
+        # so low that of all references the captured one alone is missed
+        site.edit(
+            "references/virtual.yaml", "floor: {of: data-rate, fraction: 0.90", "floor: {of: data-rate, fraction: 0.30"
+        )
+        bed.degrade("vn2", "hsn0", "slow", 60)
         failed = site.cell("ImbUniband", "intelmpi", 1)
         assert (failed.code, failed.record.verdict.rule) == (1, 5)
         assert ID in failed.record.verdict.text

@@ -52,7 +52,7 @@ def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> N
         # What vn1 sends to vn3 alone is put into a class of its own, at a quarter of the rate.
         address = bed.spec.address("vn3", "hsn0")
         slow = (
-            "tc class replace dev hsn0 parent 1: classid 1:2 htb rate 100mbit ceil 100mbit burst 16k cburst 16k"
+            "tc class replace dev hsn0 parent 1: classid 1:2 htb rate 30mbit ceil 30mbit burst 16k cburst 16k"
             " quantum 60000 && nft 'add table inet t; add chain inet t o { type filter hook postrouting priority 0; }; "
             f"add rule inet t o ip daddr {address} meta priority set 1:2'"
         )
