@@ -279,7 +279,9 @@ def test_a_fault_that_could_not_be_made_is_not_recorded(degradable: Testbed, mon
     monkeypatch.setattr("railyard.testbed.needs.SEARCH_PATH", "/nowhere")
     with pytest.raises(SetupError) as caught:
         degradable.degrade("vn2", "hsn1", "lossy", 1)
-    assert str(caught.value) == "testbed: nft is not installed: apt-get install nftables (Debian's names)"
+    assert (
+        str(caught.value) == "testbed: ip and nft are not installed: apt-get install iproute2 nftables (Debian's names)"
+    )
     assert degradable.state().degradations == ()
 
 
