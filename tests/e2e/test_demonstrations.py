@@ -64,7 +64,7 @@ def rule(record: Record, number: int) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("stack", "mbit_s"),
     [
-        ("mpich", 60),
+        pytest.param("mpich", 60, marks=full),
         pytest.param("mpich", 108, marks=full),
         pytest.param("openmpi", 60, marks=full),
         pytest.param("intelmpi", 60, marks=full),
@@ -93,6 +93,23 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
     )
     # It still cut its messages over both rails: that the bytes are right is not what is wrong.
     assert rule(record, 4)[0] == "pass"
+
+
+def test_a_slow_rail_is_named_by_a_run_over_it_alone(site: VirtualSite) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn2", "hsn0", "slow", 60)
+        record = shown(site.cell("ImbUniband", "mpich", 1))
+    assert failed(record) == ("fail", 5, "fabric")
+    assert suspects(record) == {("rail", "vn2", "hsn0")}
+    said = record.verdict.text
+    assert re.match(
+        r"bandwidth \d\.\d+ MB/s at \d+ [KM]iB is below 13\.50 MB/s \(\d\d\.\d %\), the bound of one-rail ", said
+    )
+    assert re.search(
+        r", over hsn0 of vn1 and vn2; hsn0 of vn2 is slow with every partner: at best [\d.]+ MB/s with vn\d, "
+        r"[\d.]+ MB/s with vn\d and [\d.]+ MB/s with vn\d; the same rail carried at least 1\d\.\d+ MB/s between ",
+        said,
+    )
 
 
 @full

@@ -196,6 +196,7 @@ def test_a_counter_that_grew_between_two_saved_readings_is_named(subnet: Subnet,
     )
 
 
+@pytest.mark.full
 def test_a_counter_that_grows_while_it_is_watched_is_named(subnet: Subnet) -> None:
     counter = 'PerformanceSet "H-b8599f0300001030"[1] PortCounters.SymbolErrorCounter'
     subnet.say(f"{counter}=4000")  # since it was cleared: how long that is nobody knows

@@ -137,6 +137,7 @@ def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSi
     assert "13 relations: 7 pass, 1 fail, 5 not judged" in run.said
 
 
+@full
 def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: VirtualSite) -> None:
     run = ran(replays, system="dual-rail-qdr")
     assert (run.code, run.err) == (0, "")
@@ -265,6 +266,7 @@ def test_a_system_without_recordings_fails_with_what_to_do(replays: VirtualSite)
     ] * 2
 
 
+@full
 def test_the_files_of_a_run_are_copied_to_where_they_are_asked_for(replays: VirtualSite, tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "folder"
     recording(replays, "edr", "OsuBandwidth").unlink()

@@ -76,6 +76,7 @@ def states(records: dict[str, Record]) -> list[str]:
     return [record.state for record in records.values()]
 
 
+@pytest.mark.full
 def test_several_checks_build_once_and_a_second_run_calls_no_spack(site: MadeSite) -> None:
     done, records = run(site)
     assert states(records) == ["report-only"] * 6 or states(records) == ["pass"] * 6, done.stdout + done.stderr
