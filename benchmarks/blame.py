@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/blame.py [--draws 1000] [--seed 1] [--jobs 2] [--probes FOLDER]
 
 Nothing is measured. Each draw is four nodes with two rails, of which one rail of one node gives less than the others,
-or none does. `railyard.slow_rails.find` asks for probes of 0.7 s until it decides, as it does after a failed run.
-The loads, as what they leave of a rail's rate:
+or none does. `railyard.verdict.blame.slow_rails.find` asks for probes of 0.7 s until it decides, as it does after a
+failed run. The loads, as what they leave of a rail's rate:
 
     quiet    1 with a standard deviation of 0.3 %
     NAME     recorded: values drawn from benchmarks/data/probe-spreads.json, or from all probes.json below FOLDER
@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from railyard.quantiles import quantile
-from railyard.slow_rails import find
-from railyard.suspects import Probe, RailProbe, plan_probes
+from railyard.base.numbers import quantile
+from railyard.verdict.blame.slow_rails import find
+from railyard.verdict.blame.suspects import Probe, RailProbe, plan_probes
 
 SPREADS = Path(__file__).parent / "data" / "probe-spreads.json"
 NODES = ("vn1", "vn2", "vn3", "vn4")

@@ -6,10 +6,11 @@
 For each test of the stored runs of a system (five or more) the repeats give medians, the standard deviation of the
 logarithm at each size, and how sizes go together. From these, runs are drawn: log-normal, and heavy-tailed (the
 logarithm has Student's t with 5 degrees of freedom, of the same standard deviation), rounded to two decimals as tools
-print. Each capture is made of 5, 10 or 20 drawn runs by `railyard.capture.spread`, and as many new runs as `--runs` are
-held against it. Printed: the share of new runs that leave the reference at any asserted size, for each kind and number
-of repeats, over all tests, the worst test, and what tolerance was given. Then each stored run is held against a capture
-of all others: a run that is the only one of its kind fails there, since nothing of its kind was captured.
+print. Each capture is made of 5, 10 or 20 drawn runs by `railyard.results.capture.spread`, and as many new runs as
+`--runs` are held against it. Printed: the share of new runs that leave the reference at any asserted size, for each
+kind and number of repeats, over all tests, the worst test, and what tolerance was given. Then each stored run is held
+against a capture of all others: a run that is the only one of its kind fails there, since nothing of its kind was
+captured.
 
 ``--made`` takes spreads of 0.3, 0.6 and 1 % at six sizes in place of stored runs, each size for itself and with seven
 tenths of the variance in common.
@@ -22,10 +23,10 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from railyard import store
-from railyard.capture.chosen import Group, chosen
-from railyard.capture.spread import Spread, spread
-from railyard.referencefields import HIGHER_IS_BETTER
+from railyard.results import store
+from railyard.results.capture.chosen import Group, chosen
+from railyard.results.capture.spread import Spread, spread
+from railyard.site.references.fields import HIGHER_IS_BETTER
 
 HEAVY_DEGREES = 5
 MADE_SIZES = tuple(1 << power for power in range(12, 24, 2))
@@ -144,7 +145,7 @@ def _simulate(
 
 
 def _alarms(found: Spread, new: dict[int, float], metric: str) -> bool:
-    from railyard.bands import regime
+    from railyard.site.references.bands import regime
 
     for size, median in found.curve.items():
         tolerance = found.tolerance[regime(size)]

@@ -27,12 +27,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from railyard.cleantext import clean
-from railyard.parsedjson import to_json
+from railyard.base.clean_text import clean
 from railyard.parsers import PARSERS, ParseError, detect
+from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import Parsed
-from railyard.report.parsed import parsed_text
+from railyard.results.report.parsed import parsed_text
 
 CLONE = Path(__file__).resolve().parents[1]
 EVERY = {**PARSERS, **FABRIC_PARSERS}

@@ -8,7 +8,7 @@ history is drawn with replacement from its repeats, divided by their median, so 
 figures with several levels, come as often as they did. Figures are told apart by how far their repeats scatter, a
 quarter of them each.
 
-    railyard       railyard.history.detect
+    railyard       railyard.results.history.detect
     otava          Apache Otava (pip install apache-otava): windows of 50, p 0.001 (its defaults)
     otava strict   the same with p 0.000001
     otava deals    Otava's permutation test in place of Student's t, 999 orders; slow: a twentieth of the histories
@@ -38,9 +38,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from railyard import store
-from railyard.history.detect import ALARM, steps
-from railyard.history.series import series_of
+from railyard.results import store
+from railyard.results.history.detect import ALARM, steps
+from railyard.results.history.series import series_of
 
 Way = Callable[[Sequence[float]], list[int]]
 Figures = dict[str, list[float]]

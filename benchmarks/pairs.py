@@ -2,12 +2,12 @@
 
     .venv/bin/python benchmarks/pairs.py [--draws 1000] [--first 0] [--nodes 1024] [--jobs 2] [--every 200]
 
-Nothing is measured: each draw is a simulated fat tree (``railyard/pairs/simulated.py`` says of what kind, with what
-noise), every second one with random static routes, in which most pairs of a full round collide. Draws take what is
-planted in turn from PLANTS, the first one's is nothing. A draw of 1,024 nodes takes some seconds. The columns: draws,
-faults planted, found, blamed falsely; the medians of rounds run (repeats too), of pairs measured alone, and of the
-seconds the rounds would take with 16 MiB a pair each way at 12 GB/s and 2 ms more a round; the largest of them; and the
-seconds of CPU that the search took on this machine, simulation included.
+Nothing is measured: each draw is a simulated fat tree (``railyard/verdict/blame/search/simulated.py`` says of what
+kind, with what noise), every second one with random static routes, in which most pairs of a full round collide. Draws
+take what is planted in turn from PLANTS, the first one's is nothing. A draw of 1,024 nodes takes some seconds. The
+columns: draws, faults planted, found, blamed falsely; the medians of rounds run (repeats too), of pairs measured alone,
+and of the seconds the rounds would take with 16 MiB a pair each way at 12 GB/s and 2 ms more a round; the largest of
+them; and the seconds of CPU that the search took on this machine, simulation included.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from railyard.pairs.planted import PLANTS, plant, play
-from railyard.pairs.simulated import Tree
+from railyard.verdict.blame.search.planted import PLANTS, plant, play
+from railyard.verdict.blame.search.simulated import Tree
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sidebyside import CLONE
 
-from railyard.record import (
+from railyard.results.record.file import (
     BandRecord,
     CurveRecord,
     FigureRecord,
@@ -124,7 +124,7 @@ def measured(name: str, folder: Path, runs: int, tests: int, repeats: int) -> No
 
 def plotted(folder: Path) -> None:
     """Print what a curve costs as a picture of matplotlib's."""
-    from railyard.report.plots import write_plots
+    from railyard.results.report.plots import write_plots
 
     records = [dataclasses.replace(made("20260101", test), case=f"case{test}") for test in range(21)]
     write_plots(records[:1], folder, "png")

@@ -23,9 +23,9 @@ from pathlib import Path
 import yaml
 from sidebyside import CLONE, spread
 
-from railyard.spack import build, calls, compose
-from railyard.spack.request import Request
-from railyard.spack.wanted import requests
+from railyard.provision.spack import build, calls, compose
+from railyard.provision.spack.request import Request
+from railyard.provision.spack.wanted import requests
 
 OSU = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)
@@ -34,7 +34,7 @@ OUR_CHECKS = """\
 import reframe as rfm
 
 from railyard.check import InterconnectCheck
-from railyard.movedbytes import Repetitions
+from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import osu
 
 

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from railyard.record import FILE_NAME, Record, read_records
-from railyard.testbed.needs import front
-from railyard.testbed.starvation import stolen_s
+from railyard.provision.testbed.needs import front
+from railyard.provision.testbed.starvation import stolen_s
+from railyard.results.record.file import FILE_NAME, Record, read_records
 
 CLONE = Path(__file__).parents[1]
 RAILYARD = (sys.executable, "-m", "railyard")

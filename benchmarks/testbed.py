@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sidebyside import spread
 
-from railyard.testbed import Testbed
+from railyard.provision.testbed import Testbed
 
 
 def main() -> None:

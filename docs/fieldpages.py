@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.schema import schema_text
+from railyard.results.schemas import schema_text
 
 #: Kind of schema -> title of its page.
 PAGES = {

@@ -2,7 +2,7 @@
 
 import sys
 
-from railyard.cli import main
+from railyard.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from railyard.assess import Assessment, assess
-from railyard.launch import device_name, plan_launch
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import device_name, plan_launch
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
-from railyard.runcase import Case, Evidence
-from railyard.site import Site, site_at
+from railyard.site.site import Site, site_at
+from railyard.verdict.assess import Assessment, assess
 from tests import disturbed
 
 # No clock judges a property: a busy machine would turn it red. `make test-all` tries as many cases as hypothesis would.

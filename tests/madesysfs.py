@@ -1,7 +1,7 @@
 """Made-up trees of /sys/class/infiniband, /sys/class/net and /sys/class/cxi, and the counter reader run on them.
 
 Nothing here was recorded: the files have the names and the forms that the kernel gives them (the sources stand in
-``railyard/countertable.py``), and values that a test chooses.
+``railyard/hardware/counters.py``), and values that a test chooses.
 """
 
 import subprocess
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.counters import NodeCounters, parse, reader_script
+from railyard.job.counters.node import NodeCounters, parse, reader_script
 
 TAG = "run1"
 NODE = "vn1"

@@ -6,11 +6,11 @@ from datetime import datetime, timezone
 
 import pytest
 
-from railyard.afterwards import with_attempts, with_losses, with_remark, with_starvation, with_suspects
-from railyard.assess import Assessment
-from railyard.recordform import AttemptRecord
-from railyard.recording import attempt_of
-from railyard.suspects import Findings, Suspect
+from railyard.results.record.form import AttemptRecord
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.findings import with_attempts, with_losses, with_remark, with_starvation, with_suspects
+from railyard.verdict.recording import attempt_of
 
 Assess = Callable[..., Assessment]
 M = 1 << 20

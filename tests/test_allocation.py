@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from railyard.allocated import ask
-from railyard.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
-from railyard.cells import Need
-from railyard.errors import RailyardError
-from railyard.home import ALLOCATION_VARIABLE
-from railyard.launch import plan_launch
-from railyard.rfm_output import CaseId
-from railyard.site import Site
-from railyard.systems import System, load_system
+from railyard.base.errors import RailyardError
+from railyard.base.paths import ALLOCATION_VARIABLE
+from railyard.job.launch import plan_launch
+from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
+from railyard.rfm.run.budget import ask
+from railyard.rfm.run.output import CaseId
+from railyard.site.matrix import Need
+from railyard.site.site import Site
+from railyard.site.systems.load import System, load_system
 
 ROOT = Path(__file__).parents[1]
 PAIR = Need("OsuLatency", "osu", "osu/osu_latency", 2)

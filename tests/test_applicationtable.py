@@ -2,10 +2,10 @@
 
 import pytest
 
-from railyard.applicationtable import installed_name, key_on, printed_key, printed_name
-from railyard.benchmarktable import BENCHMARKS, find
-from railyard.errors import RailyardError
-from railyard.metrics import curves, key_figures, key_of
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.metrics import curves, key_figures, key_of
+from railyard.benchmarks.table.applications import installed_name, key_on, printed_key, printed_name
+from railyard.benchmarks.table.micro import BENCHMARKS, find
 from railyard.parsers import npb
 
 CG_A = """\
@@ -84,7 +84,7 @@ def test_a_run_of_npb_has_its_rate_and_its_time() -> None:
 
 
 def test_every_kernel_that_is_measured_is_a_benchmark() -> None:
-    from railyard.apps.npbshape import CLASSES, KERNELS
+    from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS
 
     assert [f"npb/{name.upper()}/{problem}" for name in KERNELS for problem in CLASSES
             if f"npb/{name.upper()}/{problem}" not in BENCHMARKS] == []  # fmt: skip

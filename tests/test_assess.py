@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from railyard.afterwards import with_placement, with_remark, with_suspects
-from railyard.assess import Assessment
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
-from railyard.prooffile import ProofRules
-from railyard.references import References
-from railyard.site import Site, site_at
-from railyard.suspects import Findings, Suspect
-from railyard.systems import DeclaredLink
+from railyard.site.references.load import References
+from railyard.site.site import Site, site_at
+from railyard.site.systems.load import DeclaredLink
+from railyard.site.systems.path_proof import ProofRules
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from tests.conftest import ROOT, SIZES
 
 Assess = Callable[..., Assessment]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment, assess
-from railyard.launch import plan_launch
-from railyard.movedbytes import Repetitions
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import plan_launch
 from railyard.parsers import osu
-from railyard.runcase import Case, Evidence
-from railyard.site import Site
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, Moved, counters_file
 
 M = 1 << 20

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.counters import NodeCounters
-from railyard.pathproof import NodeTraffic, PathProof, Plan, judge
-from railyard.systemfile import Fabric
+from railyard.job.counters.node import NodeCounters
+from railyard.site.systems.model import Fabric
+from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
 from tests.madesysfs import Tree, write
 
 MB = 1_000_000

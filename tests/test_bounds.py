@@ -1,7 +1,7 @@
 """The table of bounds is complete, explains itself, and its document shows every row."""
 
-from railyard import bounds
-from railyard.bounds import BOUNDS, JudgingBound, document
+from railyard.base import bounds
+from railyard.base.bounds import BOUNDS, JudgingBound, document
 
 
 def test_every_bound_of_the_module_stands_in_the_table_once() -> None:

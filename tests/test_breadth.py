@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.breadth import everyday_words, leaves_out_extended
-from railyard.systems import System, find_system
+from railyard.rfm.run.breadth import everyday_words, leaves_out_extended
+from railyard.site.systems.load import System, find_system
 from tests.conftest import ROOT
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.casename import named_policy, named_rails, plain_check, with_policy
+from railyard.results.test_name import named_policy, named_rails, plain_check, with_policy
 
 NAMES = [
     ("OsuBandwidth %rails=2", "OsuBandwidth", 2, None),

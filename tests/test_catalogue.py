@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from railyard.catalogue import needs
-from railyard.cells import Need
-from railyard.errors import RailyardError
-from railyard.metrics import BENCHMARKS
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.metrics import BENCHMARKS
+from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import Need
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from railyard import metrics
-from railyard.causes import CAUSES, document, likely
-from railyard.causeshapes import Seen
-from railyard.links import LINKS, SLOTS, limit
+from railyard.benchmarks import metrics
+from railyard.hardware.limits import LINKS, SLOTS, limit
+from railyard.verdict.hints.causes import CAUSES, document, likely
+from railyard.verdict.hints.shapes import Seen
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = tuple(2**n for n in range(23))

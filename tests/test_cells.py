@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard import stacks
-from railyard.applicationfile import Application
-from railyard.catalogue import needs
-from railyard.cells import (
+from railyard.benchmarks.apps.installed import Application
+from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import (
     RAIL_COUNTS,
     Cell,
     Need,
@@ -22,10 +22,10 @@ from railyard.cells import (
     problem_features,
     why_not,
 )
-from railyard.railpolicies import DEFAULT, environment_terms
-from railyard.site import Site
-from railyard.systemfile import Disabled, Fabric, Nodes, Rail, StackEntry, System
-from railyard.systems import load_systems
+from railyard.site.policies import DEFAULT, environment_terms
+from railyard.site.site import Site
+from railyard.site.systems.load import load_systems
+from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, StackEntry, System
 from tests.conftest import ROOT
 
 UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2)

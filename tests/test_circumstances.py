@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from railyard.circumstances import circumstances
-from railyard.recordform import NodeGroup
+from railyard.job.circumstances import circumstances
+from railyard.results.record.form import NodeGroup
 
 LDD = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f1)\n\tlibx.so => not found\n"
 

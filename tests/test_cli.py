@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import railyard.commands
+import railyard.cli.commands
 from railyard import __version__
-from railyard.cli import main
+from railyard.cli.main import main
 
 HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
 
@@ -18,19 +18,19 @@ HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
 @pytest.fixture
 def add_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str, str], None]]:
     """Return a function that makes a command of this name alone, with this body."""
-    monkeypatch.setattr(railyard.commands, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(railyard.cli.commands, "__path__", [str(tmp_path)])
     before = set(sys.modules)
 
     def add(name: str, body: str) -> None:
-        head = "import click\nfrom railyard.errors import *\n@click.command()\ndef command():\n"
+        head = "import click\nfrom railyard.base.errors import *\n@click.command()\ndef command():\n"
         text = f'{head}    "Says what it does."\n    {body}\n'
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
 
     yield add
     for name in set(sys.modules) - before:
-        if name.startswith(f"{railyard.commands.__name__}."):
+        if name.startswith(f"{railyard.cli.commands.__name__}."):
             del sys.modules[name]
-            vars(railyard.commands).pop(name.rpartition(".")[2], None)
+            vars(railyard.cli.commands).pop(name.rpartition(".")[2], None)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_every_module_in_commands_is_a_command() -> None:
     answer = subprocess.run([sys.executable, "-m", "railyard", "--help"], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
     listed = [line.split()[0] for line in answer.stdout.partition("Commands:\n")[2].splitlines() if line.strip()]
-    files = [*Path(railyard.commands.__path__[0]).glob("*.py"), *Path(railyard.commands.__path__[0]).glob("*/")]
+    files = [*Path(railyard.cli.commands.__path__[0]).glob("*.py"), *Path(railyard.cli.commands.__path__[0]).glob("*/")]
     assert listed == sorted({file.stem for file in files} - {"__init__", "__pycache__"})
 
 
@@ -104,9 +104,11 @@ def test_an_error_of_ours_is_not_hidden(add_command: Callable[[str, str], None])
 
 
 def test_a_module_without_a_command_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(railyard.commands, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(railyard.cli.commands, "__path__", [str(tmp_path)])
     (tmp_path / "nothing_here.py").write_text("command = 3\n", encoding="utf-8")
-    with pytest.raises(TypeError, match=r"^railyard\.commands\.nothing_here\.command is no click\.Command but a int$"):
+    with pytest.raises(
+        TypeError, match=r"^railyard\.cli\.commands\.nothing_here\.command is no click\.Command but a int$"
+    ):
         main(["nothing_here"])
 
 
@@ -123,7 +125,7 @@ def test_no_argument_prints_the_help_and_is_2(
 @pytest.mark.parametrize("size", [10, 100_000], ids=["at the last flush", "while printing"])
 def test_a_reader_that_left_is_no_traceback_and_no_pass(size: int) -> None:
     program = (
-        "import sys, click, railyard.cli as cli\n"
+        "import sys, click, railyard.cli.main as cli\n"
         f"cli.railyard_group.add_command(click.Command('weigh', callback=lambda: print('x' * {size})))\n"
         "cli.LazyGroup.list_commands = lambda self, ctx: ['weigh']\n"
         "cli.LazyGroup.get_command = lambda self, ctx, name: self.commands[name]\n"
@@ -155,7 +157,7 @@ def test_the_shell_completes_commands(
 def test_starting_imports_nothing_heavy(argv: list[str]) -> None:
     program = (
         "import json, sys\n"
-        "from railyard.cli import main\n"
+        "from railyard.cli.main import main\n"
         f"main({argv!r}) if {argv!r} else None\n"
         f"print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))\n"
     )

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from railyard.console import tracked
+from railyard.base.terminal import tracked
 
-TAKES = "from railyard.console import tracked; print(sum(tracked(range({count}), 'judging figures')))"
+TAKES = "from railyard.base.terminal import tracked; print(sum(tracked(range({count}), 'judging figures')))"
 
 
 def on_a_terminal(count: int, term: str) -> tuple[str, str]:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.besideform import CostRecord
-from railyard.cost import best_for, costs_of_references, costs_of_run
-from railyard.errors import InputError
-from railyard.recordform import CurveRecord, Record
-from railyard.report.beside import cost_lines
-from railyard.site import site_at
-from railyard.systems import System, load_system
+from railyard.base.errors import InputError
+from railyard.results.cost import best_for, costs_of_references, costs_of_run
+from railyard.results.record.form import CurveRecord, Record
+from railyard.results.report.beside import cost_lines
+from railyard.results.run_files import CostRecord
+from railyard.site.site import site_at
+from railyard.site.systems.load import System, load_system
 from tests.records import made_record
 
 ROOT = Path(__file__).resolve().parents[1]

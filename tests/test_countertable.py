@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from railyard.countertable import DRIVERS, Driver, document, error_maximum, of_device
-from railyard.systemfile import Counters
+from railyard.hardware.counters import DRIVERS, Driver, document, error_maximum, of_device
+from railyard.site.systems.model import Counters
 
 ROOT = Path(__file__).parents[1]
 ROWS = list(DRIVERS.values())

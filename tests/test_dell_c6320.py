@@ -6,13 +6,13 @@ from types import MappingProxyType
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
-from railyard.judging import Judgement, judge
-from railyard.judgingtarget import of_system
-from railyard.metrics import find, metric
+from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks.metrics import find, metric
+from railyard.cli.main import main
 from railyard.parsers.parsed import Cell, Parsed, Table
-from railyard.site import Site, site_at
+from railyard.site.site import Site, site_at
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_system
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = tuple(2**n for n in range(23))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.pathproof import NodeTraffic, PathProof, Plan, judge
-from railyard.suspects import Suspect
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
 from tests.madesysfs import Tree
 
 MB = 1_000_000

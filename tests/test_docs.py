@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from railyard.bounds import document
-from railyard.cli import railyard_group
+from railyard.base.bounds import document
+from railyard.cli.main import railyard_group
 from railyard.stacks import overview, roce
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.schema import schema_text
+from railyard.results.schemas import schema_text
 
 ROOT = Path(__file__).parents[1]
 

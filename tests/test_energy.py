@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.counters import NodeCounters
-from railyard.energy import Energy, figures
+from railyard.job.counters.energy import Energy, figures
+from railyard.job.counters.node import NodeCounters
 from tests.madesysfs import Tree, write
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.home import find_home, state_folder
+from railyard.base.errors import SetupError
+from railyard.base.paths import find_home, state_folder
 
 ACTION = "run from the clone, or set RAILYARD_HOME to the folder that holds systems/ and references/"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment
-from railyard.errors import InputError, RailyardError
-from railyard.hops import FORMAT, Kept, file_of, hops_between, keep
-from railyard.judging import judge
-from railyard.judgingtarget import of_system
+from railyard.base.errors import InputError, RailyardError
 from railyard.parsers import imb
-from railyard.site import Site
+from railyard.site.hops import FORMAT, Kept, file_of, hops_between, keep
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment
+from railyard.verdict.stored.judge import judge
+from railyard.verdict.stored.target import of_system
 
 PLACES = {
     "mlx5_0": {"vn1": "LID 1", "vn2": "LID 1", "vn3": "LID 2"},

@@ -17,72 +17,77 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 
 #: Modules that start processes or import ReFrame, each with its reason. A folder stands for all that is in it.
 IMPURE = {
-    "railyard.appcheck": "the base of the checks of applications",
-    "railyard.installedcheck": "the base of the checks of installed applications: ReFrame's classes",
-    "railyard.check": "the base of all checks: ReFrame's classes",
-    "railyard.osucheck": "the base of OSU's checks",
-    "railyard.fabric.diagnostics": "starts the diagnostics of a fabric",
-    "railyard.rfm_fabric": "the base of the check of a fabric's state: ReFrame's classes",
-    "railyard.rfm_again": "runs a job of ReFrame's once more",
-    "railyard.rfm_backends": "launchers that ReFrame lacks",
-    "railyard.rfm_current": "asks ReFrame for its current system",
-    "railyard.rfm_guards": "hooks of ReFrame that close its silent passes",
-    "railyard.rfm_judging": "hooks of ReFrame in which a run is judged",
-    "railyard.detect.machine": "asks programs of this machine",
-    "railyard.doctor.asknodes": "starts a job step",
-    "railyard.doctor.transfers": "sends over the virtual cluster's rails",
-    "railyard.provided": "brings the virtual cluster up",
-    "railyard.rfm_placing": "where a check puts its processes: ReFrame's classes",
-    "railyard.rfm_pairs": "the base of the checks of pairs of nodes: ReFrame's classes",
-    "railyard.rfm_probing": "what those hooks measure after a failure",
-    "railyard.rfm_scheduler": "a scheduler that ReFrame lacks",
-    "railyard.rfm_slurm": "what a check does under a scheduler: ReFrame's classes",
-    "railyard.rfm_starting": "what a check does as its run starts: ReFrame's hooks",
-    "railyard.slurmask": "asks scontrol and sacct",
-    "railyard.spackenv": "a fixture of ReFrame",
-    "railyard.spack.bootstrap": "fetches with git",
-    "railyard.spack.calls": "starts spack",
-    "railyard.spack.libraries": "asks ldd",
-    "railyard.spack.seen": "asks programs for their versions",
-    "railyard.spack.build": "starts spack, by calls",
-    "railyard.spack.detect": "starts spack, by calls",
-    "railyard.spack.mirrors": "starts spack, by calls",
-    "railyard.spack.proof": "asks ldd, by libraries",
-    "railyard.spack.relock": "starts spack, by calls",
-    "railyard.spack.upkeep": "starts spack, by calls",
-    "railyard.siteconfig": "raises ReFrame's ConfigError",
-    "railyard.run": "starts reframe",
-    "railyard.session": "brings the virtual cluster up, and asks git and uname",
-    "railyard.probes": "measures again after a failure",
-    "railyard.results": "stores a test's result for the run above",
-    "railyard.provenance": "asks mpirun for its version",
-    "railyard.programs.build": "starts a compiler",
-    "railyard.prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
-    "railyard.soak.load": "sends over the virtual cluster's rails",
-    "railyard.testbed": "namespaces are made by ip, tc, nsenter",
-    "railyard.commands": "the commands of the above",
+    "railyard.rfm.checks.application": "the base of the checks of applications",
+    "railyard.rfm.checks.installed_application": "the base of the checks of installed applications: ReFrame's classes",
+    "railyard.rfm.checks.base": "the base of all checks: ReFrame's classes",
+    "railyard.rfm.checks.osu": "the base of OSU's checks",
+    "railyard.cluster.fabric.diagnostics": "starts the diagnostics of a fabric",
+    "railyard.rfm.checks.fabric": "the base of the check of a fabric's state: ReFrame's classes",
+    "railyard.rfm.checks.measure_again": "runs a job of ReFrame's once more",
+    "railyard.rfm.launchers": "launchers that ReFrame lacks",
+    "railyard.rfm.current": "asks ReFrame for its current system",
+    "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
+    "railyard.rfm.checks.judge": "hooks of ReFrame in which a run is judged",
+    "railyard.cluster.detect.machine": "asks programs of this machine",
+    "railyard.cluster.doctor.ask_nodes": "starts a job step",
+    "railyard.cluster.doctor.transfers": "sends over the virtual cluster's rails",
+    "railyard.provision.testbed.lifecycle": "brings the virtual cluster up",
+    "railyard.rfm.checks.place": "where a check puts its processes: ReFrame's classes",
+    "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes: ReFrame's classes",
+    "railyard.rfm.checks.probe": "what those hooks measure after a failure",
+    "railyard.rfm.scheduler": "a scheduler that ReFrame lacks",
+    "railyard.rfm.checks.schedule": "what a check does under a scheduler: ReFrame's classes",
+    "railyard.rfm.checks.start": "what a check does as its run starts: ReFrame's hooks",
+    "railyard.job.slurm": "asks scontrol and sacct",
+    "railyard.rfm.spack_build": "a fixture of ReFrame",
+    "railyard.provision.spack.bootstrap": "fetches with git",
+    "railyard.provision.spack.calls": "starts spack",
+    "railyard.provision.spack.libraries": "asks ldd",
+    "railyard.provision.spack.seen": "asks programs for their versions",
+    "railyard.provision.spack.build": "starts spack, by calls",
+    "railyard.provision.spack.detect": "starts spack, by calls",
+    "railyard.provision.spack.mirrors": "starts spack, by calls",
+    "railyard.provision.spack.proof": "asks ldd, by libraries",
+    "railyard.provision.spack.relock": "starts spack, by calls",
+    "railyard.provision.spack.upkeep": "starts spack, by calls",
+    "railyard.rfm.settings": "raises ReFrame's ConfigError",
+    "railyard.rfm.run.reframe": "starts reframe",
+    "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
+    "railyard.verdict.blame.probes": "measures again after a failure",
+    "railyard.results.run_folder": "stores a test's result for the run above",
+    "railyard.job.provenance": "asks mpirun for its version",
+    "railyard.provision.programs.build": "starts a compiler",
+    "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
+    "railyard.cluster.soak.load": "sends over the virtual cluster's rails",
+    "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",
+    "railyard.cli.commands": "the commands of the above",
     "railyard.__main__": "ends the process",
+    "railyard.siteconfig": "the address of settings that sites import",
+    "railyard.check": "the address of the base of all checks that sites import",
+    "railyard.osucheck": "the address of the base of OSU's checks that sites import",
+    "railyard.appcheck": "the address of the base of applications' checks that sites import",
+    "railyard.rfm_pairs": "the address of the base of pairs' checks that sites import",
 }
 
 #: The only ones that may import ReFrame at all.
 REFRAME = {
-    "railyard.appcheck",
-    "railyard.check",
-    "railyard.osucheck",
-    "railyard.rfm_again",
-    "railyard.rfm_backends",
-    "railyard.rfm_current",
-    "railyard.rfm_fabric",
-    "railyard.rfm_guards",
-    "railyard.rfm_judging",
-    "railyard.rfm_pairs",
-    "railyard.rfm_placing",
-    "railyard.rfm_probing",
-    "railyard.rfm_scheduler",
-    "railyard.rfm_slurm",
-    "railyard.rfm_starting",
-    "railyard.siteconfig",
-    "railyard.spackenv",
+    "railyard.rfm.checks.application",
+    "railyard.rfm.checks.base",
+    "railyard.rfm.checks.osu",
+    "railyard.rfm.checks.measure_again",
+    "railyard.rfm.launchers",
+    "railyard.rfm.current",
+    "railyard.rfm.checks.fabric",
+    "railyard.rfm.guards",
+    "railyard.rfm.checks.judge",
+    "railyard.rfm.checks.pairs",
+    "railyard.rfm.checks.place",
+    "railyard.rfm.checks.probe",
+    "railyard.rfm.scheduler",
+    "railyard.rfm.checks.schedule",
+    "railyard.rfm.checks.start",
+    "railyard.rfm.settings",
+    "railyard.rfm.spack_build",
 }
 
 
@@ -140,9 +145,9 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.curve", "railyard.programs.build", "railyard.cli"]) == (
+    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.programs.build", "railyard.cli.main"]) == (
         "",
-        "railyard.programs.build drags in subprocess",
+        "railyard.provision.programs.build drags in subprocess",
     )
 
 
@@ -151,17 +156,32 @@ def test_every_exception_is_one_that_exists() -> None:
 
 
 def test_the_pure_modules_are_found() -> None:
-    assert {"railyard.curve", "railyard.errors", "railyard.links", "railyard.cli"} <= set(PURE)
-    assert {"railyard.launch", "railyard.assess", "railyard.recording", "railyard.cells"} <= set(PURE)
-    assert {"railyard.linked", "railyard.installed", "railyard.spack.request", "railyard.spack.lockfit"} <= set(PURE)
+    assert {
+        "railyard.benchmarks.curve",
+        "railyard.base.errors",
+        "railyard.hardware.limits",
+        "railyard.cli.main",
+    } <= set(PURE)
+    assert {
+        "railyard.job.launch",
+        "railyard.verdict.assess",
+        "railyard.verdict.recording",
+        "railyard.site.matrix",
+    } <= set(PURE)
+    assert {
+        "railyard.stacks.linkage",
+        "railyard.provision.installed",
+        "railyard.provision.spack.request",
+        "railyard.provision.spack.lock_fit",
+    } <= set(PURE)
 
 
 def test_the_virtual_clusters_names_are_imported_when_they_are_asked_for() -> None:
-    from railyard import testbed
+    from railyard.provision import testbed
 
     assert sorted(testbed._WHERE) == testbed.__all__
     assert [name for name in testbed.__all__ if getattr(testbed, name, None) is None] == []
-    with pytest.raises(AttributeError, match=r"^module 'railyard\.testbed' has no attribute 'Tesbed'$"):
+    with pytest.raises(AttributeError, match=r"^module 'railyard\.provision\.testbed' has no attribute 'Tesbed'$"):
         testbed.Tesbed  # noqa: B018
 
 
@@ -193,7 +213,7 @@ def test_imports_go_round_in_no_circle() -> None:
 
 
 def test_nothing_below_the_command_line_knows_it() -> None:
-    above = ("railyard.cli", "railyard.commands", "railyard.__main__")
+    above = ("railyard.cli", "railyard.__main__")
     offenders = {
         module
         for module, path in MODULES.items()
@@ -204,24 +224,24 @@ def test_nothing_below_the_command_line_knows_it() -> None:
 
 def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
     program = (
-        "import sys, railyard.siteconfig, railyard.check, railyard.parsers.imb\n"
+        "import sys, railyard.rfm.settings, railyard.rfm.checks.base, railyard.parsers.imb\n"
         "print(*sorted(name for name in sys.modules if name.startswith('railyard.') or name == 'rich'))"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     late = (
-        "assess",
-        "counters",
+        "verdict.assess",
+        "job.counters.node",
         "parsers.osu",
-        "pathproof",
-        "probes",
-        "record",
-        "recording",
-        "report",
-        "results",
-        "run",
-        "rules",
-        "suspects",
-        "testbed.cluster",
-        "verdict",
+        "verdict.path.proof",
+        "verdict.blame.probes",
+        "results.record.file",
+        "verdict.recording",
+        "results.report",
+        "results.run_folder",
+        "rfm.run.reframe",
+        "verdict.rules",
+        "verdict.blame.suspects",
+        "provision.testbed.cluster",
+        "verdict.verdict",
     )
     assert set(answer.stdout.split()) & {"rich", *(f"railyard.{name}" for name in late)} == set()

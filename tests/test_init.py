@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from railyard.cli import main
-from railyard.commands.init import command
-from railyard.siteconfig import build
-from railyard.skeleton import copied
-from railyard.systems import load_systems
+from railyard.cli.commands.init import command
+from railyard.cli.main import main
+from railyard.cli.site_template import copied
+from railyard.rfm.settings import build
+from railyard.site.systems.load import load_systems
 
 CLONE = Path(__file__).parents[1]
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.installed import Installed, installed, request_of
-from railyard.launch import plan_launch
-from railyard.provenance import provenance, spack_provenance
-from railyard.saidmpi import Meant
-from railyard.site import Site
-from railyard.spack.build import ensure
-from railyard.systems import load_system
+from railyard.base.errors import SetupError
+from railyard.job.launch import plan_launch
+from railyard.job.mpi_identity import Meant
+from railyard.job.provenance import provenance, spack_provenance
+from railyard.provision.installed import Installed, installed, request_of
+from railyard.provision.spack.build import ensure
+from railyard.site.site import Site
+from railyard.site.systems.load import load_system
 from tests.spack import madesite
 from tests.spack.madesite import MadeSite
 
@@ -25,7 +25,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MadeSite:
 
 
 def site_of(made: MadeSite) -> Site:
-    from railyard.references import references_of
+    from railyard.site.references.load import references_of
 
     system = load_system(made.home / "systems/made.yaml")
     return Site(made.home, system, references_of(made.home / "references", system))

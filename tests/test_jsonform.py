@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from railyard.jsonform import FormError, decode, encode
+from railyard.base.json_codec import FormError, decode, encode
 
 
 @dataclass(frozen=True)

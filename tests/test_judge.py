@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarktable import find
-from railyard.cli import main
-from railyard.errors import RailyardError
-from railyard.home import HOME_VARIABLE
-from railyard.judging import Judgement, judge
-from railyard.judgingtarget import Target, of_link, of_system
+from railyard.base.errors import RailyardError
+from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks.table.micro import find
+from railyard.cli.main import main
 from railyard.parsers import hpcc
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
-from railyard.references import References
-from railyard.site import Site, site_at
+from railyard.site.references.load import References
+from railyard.site.site import Site, site_at
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import Target, of_link, of_system
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = tuple(2**n for n in range(23))
@@ -179,11 +179,11 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
         ),
         (
             ["--link", "ib-erd"],
-            '--link: found "ib-erd", expected a link of railyard.links; did you mean "ib-edr"?',
+            '--link: found "ib-erd", expected a link of railyard.hardware.limits; did you mean "ib-edr"?',
         ),
         (
             ["--link", "ib-edr", "--slot", "pcie3-x17"],
-            '--slot: found "pcie3-x17", expected a slot of railyard.links; did you mean "pcie3-x1"?',
+            '--slot: found "pcie3-x17", expected a slot of railyard.hardware.limits; did you mean "pcie3-x1"?',
         ),
         (["--link", "ib-edr", "--rails", "0"], "--rails: found 0, expected at least 1"),
         (["--link", "ib-edr", "--mtu", "1500"], "--mtu: found 1500, expected one of 256, 512, 1024, 2048, 4096"),
@@ -453,7 +453,7 @@ def with_reference(folder: Path, entry: str) -> Site:
     (folder / "references").mkdir()
     path = folder / "references" / "dell-c6320.yaml"
     path.write_text(f"system: dell-c6320\nentries:\n  - {entry}\n", encoding="utf-8")
-    from railyard.references import load_references
+    from railyard.site.references.load import load_references
 
     system = site_at(ROOT, "dell-c6320").system
     found: References = load_references(path, system)

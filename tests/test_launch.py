@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import RailyardError
-from railyard.launch import (
+from railyard.base.errors import RailyardError
+from railyard.job.launch import (
     Launch,
     counters_can_prove,
     device_name,
@@ -18,10 +18,10 @@ from railyard.launch import (
     seconds,
     watched_devices,
 )
-from railyard.references import References
-from railyard.site import Site, site_at
-from railyard.systems import Rail
-from railyard.testbed import DEFAULT_SPEC, Testbed
+from railyard.provision.testbed import DEFAULT_SPEC, Testbed
+from railyard.site.references.load import References
+from railyard.site.site import Site, site_at
+from railyard.site.systems.load import Rail
 from tests.conftest import ROOT
 
 #: A site folder whose path is short; nothing of it is read.
@@ -261,8 +261,8 @@ def test_what_is_no_duration_is_an_error(text: str) -> None:
 
 def test_every_cell_that_runs_can_be_launched() -> None:
     """What `why_not` lets through and the site does not switch off, `plan_launch` can do: in every published system."""
-    from railyard.cells import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
-    from railyard.systems import load_systems
+    from railyard.site.matrix import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
+    from railyard.site.systems.load import load_systems
 
     launched = 0
     for system in load_systems(ROOT / "systems").values():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard import linked
+from railyard.stacks import linkage
 
 #: Of an IMB-MPI1 that our Spack built for Open MPI (paths shortened).
 OPENMPI = """\
@@ -18,7 +18,7 @@ OPENMPI = """\
 
 
 def test_what_is_read() -> None:
-    found = linked.parse(OPENMPI.format(prefix="/opt/openmpi") + "\tlibfabric.so.1 => not found\n")
+    found = linkage.parse(OPENMPI.format(prefix="/opt/openmpi") + "\tlibfabric.so.1 => not found\n")
     assert found == {
         "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
         "libmpi.so.40": "/opt/openmpi/lib/libmpi.so.40",
@@ -26,7 +26,7 @@ def test_what_is_read() -> None:
         "libc.so.6": "/lib/x86_64-linux-gnu/libc.so.6",
         "libfabric.so.1": None,
     }
-    assert linked.interesting(found) == {
+    assert linkage.interesting(found) == {
         "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
         "libmpi.so.40": "/opt/openmpi/lib/libmpi.so.40",
         "libucp.so.0": "/usr/lib/libucp.so.0",
@@ -35,7 +35,7 @@ def test_what_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["\tnot a dynamic executable\n", "", "\tstatically linked\n"])
 def test_what_has_no_libraries(text: str) -> None:
-    assert linked.parse(text) == {}
+    assert linkage.parse(text) == {}
 
 
 WRONG = [
@@ -54,26 +54,26 @@ WRONG = [
 
 @pytest.mark.parametrize(("sonames", "prefix", "sentence"), WRONG)
 def test_the_wrong_mpi(sonames: tuple[str, ...], prefix: str | None, sentence: str | None) -> None:
-    found = linked.parse(OPENMPI.format(prefix="/opt/openmpi"))
-    assert linked.why_wrong("osu_bw", found, sonames, prefix) == sentence
+    found = linkage.parse(OPENMPI.format(prefix="/opt/openmpi"))
+    assert linkage.why_wrong("osu_bw", found, sonames, prefix) == sentence
 
 
 def test_a_library_that_is_not_found() -> None:
     found = {"libmpi.so.40": None, "libucp.so.0": None, "libc.so.6": "/lib/libc.so.6"}
-    assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), None) == (
+    assert linkage.why_wrong("osu_bw", found, ("libmpi.so.40",), None) == (
         "osu_bw needs libmpi.so.40, libucp.so.0, which the loader does not find"
     )
 
 
 def test_no_mpi_at_all() -> None:
-    assert linked.why_wrong("osu_bw", {"libc.so.6": "/lib/libc.so.6"}, ("libmpi.so.40",), None) == (
+    assert linkage.why_wrong("osu_bw", {"libc.so.6": "/lib/libc.so.6"}, ("libmpi.so.40",), None) == (
         "osu_bw is linked to no MPI library at all, expected libmpi.so.40"
     )
 
 
 def test_a_compilers_own_library_is_matched_by_its_pattern() -> None:
     found = {"libmpi_gnu_123.so.12": "/opt/cray/lib/libmpi_gnu_123.so.12"}
-    assert linked.why_wrong("osu_bw", found, ("libmpi_*.so.12",), "/opt/cray") is None
+    assert linkage.why_wrong("osu_bw", found, ("libmpi_*.so.12",), "/opt/cray") is None
 
 
 def test_a_prefix_may_be_made_of_links(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_a_prefix_may_be_made_of_links(tmp_path: Path) -> None:
     (real / "libmpi.so.40").write_text("", encoding="utf-8")
     (prefix / "lib").mkdir(parents=True)
     found: dict[str, str | None] = {"libmpi.so.40": str(real / "libmpi.so.40")}
-    assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is not None
+    assert linkage.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is not None
     (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40")
-    assert linked.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is None
+    assert linkage.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is None
 
 
 VERBS = {"libibverbs.so.1": "/usr/lib/libibverbs.so.1", "libc.so.6": "/lib/libc.so.6"}
@@ -108,4 +108,4 @@ WITHOUT_MPI = [
 
 @pytest.mark.parametrize(("found", "sonames", "sentence"), WITHOUT_MPI)
 def test_a_stack_without_mpi(found: dict[str, str | None], sonames: tuple[str, ...], sentence: str | None) -> None:
-    assert linked.why_wrong("ib_write_bw", found, sonames, None) == sentence
+    assert linkage.why_wrong("ib_write_bw", found, sonames, None) == sentence

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cells import Need
-from railyard.cli import main
-from railyard.errors import InputError
-from railyard.home import HOME_VARIABLE
-from railyard.lint import findings
-from railyard.references import References, load_references
-from railyard.systems import load_system
+from railyard.base.errors import InputError
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.site.matrix import Need
+from railyard.site.references.lint import findings
+from railyard.site.references.load import References, load_references
+from railyard.site.systems.load import load_system
 
 SITE = """\
 system: site

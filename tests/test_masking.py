@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard import results
-from railyard.circumstances import circumstances
-from railyard.masking import masked, masked_record, masked_words
-from railyard.record import append_record, read_records
-from railyard.recordform import VerdictRecord
-from railyard.run import RUN_FOLDER_VARIABLE
-from railyard.variables import ALLOWED, allowed
+from railyard.job.circumstances import circumstances
+from railyard.results import run_folder
+from railyard.results.record.file import append_record, read_records
+from railyard.results.record.form import VerdictRecord
+from railyard.results.record.masking import masked, masked_record, masked_words
+from railyard.results.record.variables import ALLOWED, allowed
+from railyard.rfm.run.reframe import RUN_FOLDER_VARIABLE
 from tests.records import made_record
 
 
@@ -123,7 +123,7 @@ def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.
         **circumstances(facts, "t", said=said, variables=dict(environment), scheduler="local", job_id=1, started=None),
     )
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path / "run"))
-    kept = results.keep_output(tmp_path, "case", output)
+    kept = run_folder.keep_output(tmp_path, "case", output)
     append_record(tmp_path / "run" / "records.jsonl", record)
     assert next(s, None) is None, "each of them was planted"
     text = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "run").rglob("*") if path.is_file())

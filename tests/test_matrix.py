@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cells import Cell
-from railyard.cli import main
-from railyard.commands.matrix import text
-from railyard.home import HOME_VARIABLE
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.commands.matrix import text
+from railyard.cli.main import main
+from railyard.site.matrix import Cell
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -6,12 +6,22 @@ from typing import Any
 
 import pytest
 
-from railyard import metrics
-from railyard.curve import Curve
-from railyard.errors import RailyardError
-from railyard.metrics import BENCHMARKS, Figure, Moved, curves, find, key_figures, metric, moved_at_most, moved_by
+from railyard.base.errors import RailyardError
+from railyard.benchmarks import metrics
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.metrics import (
+    BENCHMARKS,
+    Figure,
+    Moved,
+    curves,
+    find,
+    key_figures,
+    metric,
+    moved_at_most,
+    moved_by,
+)
 from railyard.parsers import PARSERS, Cell, Table
-from railyard.referencefile import HIGHER_IS_BETTER, UNITS
+from railyard.site.references.model import HIGHER_IS_BETTER, UNITS
 
 NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
 #: Tools whose tables have no message sizes.

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard import linked, mpichfortran
-from railyard.prefixes import prefix_of, why_missing
+from railyard.provision import mpich_fortran
+from railyard.provision.mpi_prefixes import prefix_of, why_missing
+from railyard.stacks import linkage
 
 CLONE = Path(__file__).parents[1]
 PROGRAM = """
@@ -36,16 +37,16 @@ def made(folder: Path, *names: str) -> Path:
 
 
 def test_half_a_layer_is_none(tmp_path: Path) -> None:
-    for number, name in enumerate(mpichfortran.FILES):
+    for number, name in enumerate(mpich_fortran.FILES):
         prefix = made(tmp_path / str(number), name)
-        mpichfortran.complete(prefix)
+        mpich_fortran.complete(prefix)
         assert list((prefix / "bin").iterdir()) == []
         assert not (prefix / "lib/libmpich.so.12").is_symlink()
 
 
 def test_the_wrappers_find_the_prefix_where_it_stands_now(tmp_path: Path) -> None:
-    first = made(tmp_path / "first", "lib/libmpi.so.12", *mpichfortran.FILES)
-    mpichfortran.complete(first)
+    first = made(tmp_path / "first", "lib/libmpi.so.12", *mpich_fortran.FILES)
+    mpich_fortran.complete(first)
     moved = first.rename(tmp_path / "moved")
     assert (moved / "lib/libmpich.so.12").resolve() == moved / "lib/libmpi.so.12"
     for name in ("mpifort", "mpif90", "mpif77"):
@@ -68,7 +69,7 @@ def test_a_program_of_this_clone_computes_over_the_wheels_libmpi_alone(tmp_path:
     (tmp_path / "sums.f90").write_text(PROGRAM, encoding="ascii")
     subprocess.run([prefix / "bin/mpifort", "sums.f90", "-o", "sums"], cwd=tmp_path, check=True, timeout=60)
     said = subprocess.run(["ldd", "sums"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    found = linked.interesting(linked.parse(said))
+    found = linkage.interesting(linkage.parse(said))
     assert {name: path for name, path in found.items() if name.startswith("libmpi")} == {
         "libmpi.so.12": f"{prefix}/lib/libmpi.so.12",
         "libmpichfort.so.12": f"{prefix}/lib/libmpichfort.so.12",

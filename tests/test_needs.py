@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.testbed.needs import PACKAGES
+from railyard.provision.testbed.needs import PACKAGES
 
 SCRIPT = Path(__file__).parents[1] / "ci/needs.sh"
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment, assess
-from railyard.benchmarktable import find
-from railyard.launch import plan_launch
-from railyard.networktable import ENTRIES, HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
+from railyard.benchmarks.table.micro import find
+from railyard.benchmarks.table.network import ENTRIES, HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import plan_launch
 from railyard.parsers import PARSERS
-from railyard.referencefile import Entry
-from railyard.references import References
-from railyard.runcase import Case, Evidence
-from railyard.site import Site
+from railyard.site.references.load import References
+from railyard.site.references.model import Entry
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, counters_file
 
 RECORDINGS = Path(__file__).parent / "recordings"

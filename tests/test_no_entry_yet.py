@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.capture.chosen import Group
-from railyard.capture.edit import with_entries
-from railyard.capture.entry import Captured
-from railyard.detect.systemtext import references_text
-from railyard.errors import InputError
-from railyard.references import references_of
-from railyard.systems import System, load_system
+from railyard.base.errors import InputError
+from railyard.cluster.detect.system_text import references_text
+from railyard.results.capture.chosen import Group
+from railyard.results.capture.edit import with_entries
+from railyard.results.capture.entry import Captured
+from railyard.site.references.load import references_of
+from railyard.site.systems.load import System, load_system
 
 SITE = """\
 system: site

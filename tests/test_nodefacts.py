@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.counters import reader_script
-from railyard.nodefacts import DEVICE_FACTS, FACTS, NodeFacts, grouped, node_script, parse
-from railyard.recordform import NodeGroup
+from railyard.job.counters.node import reader_script
+from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, grouped, node_script, parse
+from railyard.results.record.form import NodeGroup
 
 TEXT = """\
 railyard-node 1 run1

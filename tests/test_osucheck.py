@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.installed import has_text
-from railyard.movedbytes import Repetitions
-from railyard.osucheck import VALIDATION_OPTION, moved_repetitions, words_of
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.provision.installed import has_text
+from railyard.rfm.checks.osu import VALIDATION_OPTION, moved_repetitions, words_of
 
 SIZES = (1, 4, 4 << 20)
 

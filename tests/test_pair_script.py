@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.pairlaunch import scripts
+from railyard.job.client_server import scripts
 
 #: Says where it listens, serves one client, says that it did.
 SERVER = """\

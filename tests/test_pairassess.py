@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment, assess
-from railyard.launch import device_name, plan_launch
-from railyard.pairassess import least_of, record_of, with_slow_nodes
-from railyard.pairs import rounds
-from railyard.pairs.bisection import shifts
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import device_name, plan_launch
 from railyard.parsers.pairs import parse
-from railyard.runcase import Case, Evidence
-from railyard.site import Site
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.blame.search import rounds
+from railyard.verdict.blame.search.bisection import shifts
+from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
 from tests.conftest import TAG, counters_file
 
 Run = Callable[..., Assessment]

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from railyard.leafswitches import Leaves, stated
-from railyard.pairblame import (
+from railyard.parsers.pairs import COLUMNS, UNITS
+from railyard.parsers.parsed import Table
+from railyard.site.leaf_switches import Leaves, stated
+from railyard.verdict.blame.node_pairs import (
     RAIL_REPEATS,
     findings,
     layout_of,
@@ -14,12 +16,10 @@ from railyard.pairblame import (
     rails_at_fault,
     rounds_text,
 )
-from railyard.pairs import Settings, Step, Verdict, rounds
-from railyard.pairs.search import search
-from railyard.pairs.simulated import Faults, Simulated, Tree
-from railyard.parsers.pairs import COLUMNS, UNITS
-from railyard.parsers.parsed import Table
-from railyard.suspects import Findings
+from railyard.verdict.blame.search import Settings, Step, Verdict, rounds
+from railyard.verdict.blame.search.search import search
+from railyard.verdict.blame.search.simulated import Faults, Simulated, Tree
+from railyard.verdict.blame.suspects import Findings
 
 HOSTS = "vn1 vn2 vn3 vn4"
 SETTINGS = Settings(repeats=3)

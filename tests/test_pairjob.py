@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard import pairjob
+from railyard.job import node_pair_steps
 
 
 @pytest.fixture
@@ -31,7 +31,9 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(stage: Path, rails: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    lines = pairjob.lines("rfm.out", "RAILS=all ./launch", ["prog", "alone"], ["4", "2"], rails, ["--repeats", "3"])
+    lines = node_pair_steps.lines(
+        "rfm.out", "RAILS=all ./launch", ["prog", "alone"], ["4", "2"], rails, ["--repeats", "3"]
+    )
     script = "\n".join(["trap 'exit $?' ERR", *lines])
     return subprocess.run(["bash", "-c", script], cwd=stage, capture_output=True, text=True, check=False)
 
@@ -63,7 +65,7 @@ def test_each_step_is_launched_until_nothing_is_asked_then_each_rail(stage: Path
     ]
     assert (stage / "asked").read_text(encoding="utf-8").splitlines()[2].endswith(" rfm.out again-1.out again-2.out")
     assert (stage / "again-1.out").read_text(encoding="utf-8") == "measured\n"
-    assert (stage / pairjob.rail_output("mlx5_1:1")).name == "again-mlx5_1.1.out"
+    assert (stage / node_pair_steps.rail_output("mlx5_1:1")).name == "again-mlx5_1.1.out"
     assert (stage / "again-mlx5_1.1.out").read_text(encoding="utf-8") == "measured\n"
 
 
@@ -85,5 +87,5 @@ def test_what_fails_here_fails_nothing(stage: Path) -> None:
 def test_the_variables_of_a_rail_alone_are_those_that_differ() -> None:
     job = {"PATH": "/opt/bin:$PATH", "DEVICES": "hsn0,hsn1", "RAILS": "2", "LEVEL": "a b"}
     alone = {"PATH": "/opt/bin:$PATH", "DEVICES": "hsn1", "LEVEL": "a b", "NEW": "x y"}
-    assert pairjob.env_words(job, alone) == "env -u RAILS DEVICES=hsn1 NEW='x y'"
-    assert pairjob.env_words(job, job) == ""
+    assert node_pair_steps.env_words(job, alone) == "env -u RAILS DEVICES=hsn1 NEW='x y'"
+    assert node_pair_steps.env_words(job, job) == ""

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard import pairlaunch, stacks
-from railyard.errors import RailyardError
-from railyard.pairtools import BLANKS, both_ends
+from railyard import stacks
+from railyard.base.errors import RailyardError
+from railyard.job import client_server
+from railyard.job.client_server_words import BLANKS, both_ends
 
 #: tool, kind, the server's words, the client's.
 WORDS = [
@@ -51,18 +52,18 @@ def test_every_way_of_a_stack_without_mpi_has_words_for_each_of_its_tools() -> N
 
 
 def test_a_run_names_each_rail_with_a_port_of_its_own() -> None:
-    found = pairlaunch.run_words("netpipe", "tcp", ("hsn0", "hsn1"), "/usr/bin/NPtcp", ("-l", "1"), tag="made-1")
-    port = pairlaunch.first_port("made-1")
+    found = client_server.run_words("netpipe", "tcp", ("hsn0", "hsn1"), "/usr/bin/NPtcp", ("-l", "1"), tag="made-1")
+    port = client_server.first_port("made-1")
     assert found == [
         *("sh", "pair.sh", "run", "pair", "made-1", "at-once", f"hsn0={port},hsn1={port + 1}", "--"),
         *("/usr/bin/NPtcp", "-P", "{port}", "-l", "1", "--"),
         *("/usr/bin/NPtcp", "-h", "{server}", "-P", "{port}", "-l", "1"),
     ]
-    assert pairlaunch.run_words("netpipe", "tcp", ("hsn0",), "x", (), tag="made-1", in_turn=True)[5] == "in-turn"
+    assert client_server.run_words("netpipe", "tcp", ("hsn0",), "x", (), tag="made-1", in_turn=True)[5] == "in-turn"
 
 
 def test_ports_are_a_runs_own_and_below_those_of_clients() -> None:
-    ports = {pairlaunch.first_port(f"tag-{number}") for number in range(500)}
+    ports = {client_server.first_port(f"tag-{number}") for number in range(500)}
     assert min(ports) >= 20000
     assert max(ports) + 15 < 30000
     assert len(ports) > 250
@@ -70,20 +71,20 @@ def test_ports_are_a_runs_own_and_below_those_of_clients() -> None:
 
 
 def test_in_the_virtual_cluster_a_script_starts_a_process_for_each_rank() -> None:
-    assert pairlaunch.start_words(Path("/site"), ("vn1", "vn2"), 1) == (
+    assert client_server.start_words(Path("/site"), ("vn1", "vn2"), 1) == (
         *("start.sh", "/site/.railyard/testbed/enter", "vn1", "vn2", "--"),
     )
-    assert pairlaunch.start_words(Path("/site"), ("vn3", "vn4"), 2)[2:-1] == ("vn3", "vn3", "vn4", "vn4")
+    assert client_server.start_words(Path("/site"), ("vn3", "vn4"), 2)[2:-1] == ("vn3", "vn3", "vn4", "vn4")
 
 
 def test_an_application_is_told_one_device_or_none() -> None:
-    told = pairlaunch.first_words(4, ("hsn0",), "ssh", "/opt/app", ("-h", "{addresses}"), tag="made-1")
+    told = client_server.first_words(4, ("hsn0",), "ssh", "/opt/app", ("-h", "{addresses}"), tag="made-1")
     assert told == [
         *("sh", "pair.sh", "first", "pair", "made-1", "4", "hsn0", "ssh", "--", "/opt/app", "-h", "{addresses}")
     ]
-    assert pairlaunch.first_words(1, (), "ssh", "/opt/app", (), tag="made-1")[6] == "-"
+    assert client_server.first_words(1, (), "ssh", "/opt/app", (), tag="made-1")[6] == "-"
     with pytest.raises(RailyardError) as raised:
-        pairlaunch.first_words(4, ("hsn0", "hsn1"), "ssh", "/opt/app", (), tag="made-1")
+        client_server.first_words(4, ("hsn0", "hsn1"), "ssh", "/opt/app", (), tag="made-1")
     assert str(raised.value) == (
         "/opt/app: found 2 rails (hsn0, hsn1), expected one: an application that starts its own processes is told one "
         "address a node"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
+from railyard.cli.main import main
 
 TEXT = (Path(__file__).parent / "parsers/made/pairs-four-nodes.txt").read_text(encoding="utf-8")
 

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from railyard.curve import Curve
-from railyard.pairtable import (
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.node_pairs import (
     BISECTION,
     ON_NODE,
     PAIRS,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from railyard.cli import main, railyard_group
+from railyard.cli.main import main, railyard_group
 from tests.parsers.samples import MADE
 
 OSU = (

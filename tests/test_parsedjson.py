@@ -1,6 +1,6 @@
 """The JSON form of what was read holds all of it, and no control code of an output."""
 
-from railyard.parsedjson import FORMAT, to_json
+from railyard.parsers.as_json import FORMAT, to_json
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, Remark, Table
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.counters import NodeCounters
-from railyard.devicecounters import DeviceCounters, Direction
-from railyard.pathproof import NodeTraffic, PathProof, Plan, judge, not_judged
-from railyard.railsplit import ShareRange, share_range
-from railyard.suspects import Suspect
+from railyard.job.counters.device import DeviceCounters, Direction
+from railyard.job.counters.node import NodeCounters
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge, not_judged
+from railyard.verdict.path.split import ShareRange, share_range
 
 MB = 1_000_000
 Moved = tuple[float, float]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from railyard.counters import NodeCounters
-from railyard.devicecounters import DeviceCounters, Direction
-from railyard.pathproof import NodeTraffic, PathProof, Plan, judge
-from railyard.suspects import Suspect
+from railyard.job.counters.device import DeviceCounters, Direction
+from railyard.job.counters.node import NodeCounters
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
 
 MB = 1_000_000
 PLAN = Plan(

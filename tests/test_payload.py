@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from railyard.metrics import BENCHMARKS, Moved
-from railyard.movedbytes import Repetitions
+from railyard.benchmarks.metrics import BENCHMARKS, Moved
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.payload import LEAST_VECTORS, is_mirrored, least_moved, parts_of_a_vector
 from railyard.parsers.parsed import Table
-from railyard.payload import LEAST_VECTORS, is_mirrored, least_moved, parts_of_a_vector
 
 
 def table(

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from railyard.cells import Cell
-from railyard.cli import main
-from railyard.errors import RailyardError
-from railyard.pipeline import Job, Settings, jobs, pipeline, written
-from railyard.pipelinescripts import FILES, KEPT_PIPELINES, Place
-from railyard.selection import refuse_unknown
-from railyard.systems import find_system
+from railyard.base.errors import RailyardError
+from railyard.cli.gitlab.pipeline import Job, Settings, jobs, pipeline, written
+from railyard.cli.gitlab.scripts import FILES, KEPT_PIPELINES, Place
+from railyard.cli.main import main
+from railyard.rfm.run.selection import refuse_unknown
+from railyard.site.matrix import Cell
+from railyard.site.systems.load import find_system
 
 CLONE = Path(__file__).parents[1]
 CELLS = (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.nodefacts import NodeFacts
-from railyard.placement import SCRIPT, Side, place_script, processors, remarks, why_elsewhere, why_too_few
+from railyard.job.node_facts import NodeFacts
+from railyard.job.placement import SCRIPT, Side, place_script, processors, remarks, why_elsewhere, why_too_few
 
 NEAR = {"mlx5_0:1": {"local_cpulist": "64-127"}}
 CLOCK = {"frequency_max_khz": "3700000", "governor": "powersave"}

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard import prefixes
-from railyard.cli import main
-from railyard.errors import RailyardError, SetupError
-from railyard.prefixes import SOURCES, Source, install, library_version, prefix_of, status, why_missing
+from railyard.base.errors import RailyardError, SetupError
+from railyard.cli.main import main
+from railyard.provision import mpi_prefixes
+from railyard.provision.mpi_prefixes import SOURCES, Source, install, library_version, prefix_of, status, why_missing
 
 CLONE = Path(__file__).parents[1]
 
@@ -174,7 +174,7 @@ def test_a_stack_that_no_package_gives_is_a_sentence(home: Path) -> None:
 
 def test_what_the_system_lacks_is_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = Source(what="x", library="lib/x", system_files={"bin/mpirun": "/nowhere/{machine}/mpirun"})
-    monkeypatch.setattr(prefixes, "SOURCES", {"openmpi": lacking})
+    monkeypatch.setattr(mpi_prefixes, "SOURCES", {"openmpi": lacking})
     with pytest.raises(SetupError) as caught:
         install(home, "openmpi", lambda line: None)
     machine = os.uname().machine

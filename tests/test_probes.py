@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.probes import LEAST_SEGMENTS, Watch, probe_losses, probe_rails
-from railyard.suspects import Findings, Probe, Suspect
+from railyard.verdict.blame.probes import LEAST_SEGMENTS, Watch, probe_losses, probe_rails
+from railyard.verdict.blame.suspects import Findings, Probe, Suspect
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
 EXPECTED_MB_S = 48.0

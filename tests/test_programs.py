@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.pairtable import pairs_of
+from railyard.base.errors import SetupError
+from railyard.benchmarks.node_pairs import pairs_of
 from railyard.parsers.pairs import parse
 from railyard.parsers.sharing import parse as parse_sharing
-from railyard.prefixes import prefix_of, why_missing
-from railyard.programs.build import PROGRAMS, build
+from railyard.provision.mpi_prefixes import prefix_of, why_missing
+from railyard.provision.programs.build import PROGRAMS, build
 
 CLONE = Path(__file__).parents[1]
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from railyard.progress import ended
-from railyard.record import FILE_NAME, FigureRecord, append_record
+from railyard.results.record.file import FILE_NAME, FigureRecord, append_record
+from railyard.rfm.run.progress import ended
 from tests.records import made_record
 
 

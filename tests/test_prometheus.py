@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard import prometheus
-from railyard.cli import main
-from railyard.errors import RailyardError, SetupError
-from railyard.record import FILE_NAME, append_record
-from railyard.recordform import FigureRecord, Record, VerdictRecord
+from railyard.base.errors import RailyardError, SetupError
+from railyard.cli.main import main
+from railyard.results import prometheus
+from railyard.results.record.file import FILE_NAME, append_record
+from railyard.results.record.form import FigureRecord, Record, VerdictRecord
 from tests.records import made_record
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)

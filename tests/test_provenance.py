@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from railyard import __version__
-from railyard.provenance import provenance
-from railyard.site import Site
+from railyard.job.provenance import provenance
+from railyard.site.site import Site
 
 
 def with_mpirun(site: Site, home: Path, script: str | None) -> Site:

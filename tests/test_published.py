@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
-from railyard.referencefile import BAD_CASE, Entry
-from railyard.referencepage import page
-from railyard.references import References, references_of
-from railyard.site import site_at
-from railyard.systems import load_systems
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.results.reference_page import page
+from railyard.site.references.load import References, references_of
+from railyard.site.references.model import BAD_CASE, Entry
+from railyard.site.site import site_at
+from railyard.site.systems.load import load_systems
 
 ROOT = Path(__file__).resolve().parents[1]
 SEEDS = ("dell-c6320", "connectx4-six", "dual-rail-qdr", "topspin-2003", "survey-2004")

@@ -4,18 +4,11 @@ from typing import Any
 
 import pytest
 
-from railyard.cells import Cell, Need, environment_features, matrix, refused_policies, why_not
-from railyard.railpolicies import (
-    DEFAULT,
-    environment_terms,
-    named_policies,
-    pairs_reason,
-    policies,
-    policy_of,
-)
-from railyard.site import Site
-from railyard.systemfile import System
-from railyard.systems import load_systems
+from railyard.site.matrix import Cell, Need, environment_features, matrix, refused_policies, why_not
+from railyard.site.policies import DEFAULT, environment_terms, named_policies, pairs_reason, policies, policy_of
+from railyard.site.site import Site
+from railyard.site.systems.load import load_systems
+from railyard.site.systems.model import System
 from tests.conftest import ROOT
 
 BANDWIDTH = Need("OsuBandwidth", "osu", "osu/osu_bw", 2)

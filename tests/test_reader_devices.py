@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.counters import NodeCounters, reader_script
-from railyard.countertable import DRIVERS
-from railyard.devicecounters import DeviceCounters
+from railyard.hardware.counters import DRIVERS
+from railyard.job.counters.device import DeviceCounters
+from railyard.job.counters.node import NodeCounters, reader_script
 from tests.madesysfs import Tree, write
 
 #: What every shell writes of a node of two cards: one is named by its interface, another name is of no network.

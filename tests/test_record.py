@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.jsonform import FormError
-from railyard.record import (
+from railyard.base.errors import InputError
+from railyard.base.json_codec import FormError
+from railyard.results.record.file import (
     AttemptRecord,
     BandRecord,
     CurveRecord,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from railyard.assess import Assessment
-from railyard.record import FILE_NAME, Record, append_record, read_records
-from railyard.recordform import NodeTraffic, RailTraffic, SuspectRecord
-from railyard.recording import record_of, untested_record, verdict_record
-from railyard.site import Site, site_at
-from railyard.verdict import not_tested
+from railyard.results.record.file import FILE_NAME, Record, append_record, read_records
+from railyard.results.record.form import NodeTraffic, RailTraffic, SuspectRecord
+from railyard.site.site import Site, site_at
+from railyard.verdict.assess import Assessment
+from railyard.verdict.recording import record_of, untested_record, verdict_record
+from railyard.verdict.verdict import not_tested
 from tests.conftest import ROOT
 
 Assess = Callable[..., Assessment]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from railyard.bands import Band, Bound, regime
-from railyard.errors import InputError, RailyardError
-from railyard.referencelist import lines
-from railyard.references import References, check_covered, load_references, references_of
+from railyard.base.errors import InputError, RailyardError
+from railyard.results.reference_sheet import lines
+from railyard.site.references.bands import Band, Bound, regime
+from railyard.site.references.load import References, check_covered, load_references, references_of
+from railyard.site.systems.load import System, load_system
 from railyard.stacks import STACKS
-from railyard.systems import System, load_system
 
 ROOT = Path(__file__).parents[1]
 KIB, MIB = 1 << 10, 1 << 20

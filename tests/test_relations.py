@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from railyard import relations
-from railyard.besideform import RelationRecord
-from railyard.errors import InputError
-from railyard.recordform import CurveRecord, Record, State, VerdictRecord
-from railyard.references import References, load_references
-from railyard.systems import load_system
+from railyard.base.errors import InputError
+from railyard.results import relations
+from railyard.results.record.form import CurveRecord, Record, State, VerdictRecord
+from railyard.results.run_files import RelationRecord
+from railyard.site.references.load import References, load_references
+from railyard.site.systems.load import load_system
 from tests.records import made_record
 
 SITE = """\
@@ -431,8 +431,8 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             f"{{form: ahead, of: {A.replace('osu_bw', 'osu_bm')}, to: {B}}}",
-            'relations[0].of.benchmark: found "osu/osu_bm", expected a benchmark of railyard.metrics; did you mean '
-            '"osu/osu_bw"?',
+            'relations[0].of.benchmark: found "osu/osu_bm", expected a benchmark of '
+            'railyard.benchmarks.metrics; did you mean "osu/osu_bw"?',
         ),
         (
             f"{{form: ahead, of: {A.replace('osu/osu_bw', 'installed/gamess/4-nodes')}, to: {B}}}",

@@ -2,11 +2,11 @@
 
 import pytest
 
-from railyard.apps import alone
-from railyard.errors import RailyardError
-from railyard.metrics import curves
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps import every_node
+from railyard.benchmarks.metrics import curves
 from railyard.parsers import hpl, wrf
-from railyard.replay.apptexts import text_of
+from railyard.provision.replay.application_texts import text_of
 
 SAID = "computed, not measured: references/made.yaml: hpl"
 
@@ -21,8 +21,8 @@ def test_hpl_has_the_rate_and_a_problem_that_takes_1000_s_at_it() -> None:
 
 
 def test_hpl_of_every_node_has_a_part_a_node() -> None:
-    (table,) = alone.hpl_of_nodes(text_of("hpl/every-node", 832.95, 3, SAID)).tables
-    assert alone.nodes_of(table) == ("node1", "node2", "node3")
+    (table,) = every_node.hpl_of_nodes(text_of("hpl/every-node", 832.95, 3, SAID)).tables
+    assert every_node.nodes_of(table) == ("node1", "node2", "node3")
     assert table.rows == ((832.95, True),) * 3
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.casename import check_of
-from railyard.errors import InputError, SetupError
-from railyard.replay.form import REPLAYED, Cell, Played
-from railyard.replay.index import folder_of, played, read_index, recording_of, replayed_from, write_set
+from railyard.base.errors import InputError, SetupError
+from railyard.provision.replay.form import REPLAYED, Cell, Played
+from railyard.provision.replay.index import folder_of, played, read_index, recording_of, replayed_from, write_set
+from railyard.results.test_name import check_of
 
 CELL = Cell("edr", "hpcx", 1, "OsuBandwidth", "osu/osu_bw")
 FILE = "edr/hpcx/1/OsuBandwidth.out"

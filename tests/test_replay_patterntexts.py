@@ -2,10 +2,10 @@
 
 import pytest
 
-from railyard.applicationfile import Application
-from railyard.apps.installedapp import parse
-from railyard.errors import RailyardError
-from railyard.replay.patterntexts import text_of
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_output import parse
+from railyard.provision.replay.pattern_texts import text_of
 
 SAID = "computed, not measured: references/made.yaml: gamess"
 

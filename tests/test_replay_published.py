@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from railyard import metrics
-from railyard.casename import named_policy, with_policy
-from railyard.catalogue import needs
-from railyard.cells import Need, matrix
-from railyard.errors import InputError
+from railyard.base.errors import InputError
+from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS
-from railyard.railpolicies import DEFAULT, policy_of
-from railyard.replay.form import WORDS, Recording
-from railyard.replay.index import folder_of, played, read_index
-from railyard.replay.modelfile import read_model
-from railyard.replay.published import published_outputs
-from railyard.site import Site, site_at
-from railyard.systems import load_systems
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.provision.replay.model_file import read_model
+from railyard.provision.replay.published import published_outputs
+from railyard.results.test_name import named_policy, with_policy
+from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import Need, matrix
+from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.site import Site, site_at
+from railyard.site.systems.load import load_systems
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = sorted(name for name, system in load_systems(ROOT / "systems").items() if system.provider == "replay")

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard import metrics
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
+from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks import metrics
+from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
-from railyard.record import CurveRecord, Record, VerdictRecord, append_record
-from railyard.replay.form import Cell
-from railyard.replay.index import folder_of, played, read_index
+from railyard.provision.replay.form import Cell
+from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.results.record.file import CurveRecord, Record, VerdictRecord, append_record
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "20261121T060000Z-1a2b"
@@ -144,7 +144,7 @@ def test_wrong_words_are_one_sentence(
 
 
 def test_rows_on_the_error_output_are_recorded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from railyard.results import keep_output
+    from railyard.results.run_folder import keep_output
 
     monkeypatch.setenv("RAILYARD_RUN_FOLDER", str(tmp_path / "run"))
     (tmp_path / "out").write_text("0: cn07\n", encoding="utf-8")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard import provided
-from railyard.home import REPLAY_VARIABLE
-from railyard.siteconfig import build
-from railyard.systems import load_system, load_systems
+from railyard.base.paths import REPLAY_VARIABLE
+from railyard.provision.testbed import lifecycle
+from railyard.rfm.settings import build
+from railyard.site.systems.load import load_system, load_systems
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,9 +46,9 @@ def test_no_lock_is_taken_and_no_cluster_brought_up(monkeypatch: pytest.MonkeyPa
     def refuse(*words: object) -> None:
         raise AssertionError(words)
 
-    monkeypatch.setattr(provided, "measurement_lock", refuse)
-    monkeypatch.setattr(provided, "Testbed", refuse)
-    with provided.provided(ROOT, load_system(ROOT / "systems/dell-c6320.yaml"), print):
+    monkeypatch.setattr(lifecycle, "measurement_lock", refuse)
+    monkeypatch.setattr(lifecycle, "Testbed", refuse)
+    with lifecycle.provided(ROOT, load_system(ROOT / "systems/dell-c6320.yaml"), print):
         pass
 
 

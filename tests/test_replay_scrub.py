@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.replay.scrub import scrubbed
+from railyard.results.scrub import scrubbed
 
 HOSTS, USERS = ("cn07.site.example", "cn08"), ("alice",)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from railyard import metrics
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
+from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS
-from railyard.replay.texts import Made, text_of
+from railyard.provision.replay.texts import Made, text_of
 
 SIZES = tuple(1 << power for power in range(2, 23))
 TIMES = tuple(1.5 + size / 6000 for size in SIZES)

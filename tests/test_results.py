@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard import results
-from railyard.run import RUN_FOLDER_VARIABLE, RUN_VARIABLE
+from railyard.results import run_folder
+from railyard.rfm.run.reframe import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 
 
 @pytest.fixture(autouse=True)
@@ -20,16 +20,16 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_above_names_the_run_and_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(RUN_VARIABLE, "20261121T060000Z-ab12")
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path / "deep" / "run"))
-    assert results.run_id() == "20261121T060000Z-ab12"
-    assert results.run_folder(tmp_path) == tmp_path / "deep" / "run"
+    assert run_folder.run_id() == "20261121T060000Z-ab12"
+    assert run_folder.run_folder(tmp_path) == tmp_path / "deep" / "run"
     assert (tmp_path / "deep" / "run").is_dir()
 
 
 def test_a_session_by_hand_has_one_run_of_its_own(tmp_path: Path) -> None:
-    run = results.run_id()
+    run = run_folder.run_id()
     assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{6}", run)
-    assert results.run_id() == run
-    assert results.run_folder(tmp_path) == tmp_path / ".railyard" / "runs" / run
+    assert run_folder.run_id() == run
+    assert run_folder.run_folder(tmp_path) == tmp_path / ".railyard" / "runs" / run
     assert (tmp_path / ".railyard" / "runs" / run).is_dir()
 
 
@@ -37,22 +37,22 @@ def test_an_output_is_kept_beside_the_records(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path / "run"))
     stdout = tmp_path / "rfm_job.out"
     stdout.write_bytes(b"\xff rows\n")
-    kept = results.keep_output(tmp_path, "ImbUniband %rails=2 @virtual:hsn+mpich", stdout)
+    kept = run_folder.keep_output(tmp_path, "ImbUniband %rails=2 @virtual:hsn+mpich", stdout)
     assert kept == "outputs/ImbUniband_rails=2_virtual_hsn+mpich.out"
     assert (tmp_path / "run" / kept).read_bytes() == b"\xff rows\n"
 
 
 def test_an_output_that_is_not_there_is_none(tmp_path: Path) -> None:
-    assert results.keep_output(tmp_path, "x", tmp_path / "missing") is None
-    assert results.keep_output(tmp_path, "x", tmp_path) is None
+    assert run_folder.keep_output(tmp_path, "x", tmp_path / "missing") is None
+    assert run_folder.keep_output(tmp_path, "x", tmp_path) is None
 
 
 @given(st.text(max_size=60))
 def test_a_file_name_is_one_word_that_no_shell_minds(case: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9.+=_-]*", results.file_name(case))
+    assert re.fullmatch(r"[A-Za-z0-9.+=_-]*", run_folder.file_name(case))
 
 
 def test_cases_that_differ_keep_names_that_differ() -> None:
     cases = [f"{check} %rails={rails} @virtual:{fabric}+{stack}" for check in ("ImbUniband", "ImbBiband")
              for rails in (1, 2) for fabric in ("hsn", "eth") for stack in ("mpich", "openmpi")]  # fmt: skip
-    assert len({results.file_name(case) for case in cases}) == len(cases)
+    assert len({run_folder.file_name(case) for case in cases}) == len(cases)

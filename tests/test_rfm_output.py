@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import RailyardError
-from railyard.rfm_output import CaseId, RanCase, listed_cases, named_nothing, ran_cases, warnings
+from railyard.base.errors import RailyardError
+from railyard.rfm.run.output import CaseId, RanCase, listed_cases, named_nothing, ran_cases, warnings
 
 UNIBAND = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
 PINGPONG = CaseId("ImbPingPong", "1a1b2c3d", "virtual", "hsn", "intelmpi")

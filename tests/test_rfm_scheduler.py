@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from reframe.core.backends import getscheduler
 
-from railyard import slurmask
-from railyard.nodestate import NodeState
-from railyard.rfm_scheduler import LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
-from railyard.schedulerstate import Ended
+from railyard.job import slurm
+from railyard.parsers.slurm.jobs import Ended
+from railyard.parsers.slurm.nodes import NodeState
+from railyard.rfm.scheduler import LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
 
 
 class Controller:
@@ -38,9 +38,9 @@ class Controller:
 @pytest.fixture
 def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
     made = Controller()
-    monkeypatch.setattr(slurmask, "show_job", made.show_job)
-    monkeypatch.setattr(slurmask, "answer", made.answer)
-    monkeypatch.setattr(slurmask, "accounted", lambda job: None)
+    monkeypatch.setattr(slurm, "show_job", made.show_job)
+    monkeypatch.setattr(slurm, "answer", made.answer)
+    monkeypatch.setattr(slurm, "accounted", lambda job: None)
     return made
 
 
@@ -146,7 +146,7 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
 
 
 def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurmask, "show_nodes", lambda nodes: (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*")))
+    monkeypatch.setattr(slurm, "show_nodes", lambda nodes: (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*")))
     controller.say("NODE_FAIL", "None", "0:1")
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)

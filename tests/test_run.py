@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from railyard import run as runs
-from railyard.errors import RailyardError, SetupError
-from railyard.home import HOME_VARIABLE
-from railyard.record import FILE_NAME, Record, State, VerdictRecord, append_record, read_records
-from railyard.rfm_output import CaseId
-from railyard.run import (
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.paths import HOME_VARIABLE
+from railyard.results.record.file import FILE_NAME, Record, State, VerdictRecord, append_record, read_records
+from railyard.rfm.run import reframe as runs
+from railyard.rfm.run.output import CaseId
+from railyard.rfm.run.reframe import (
     RUN_FOLDER_VARIABLE,
     RUN_VARIABLE,
     UNJUDGED,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.saidmpi import Meant, why_other
+from railyard.job.mpi_identity import Meant, why_other
 
 RECORDINGS = Path(__file__).parent / "recordings"
 OPENMPI = Meant("openmpi", "4.1.4", "3.1")

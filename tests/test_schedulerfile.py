@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.schedulerfile import SchedulerSettings, document, options, why_not
-from railyard.schedulernames import FAMILIES, is_slurm
-from railyard.systems import load_system
+from railyard.base.errors import InputError
+from railyard.site.systems.jobs import SchedulerSettings, document, options, why_not
+from railyard.site.systems.load import load_system
+from railyard.site.systems.schedulers import FAMILIES, is_slurm
 
 ROOT = Path(__file__).parents[1]
 ALL = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.nodestate import parse_nodes
-from railyard.schedulerstate import ended, parse_job
+from railyard.parsers.slurm.jobs import ended, parse_job
+from railyard.parsers.slurm.nodes import parse_nodes
 
 RECORDS = sorted((Path(__file__).parent / "recordings" / "slurm").glob("*.txt"))
 

@@ -5,8 +5,7 @@ The texts are made, in the form of `scontrol -o show job` and `sacct -X -n -P` o
 
 import pytest
 
-from railyard.nodestate import NodeState
-from railyard.schedulerstate import (
+from railyard.parsers.slurm.jobs import (
     FINAL,
     Ended,
     JobState,
@@ -18,6 +17,7 @@ from railyard.schedulerstate import (
     parse_job,
     still_pending,
 )
+from railyard.parsers.slurm.nodes import NodeState
 
 
 def record(state: str, reason: str = "None", exit_code: str = "0:0", *, restarts: int = 0, more: str = "") -> str:

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from railyard.commands.schema import command
-from railyard.home import HOME_VARIABLE
-from railyard.recordform import Record, VerdictRecord
-from railyard.schema import NAMES, schema, schema_file, schema_text
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.commands.schema import command
+from railyard.results.record.form import Record, VerdictRecord
+from railyard.results.schemas import NAMES, schema, schema_file, schema_text
 
 ROOT = Path(__file__).parents[1]
 

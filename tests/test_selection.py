@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import RailyardError
-from railyard.selection import refuse_unknown
-from railyard.systems import System, load_system
+from railyard.base.errors import RailyardError
+from railyard.rfm.run.selection import refuse_unknown
+from railyard.site.systems.load import System, load_system
 
 
 @pytest.fixture(scope="module")

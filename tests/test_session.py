@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from railyard import session as sessions
-from railyard.breadth import LEFT_OUT
-from railyard.catalogue import needs
-from railyard.cells import Cell, Need, matrix
-from railyard.errors import RailyardError
-from railyard.references import references_of
-from railyard.rfm_output import CaseId
-from railyard.session import Session, SessionOptions, only_lists, pass_through
-from railyard.site import Site
-from railyard.systems import System, load_systems
+from railyard.base.errors import RailyardError
+from railyard.rfm.checks.catalogue import needs
+from railyard.rfm.run import session as sessions
+from railyard.rfm.run.breadth import LEFT_OUT
+from railyard.rfm.run.output import CaseId
+from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
+from railyard.site.matrix import Cell, Need, matrix
+from railyard.site.references.load import references_of
+from railyard.site.site import Site
+from railyard.site.systems.load import System, load_systems
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.record import Record, RuleRecord, State, VerdictRecord
-from railyard.rfm_output import CaseId, RanCase
-from railyard.settle import settle
+from railyard.results.record.file import Record, RuleRecord, State, VerdictRecord
+from railyard.rfm.run.output import CaseId, RanCase
+from railyard.rfm.run.reconcile import settle
 from tests.records import made_record
 
 RUN, TIME = "20261121T060000Z-ab12", "2026-11-21T06:00:12Z"

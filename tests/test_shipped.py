@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from railyard.shipped import part, shipped
+from railyard.base.shipped import part, shipped
 
 CLONE = Path(__file__).parents[1]
 

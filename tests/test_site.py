@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.site import Site, site_at
+from railyard.base.errors import InputError
+from railyard.site.site import Site, site_at
 
 ROOT = Path(__file__).resolve().parents[1]
 

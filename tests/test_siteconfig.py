@@ -9,14 +9,14 @@ import pytest
 from reframe.core.config import load_config
 from reframe.core.exceptions import ConfigError
 
-from railyard import siteconfig
-from railyard.cells import environment_features, partition_features
-from railyard.errors import RailyardError
-from railyard.home import HOME_VARIABLE, find_home
-from railyard.references import references_of
-from railyard.site import Site
-from railyard.siteconfig import NO_HOST, build, configuration
-from railyard.systems import System, load_systems
+from railyard.base.errors import RailyardError
+from railyard.base.paths import HOME_VARIABLE, find_home
+from railyard.rfm import settings as site_settings
+from railyard.rfm.settings import NO_HOST, build, configuration
+from railyard.site.matrix import environment_features, partition_features
+from railyard.site.references.load import references_of
+from railyard.site.site import Site
+from railyard.site.systems.load import System, load_systems
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "reframe_settings.py"
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_read_is_a_config_error(tmp_path: Path, monkeypatc
         raise PermissionError(13, "Permission denied", str(folder))
 
     (tmp_path / "systems").mkdir()
-    monkeypatch.setattr(siteconfig, "load_systems", refused)
+    monkeypatch.setattr(site_settings, "load_systems", refused)
     with pytest.raises(ConfigError) as told:
         build(tmp_path / "reframe_settings.py")
     assert str(told.value) == f"[Errno 13] Permission denied: '{tmp_path}/systems'"

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from railyard.bounds import PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TIME
-from railyard.slow_rails import chance, find, findings, in_turn, reach
-from railyard.suspects import Findings, Probe, RailProbe, plan_probes
+from railyard.base.bounds import PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TIME
+from railyard.verdict.blame.slow_rails import chance, find, findings, in_turn, reach
+from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
 GOOD, EXPECTED = 47.8, 48.0

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from railyard.base.strict_yaml import load
 from railyard.stacks import STACKS
-from railyard.yamlfile import load
 
 ROOT = Path(__file__).parents[1]
 ENVS = ROOT / "spack_envs"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.spack.build import ensure
-from railyard.spack.request import Request, ready
-from railyard.spackenv import build_command, why_unbuilt
+from railyard.provision.spack.build import ensure
+from railyard.provision.spack.request import Request, ready
+from railyard.rfm.spack_build import build_command, why_unbuilt
 from tests.spack import madesite
 
 REQUEST = Request(Path("/site of ours"), "made", "mpich", "mpich", Path("/site of ours/.railyard/spack"), ("imb",))

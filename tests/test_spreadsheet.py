@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from railyard.spreadsheet import guarded
-from railyard.store.export import as_csv
+from railyard.results.csv import guarded
+from railyard.results.store.export import as_csv
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@SUM(A1)"])

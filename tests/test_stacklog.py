@@ -3,8 +3,8 @@
 import pytest
 
 from railyard import stacks
-from railyard.pathproof import PathProof
-from railyard.stacklog import LONGEST, Said, compared, read
+from railyard.verdict.path.proof import PathProof
+from railyard.verdict.path.stack_log import LONGEST, Said, compared, read
 
 DEVICES = ("hsn0", "hsn1", "eth0")
 MEANT = ("hsn0", "hsn1")

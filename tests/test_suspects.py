@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.suspects import Findings, LossProbe, Probe, Suspect, losers, plan_probes, sends_again
+from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, Suspect, losers, plan_probes, sends_again
 
 RUN = ("vn1", "vn2")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.references import references_of
-from railyard.siteconfig import configuration
-from railyard.systems import System, load_system, load_systems
+from railyard.base.errors import InputError
+from railyard.rfm.settings import configuration
+from railyard.site.references.load import references_of
+from railyard.site.systems.load import System, load_system, load_systems
 
 ROOT = Path(__file__).parents[1]
 

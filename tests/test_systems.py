@@ -6,10 +6,11 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from railyard import links, stacks
-from railyard.errors import InputError
-from railyard.systemfile import HeaderModel, Kind
-from railyard.systems import System, find_system, load_system, load_systems
+from railyard import stacks
+from railyard.base.errors import InputError
+from railyard.hardware import limits
+from railyard.site.systems.load import System, find_system, load_system, load_systems
+from railyard.site.systems.model import HeaderModel, Kind
 
 ROOT = Path(__file__).parents[1]
 
@@ -71,7 +72,7 @@ def test_a_site_is_read(tmp_path: Path) -> None:
     assert system.rail_counts("eth") == (1,)
     assert system.nodes.number == 16
     assert system.access == ("--partition=hdr",)
-    assert system.fabrics["edr"].link is links.LINKS["ib-edr"]
+    assert system.fabrics["edr"].link is limits.LINKS["ib-edr"]
     assert [rail.port for rail in system.fabrics["edr"].rails] == [1, 2]
     entry = system.disabled[0]
     assert entry.covers("edr", "mvapich2", 2) and not entry.covers("edr", "mvapich2", 1)
@@ -201,7 +202,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "link: ib-edr",
             "link: ib-erd",
-            'systems/site.yaml:11: fabrics.edr.link: found "ib-erd", expected a link of railyard.links; '
+            'systems/site.yaml:11: fabrics.edr.link: found "ib-erd", expected a link of railyard.hardware.limits; '
             'did you mean "ib-edr"?',
         ),
         (
@@ -226,7 +227,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "slot: pcie3-x16",
             "slot: pcie3x16",
-            'systems/site.yaml:12: fabrics.edr.slot: found "pcie3x16", expected a slot of railyard.links; '
+            'systems/site.yaml:12: fabrics.edr.slot: found "pcie3x16", expected a slot of railyard.hardware.limits; '
             'did you mean "pcie3-x16"?',
         ),
         (
@@ -535,7 +536,7 @@ def test_only_local_takes_any_host() -> None:
 
 def test_kinds_and_headers_are_those_of_the_tables() -> None:
     assert set(get_args(Kind)) == set(stacks.KINDS)
-    assert set(get_args(HeaderModel)) == set(links.HEADERS)
+    assert set(get_args(HeaderModel)) == set(limits.HEADERS)
 
 
 def test_a_system_is_frozen() -> None:

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.bands import Band, Bound, curve_band, scalar_band
-from railyard.jsonform import encode
-from railyard.links import Limit, LinkFloor
-from railyard.pathproof import PathProof
-from railyard.recording import verdict_record
-from railyard.rules.inputs import RULE_NAMES
-from railyard.schedulerstate import Ended
-from railyard.suspects import Suspect
-from railyard.verdict import (
+from railyard.base.json_codec import encode
+from railyard.hardware.limits import Limit, LinkFloor
+from railyard.parsers.slurm.jobs import Ended
+from railyard.site.references.bands import Band, Bound, curve_band, scalar_band
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import PathProof
+from railyard.verdict.recording import verdict_record
+from railyard.verdict.rules.model import RULE_NAMES
+from railyard.verdict.verdict import (
     Declared,
     ExpectedFailure,
     Inputs,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.wording import listing, message_size, number, percent, traffic
+from railyard.base.wording import listing, message_size, number, percent, traffic
 
 
 @pytest.mark.parametrize(

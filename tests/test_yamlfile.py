@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from railyard.errors import InputError
-from railyard.fields import Count, Model, Name
-from railyard.yamlfile import Document, InputErrors, load, parse, validate
+from railyard.base.errors import InputError
+from railyard.base.fields import Count, Model, Name
+from railyard.base.strict_yaml import Document, InputErrors, load, parse, validate
 
 
 def read(text: str) -> Document:

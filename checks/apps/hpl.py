@@ -8,9 +8,9 @@ per cent between two networks is within the noise of most clusters, so compare r
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from railyard.appcheck import ApplicationCheck, EveryNodeCheck, node_counts
-from railyard.apps import alone, hpldat, hplplan
+from railyard.benchmarks.apps import every_node, hpl_input, hpl_problem
 from railyard.parsers import hpl
+from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, node_counts
 
 
 class HplCheck(ApplicationCheck):
@@ -22,21 +22,21 @@ class HplCheck(ApplicationCheck):
     #: How long the solution may take, in seconds; 0 is an eighth of the system's time limit.
     budget_s = variable(float, value=0.0)
     #: Of all nodes' memory, what the matrix may take.
-    share = variable(float, value=hpldat.MEMORY_SHARE)
-    block = variable(int, value=hpldat.BLOCK)
+    share = variable(float, value=hpl_input.MEMORY_SHARE)
+    block = variable(int, value=hpl_input.BLOCK)
     order = variable(int, value=0)
     grid = variable(str, value="")
 
     def shape(self) -> None:
         super().shape()
-        self._problem = hplplan.plan(
+        self._problem = hpl_problem.plan(
             self.site.system, self.num_nodes, self.ranks_per_node,
             budget_s=self.budget_s, block=self.block, share=self.share, order=self.order, grid=self.grid,
         )  # fmt: skip
         self.remarks = (self._problem.sentence,)
 
     def input_files(self) -> dict[str, str]:
-        return {"HPL.dat": hpldat.text(self._problem)}
+        return {"HPL.dat": hpl_input.text(self._problem)}
 
 
 @rfm.simple_test
@@ -62,14 +62,14 @@ class HplEveryNode(EveryNodeCheck):
 
     tool = "hpl"
     tags = {"apps", "hpl", "nodes", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
-    parse = staticmethod(alone.hpl_of_nodes)
+    parse = staticmethod(every_node.hpl_of_nodes)
     budget_s = variable(float, value=0.0)
-    share = variable(float, value=hpldat.MEMORY_SHARE)
+    share = variable(float, value=hpl_input.MEMORY_SHARE)
 
     def shape(self) -> None:
         super().shape()
-        self._problem = hplplan.plan(self.site.system, 1, 1, budget_s=self.budget_s, share=self.share)
+        self._problem = hpl_problem.plan(self.site.system, 1, 1, budget_s=self.budget_s, share=self.share)
         self.remarks = (self._problem.sentence,)
 
     def input_files(self) -> dict[str, str]:
-        return {**super().input_files(), "HPL.dat": hpldat.text(self._problem)}
+        return {**super().input_files(), "HPL.dat": hpl_input.text(self._problem)}

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.appcheck import node_counts, stated_names
-from railyard.installedcheck import InstalledApplication
+from railyard.rfm.checks.application import node_counts, stated_names
+from railyard.rfm.checks.installed_application import InstalledApplication
 
 
 class InstalledCheck(InstalledApplication):

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.appcheck import ApplicationCheck, node_counts
-from railyard.applicationtable import MILC_EDGES
-from railyard.apps import milcinput, milcrun
+from railyard.benchmarks.apps import milc_input, milc_run
+from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.application import ApplicationCheck, node_counts
 
 
 @rfm.simple_test
@@ -26,7 +26,7 @@ class MilcScaling(ApplicationCheck):
     all_nodes = False
     own_parameters = ("edge", "nodes")
     edge = parameter(MILC_EDGES, type=int, loggable=True)
-    nodes = parameter([count for count in node_counts() if count <= milcinput.MOST_NODES], type=int, loggable=True)
+    nodes = parameter([count for count in node_counts() if count <= milc_input.MOST_NODES], type=int, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -34,15 +34,15 @@ class MilcScaling(ApplicationCheck):
 
     @property
     def words(self) -> list[str]:
-        return [milcinput.FILE]
+        return [milc_input.FILE]
 
     def parse(self, text: str) -> Parsed:
         """Return what the run printed, its rate that of a node."""
-        return milcrun.parse(text, self.num_nodes)
+        return milc_run.parse(text, self.num_nodes)
 
     def shape(self) -> None:
-        self.ranks_per_node = milcinput.ranks_per_node(self.edge, self.num_nodes, self.cores)
+        self.ranks_per_node = milc_input.ranks_per_node(self.edge, self.num_nodes, self.cores)
         self.remarks = (f"{self.ranks_per_node} of {self.cores} cores a node",)
 
     def input_files(self) -> dict[str, str]:
-        return {milcinput.FILE: milcinput.text(milcinput.lattice(self.edge, self.num_nodes))}
+        return {milc_input.FILE: milc_input.text(milc_input.lattice(self.edge, self.num_nodes))}

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.appcheck import ApplicationCheck, node_counts, stated
-from railyard.apps import npbshape
+from railyard.benchmarks.apps import npb_shape
 from railyard.parsers import npb
+from railyard.rfm.checks.application import ApplicationCheck, node_counts, stated
 
 
 class NpbCheck(ApplicationCheck):
@@ -21,8 +21,8 @@ class NpbCheck(ApplicationCheck):
     tool = "npb"
     parse = staticmethod(npb.parse)
     own_parameters: tuple[str, ...] = ("kernel", "problem")
-    problem = parameter(stated("npb", tuple(npbshape.CLASSES)), type=str, loggable=True)
-    cleared = (npbshape.STRICT_VARIABLE,)
+    problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    cleared = (npb_shape.STRICT_VARIABLE,)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -40,11 +40,11 @@ class NpbCheck(ApplicationCheck):
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         if self.all_nodes:
-            self.num_nodes, self.ranks_per_node = npbshape.layout(self.kernel, self.problem, there, self.cores)
+            self.num_nodes, self.ranks_per_node = npb_shape.layout(self.kernel, self.problem, there, self.cores)
         else:
-            self.ranks_per_node = npbshape.ranks_per_node(self.kernel, self.problem, there, self.cores)
+            self.ranks_per_node = npb_shape.ranks_per_node(self.kernel, self.problem, there, self.cores)
         if hardware is not None:
-            npbshape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
+            npb_shape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
         self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)
 
 
@@ -53,7 +53,7 @@ class Npb(NpbCheck):
     """One of the eight kernels: `-P kernel=ft -P problem=C` selects one."""
 
     tags = {"apps", "npb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
-    kernel = parameter(tuple(npbshape.KERNELS), type=str, loggable=True)
+    kernel = parameter(tuple(npb_shape.KERNELS), type=str, loggable=True)
 
 
 @rfm.simple_test

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from railyard.appcheck import ApplicationCheck, stated
-from railyard.apps import npbmzshape, npbshape
-from railyard.cells import NPB_MZ
-from railyard.installed import installed
+from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.parsers import npb
+from railyard.provision.installed import installed
+from railyard.rfm.checks.application import ApplicationCheck, stated
+from railyard.site.matrix import NPB_MZ
 from railyard.stacks import NIC_PER_RANK
 
 
@@ -28,12 +28,12 @@ class NpbMz(ApplicationCheck):
     parse = staticmethod(npb.parse)
     own_parameters = ("code", "problem")
     #: Not `kernel`, so that `-P kernel=ft` makes none of these.
-    code = parameter(tuple(npbmzshape.KERNELS), type=str, loggable=True)
-    problem = parameter(stated("npb", tuple(npbshape.CLASSES)), type=str, loggable=True)
+    code = parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
+    problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
     #: Threads of a rank, and ranks of a node; 0 has them chosen from cores and zones.
     threads = variable(int, value=0, loggable=True)
     ranks = variable(int, value=0, loggable=True)
-    cleared = npbmzshape.CLEARED
+    cleared = npb_mz_shape.CLEARED
     prints_threads = True
 
     @classmethod
@@ -61,29 +61,30 @@ class NpbMz(ApplicationCheck):
     @property
     def told_ranks(self) -> Mapping[str, str]:
         """The variables that every rank is given: its threads, and that none of them moves to another rank."""
-        return {**super().told_ranks, **npbmzshape.BALANCE}
+        return {**super().told_ranks, **npb_mz_shape.BALANCE}
 
     @property
     def program(self) -> str:
         """The executable of NPB 3.4: one a kernel and class, for any number of ranks."""
-        return npbmzshape.programs(self.code, self.problem, self.num_tasks)[0]
+        return npb_mz_shape.programs(self.code, self.problem, self.num_tasks)[0]
 
     def _program(self, program: str = "") -> str:
-        names = npbmzshape.programs(self.code, self.problem, self.num_tasks)
+        names = npb_mz_shape.programs(self.code, self.problem, self.num_tasks)
         return installed(self.site, self.current_environ.name).executable(self.tool, *names)
 
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         policy = self._policy(self.current_partition.name, self.current_environ.name)
-        chosen = npbmzshape.layout(
+        chosen = npb_mz_shape.layout(
             *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks,
             least=self.rails if policy == NIC_PER_RANK else 1,
         )  # fmt: skip
         self.num_nodes, self.ranks_per_node, self.threads = chosen.nodes, chosen.ranks_per_node, chosen.threads
         if hardware is not None:
-            npbmzshape.refuse_too_large(self.code, self.problem, self.num_nodes, hardware.memory)
+            npb_mz_shape.refuse_too_large(self.code, self.problem, self.num_nodes, hardware.memory)
         self.remarks = (
-            f"{chosen.nodes} of {there} nodes, {npbmzshape.ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on "
-            f"each, {chosen.ranks_per_node * chosen.threads} of {self.cores} cores a node, "
-            f"{npbmzshape.zones(self.code, self.problem)} zones",
+            f"{chosen.nodes} of {there} nodes, "
+            f"{npb_mz_shape.ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on each, "
+            f"{chosen.ranks_per_node * chosen.threads} of {self.cores} cores a node, "
+            f"{npb_mz_shape.zones(self.code, self.problem)} zones",
         )

@@ -8,9 +8,9 @@ slow on a good network has this cause before a network's: try fewer ranks a node
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.appcheck import ApplicationCheck
 from railyard.parsers import sharing
-from railyard.railpolicies import DEFAULT
+from railyard.rfm.checks.application import ApplicationCheck
+from railyard.site.policies import DEFAULT
 
 
 @rfm.simple_test

@@ -6,8 +6,8 @@ setting): mend it before a link is blamed. Spack builds it where a system's file
 
 import reframe as rfm
 
-from railyard.appcheck import EveryNodeCheck
-from railyard.apps import alone
+from railyard.benchmarks.apps import every_node
+from railyard.rfm.checks.application import EveryNodeCheck
 
 
 @rfm.simple_test
@@ -16,4 +16,4 @@ class StreamEveryNode(EveryNodeCheck):
 
     tool = "stream"
     tags = {"apps", "stream", "nodes", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
-    parse = staticmethod(alone.stream_of_nodes)
+    parse = staticmethod(every_node.stream_of_nodes)

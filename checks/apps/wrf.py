@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.appcheck import ApplicationCheck, node_counts, stated
-from railyard.applicationtable import WRF_CASES
-from railyard.apps import wrfcase
-from railyard.launch import Launch
+from railyard.benchmarks.apps import wrf_cases
+from railyard.benchmarks.table.applications import WRF_CASES
+from railyard.job.launch import Launch
 from railyard.parsers import wrf
+from railyard.rfm.checks.application import ApplicationCheck, node_counts, stated
 
 
 class WrfCheck(ApplicationCheck):
@@ -35,12 +35,12 @@ class WrfCheck(ApplicationCheck):
     def shape(self) -> None:
         super().shape()
         system = self.site.system
-        self._inputs = wrfcase.folder(system.wrf_cases, self.case, self.site.home, system.system)
+        self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
 
     def _install_launch(self, launch: Launch) -> None:
         super()._install_launch(launch)
         if not self.is_replayed:
-            self.prerun_cmds = [*wrfcase.before(self._inputs, self._program()), *self.prerun_cmds]
+            self.prerun_cmds = [*wrf_cases.before(self._inputs, self._program()), *self.prerun_cmds]
 
 
 @rfm.simple_test

@@ -7,9 +7,9 @@ the factor says, or routes that collide (T. Hoefler et al., "Multistage Switches
 
 import reframe as rfm
 
-from railyard.pairs.bisection import shifts
-from railyard.pairs.model import Round
-from railyard.rfm_pairs import PairsCheck
+from railyard.rfm.checks.pairs import PairsCheck
+from railyard.verdict.blame.search.bisection import shifts
+from railyard.verdict.blame.search.model import Round
 
 
 @rfm.simple_test

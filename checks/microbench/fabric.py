@@ -7,7 +7,7 @@ subnet: switches, missing and unknown hosts, error counters of every port, hops.
 
 import reframe as rfm
 
-from railyard.rfm_fabric import FabricCheck
+from railyard.rfm.checks.fabric import FabricCheck
 
 
 @rfm.simple_test

@@ -9,8 +9,8 @@ Good here with a low MPI over the same provider is the MPI's doing; low here is 
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.check import InterconnectCheck
 from railyard.parsers import fabtests
+from railyard.rfm.checks.base import InterconnectCheck
 
 
 class FabtestsCheck(InterconnectCheck):

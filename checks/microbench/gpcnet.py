@@ -9,8 +9,8 @@ Its tests take 10 s each, whatever the network: a run is longer than a minute.
 
 import reframe as rfm
 
-from railyard.appcheck import ApplicationCheck
 from railyard.parsers import gpcnet
+from railyard.rfm.checks.application import ApplicationCheck
 
 
 class GpcnetCheck(ApplicationCheck):

@@ -2,17 +2,18 @@
 
 Good pairs of nodes with a low natural ring is a node that gets less when both of its sides send at once; a good natural
 ring with a low random one is the middle of the network, or its routes. The ratio of ping-pong to natural to random ring
-is a network's own: 1 : 1 : 1 on a crossbar with a rank a node. What of it a link bounds: `railyard/networktable.py`.
+is a network's own: 1 : 1 : 1 on a crossbar with a rank a node. What of it a link bounds:
+`railyard/benchmarks/table/network.py`.
 
 All parts of HPC Challenge run, since it cannot leave any out; those that compute have 128 KiB a rank.
 """
 
 import reframe as rfm
 
-from railyard.appcheck import ApplicationCheck
-from railyard.apps import hpccinput
-from railyard.launch import Launch
+from railyard.benchmarks.apps import hpcc_input
+from railyard.job.launch import Launch
 from railyard.parsers import hpcc
+from railyard.rfm.checks.application import ApplicationCheck
 
 OUTPUT = "hpccoutf.txt"
 
@@ -32,7 +33,7 @@ class Hpcc(ApplicationCheck):
         return True
 
     def input_files(self) -> dict[str, str]:
-        return {"hpccinf.txt": hpccinput.text(self.num_tasks)}
+        return {"hpccinf.txt": hpcc_input.text(self.num_tasks)}
 
     def _install_launch(self, launch: Launch) -> None:
         super()._install_launch(launch)

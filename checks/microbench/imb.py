@@ -9,9 +9,9 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import parameter, run_before, variable
 
-from railyard.check import InterconnectCheck, rail_policies
 from railyard.parsers import imb
-from railyard.probes import PROBE_SIZE_BYTES
+from railyard.rfm.checks.base import InterconnectCheck, rail_policies
+from railyard.verdict.blame.probes import PROBE_SIZE_BYTES
 
 SIZES_FILE = "sizes.txt"
 PROBE_SIZE_FILE = "probe-size.txt"

@@ -7,8 +7,8 @@ the IMB checks: a good stream with a low ping-pong is latency, both low at large
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.check import InterconnectCheck
 from railyard.parsers import netpipe
+from railyard.rfm.checks.base import InterconnectCheck
 
 
 class NetpipeCheck(InterconnectCheck):

@@ -8,9 +8,9 @@ shows. Where no reference names it the values are reported, and a node far below
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from railyard.pairs.model import Round
-from railyard.railpolicies import DEFAULT
-from railyard.rfm_pairs import PairsCheck
+from railyard.rfm.checks.pairs import PairsCheck
+from railyard.site.policies import DEFAULT
+from railyard.verdict.blame.search.model import Round
 
 
 @rfm.simple_test

@@ -8,8 +8,8 @@ osu_bw with a low osu_mbw_mr is what the pairs share: the switch, or the card wh
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.check import rail_policies
-from railyard.osucheck import OsuCheck
+from railyard.rfm.checks.base import rail_policies
+from railyard.rfm.checks.osu import OsuCheck
 
 
 @rfm.simple_test

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from railyard.osucheck import OsuCheck
+from railyard.rfm.checks.osu import OsuCheck
 
 #: Without allreduce, which is every day's.
 COLLECTIVES = ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")

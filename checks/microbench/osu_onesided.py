@@ -6,7 +6,7 @@ the card. A low osu_get_bw beside a good osu_put_bw is reads: how many the card 
 
 import reframe as rfm
 
-from railyard.osucheck import OsuCheck
+from railyard.rfm.checks.osu import OsuCheck
 
 
 class OsuOneSided(OsuCheck):

@@ -8,9 +8,9 @@ row and a column that are low are a node; one cell is a cable or a route; a bloc
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.pairs import rounds
-from railyard.pairs.model import Round
-from railyard.rfm_pairs import PairsCheck
+from railyard.rfm.checks.pairs import PairsCheck
+from railyard.verdict.blame.search import rounds
+from railyard.verdict.blame.search.model import Round
 
 
 @rfm.simple_test

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.benchmarktable import BIDIRECTIONAL, LOOPBACK
-from railyard.check import InterconnectCheck
+from railyard.benchmarks.table.micro import BIDIRECTIONAL, LOOPBACK
 from railyard.parsers import perftest
+from railyard.rfm.checks.base import InterconnectCheck
 
 if TYPE_CHECKING:
-    from railyard.systems import Fabric
+    from railyard.site.systems.load import Fabric
 
 #: perftest takes no fewer iterations; a slow link gets as few as pass in this time, all sizes together.
 FEWEST_ITERATIONS, SLOW_LINK_S = 5, 20

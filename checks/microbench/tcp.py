@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from railyard.check import InterconnectCheck
 from railyard.parsers import iperf3
+from railyard.rfm.checks.base import InterconnectCheck
 
 
 @rfm.simple_test

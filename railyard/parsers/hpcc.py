@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.hpccwords import (
+from railyard.parsers.hpcc_words import (
     Figure,
     converted,
     figures,
@@ -31,7 +31,7 @@ from railyard.parsers.hpccwords import (
     network_figures,
     summary_figure,
 )
-from railyard.parsers.hplrun import HplReader
+from railyard.parsers.hpl_run import HplReader
 from railyard.parsers.lines import Line, filled_lines, is_failure, number, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text

@@ -10,7 +10,7 @@ at "End of Tests." or when the closing counts add up to its rows, and not where 
 Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; their variants as recorded outputs print them.
 """
 
-from railyard.parsers.hplrun import HplReader
+from railyard.parsers.hpl_run import HplReader
 from railyard.parsers.lines import filled_lines
 from railyard.parsers.parsed import Parsed
 from railyard.parsers.signs import foreign, own_text

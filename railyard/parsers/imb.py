@@ -15,7 +15,7 @@ itself gave up (time-out, out of memory), or an error before that end.
 import re
 from functools import lru_cache
 
-from railyard.parsers.imbrows import HEADINGS, Block, fit, pattern_of
+from railyard.parsers.imb_rows import HEADINGS, Block, fit, pattern_of
 from railyard.parsers.lines import Line, Scanner, is_failure, not_a_number, number, whole
 from railyard.parsers.parsed import Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text

@@ -13,8 +13,8 @@ A run without closing lines, or of several streams without their sum, gives no t
 
 import re
 
-from railyard.parsers import iperf3json
-from railyard.parsers.iperf3run import Row, Run
+from railyard.parsers import iperf3_json
+from railyard.parsers.iperf3_run import Row, Run
 from railyard.parsers.lines import Line, each_line, is_failure
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.signs import foreign, own_text
@@ -52,7 +52,7 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither a run of iperf3 nor an error under its name.
     """
     text = own_text(text, _OWN_WORDS, _EXPECTED)
-    reader = _Reader(*iperf3json.read(text))
+    reader = _Reader(*iperf3_json.read(text))
     if not (reader.runs or reader.failures):
         for line in each_line(text):
             reader.read(line)

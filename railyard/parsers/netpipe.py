@@ -1,4 +1,4 @@
-"""NetPIPE 2.4 to 5, what it prints and the ``np.out`` that it writes (``netpipefile``), as typed tables.
+"""NetPIPE 2.4 to 5, what it prints and the ``np.out`` that it writes (``netpipe_file``), as typed tables.
 
 ``parse`` returns one table a run (a run begins at "Now starting the main loop", in 5 at "Start testing with …"), in
 the order of the text: size (B), repetitions, bandwidth (MB/s, 10^6 B/s), time (us, one way). The repetitions are those
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Line, Run, Scanner, is_failure, run_pattern
-from railyard.parsers.netpipefile import data_file
+from railyard.parsers.netpipe_file import data_file
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 

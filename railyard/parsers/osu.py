@@ -12,7 +12,7 @@ A heading without any row gives no table but a failure.
 import re
 
 from railyard.parsers.lines import Line, Scanner, decimals, is_failure, number, whole
-from railyard.parsers.osuheadings import (
+from railyard.parsers.osu_headings import (
     LONGEST,
     columns_of,
     context_of,
@@ -23,7 +23,7 @@ from railyard.parsers.osuheadings import (
     title_of,
     windows_of,
 )
-from railyard.parsers.osurows import VALIDATION, Block, pattern_of
+from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 

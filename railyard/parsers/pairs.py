@@ -1,4 +1,4 @@
-"""Output of railyard-pairs (``railyard/programs/pairs.c``), as typed tables: one a measurement, a row a pair of ranks.
+"""Output of railyard-pairs (``provision/programs/pairs.c``), as typed tables: one a measurement, a row a pair of ranks.
 
 Columns are round (1 is the first), first and second rank, bandwidth from first to second and back (MB/s of 10^6 B/s,
 each one way), and latency (us, half a round trip). The context has the words that the program was given, so that the

@@ -14,12 +14,12 @@ A heading without any row, a title without heading, and a server without client 
 import re
 from dataclasses import replace
 
-from railyard.parsers import perftestformats as formats
-from railyard.parsers import perftestjson
+from railyard.parsers import perftest_formats as formats
+from railyard.parsers import perftest_json
 from railyard.parsers.lines import Line, is_failure, line_of, number, texts_of, whole
 from railyard.parsers.parsed import Parsed, Remark
-from railyard.parsers.perftestformats import Heading
-from railyard.parsers.perftestrun import Run, Title
+from railyard.parsers.perftest_formats import Heading
+from railyard.parsers.perftest_run import Run, Title
 from railyard.parsers.signs import foreign, own_text
 
 _SIDES = 4  # tables that may be open at once: two programs, and two that were killed before
@@ -34,7 +34,7 @@ def parse(text: str) -> Parsed:
     Raises ParseError where the text has neither title nor heading nor results of perftest, nor an error of its own.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
-    written = perftestjson.read(text)
+    written = perftest_json.read(text)
     lines = texts_of(text)
     reader = _Reader(lines)
     for place, line in enumerate(lines, 1):
@@ -76,7 +76,7 @@ class _Reader:
         if not (taken or self._own(line, text) or self._setting(text)):
             self._foreign(line, text)
 
-    def parsed(self, text: str, written: perftestjson.Written) -> Parsed:
+    def parsed(self, text: str, written: perftest_json.Written) -> Parsed:
         """Return what was found, once every line was read."""
         self._name()
         if self.waiting is not None:

@@ -1,4 +1,4 @@
-"""Output of railyard-sharing (``railyard/programs/sharing.c``), as one typed table with one row.
+"""Output of railyard-sharing (``railyard/provision/programs/sharing.c``), as one typed table with one row.
 
 Columns: seconds of the same work while the other rank on its processor is asleep, receiving in the library's own way,
 polling, or yielding. ``context``: ranks, processor, node.

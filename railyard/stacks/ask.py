@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.errors import RailyardError, did_you_mean
+from railyard.base.errors import RailyardError, did_you_mean
 from railyard.stacks.choice import split_from, spread_of, tuned_line, why_not_rails
 from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Stack, Way, blanks
 from railyard.stacks.policy import parted, tuned, unknown

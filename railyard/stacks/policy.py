@@ -2,7 +2,7 @@
 
 import re
 
-from railyard.errors import did_you_mean
+from railyard.base.errors import did_you_mean
 from railyard.stacks.model import POLICIES
 
 STRIPING = "striping"

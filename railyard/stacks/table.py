@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from railyard.stacks.clientserver import LIBFABRIC, TCP, VERBS
+from railyard.stacks.client_server import LIBFABRIC, TCP, VERBS
 from railyard.stacks.craympich import CRAYMPICH
 from railyard.stacks.intelmpi import INTELMPI
 from railyard.stacks.model import Stack

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.apps.alone import each_script, hpl_of_nodes, nodes_of, slow, stream_of_nodes
+from railyard.benchmarks.apps.every_node import each_script, hpl_of_nodes, nodes_of, slow, stream_of_nodes
 from railyard.parsers.parsed import ParseError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.apps.hpccinput import BLOCK, orders, text
+from railyard.benchmarks.apps.hpcc_input import BLOCK, orders, text
 
 
 @pytest.mark.parametrize(

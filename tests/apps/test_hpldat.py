@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.apps.hpldat import Machine, Problem, grid, order_by_memory, order_by_time, problem, text
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.hpl_input import Machine, Problem, grid, order_by_memory, order_by_time, problem, text
 
 GIB = 1 << 30
 #: Two nodes of 32 ranks, 192 GiB each, from which 2 Tflop/s are expected.

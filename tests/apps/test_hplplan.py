@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from railyard.apps.hplplan import plan
-from railyard.apps.peak import Most, most, peak_gflop_s
-from railyard.errors import RailyardError
-from railyard.nodefile import NodeHardware
-from railyard.schedulerfile import SchedulerSettings
-from railyard.site import site_at
-from railyard.systems import System
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.hpl_problem import plan
+from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
+from railyard.hardware.node import NodeHardware
+from railyard.site.site import site_at
+from railyard.site.systems.jobs import SchedulerSettings
+from railyard.site.systems.load import System
 
 ROOT = Path(__file__).resolve().parents[2]
 

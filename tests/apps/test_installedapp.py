@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from railyard.applicationfile import Application
-from railyard.apps.installedapp import folder, parse, words
-from railyard.benchmarktable import find
-from railyard.metrics import curves
+from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_output import folder, parse, words
+from railyard.benchmarks.metrics import curves
+from railyard.benchmarks.table.micro import find
 from railyard.parsers.parsed import ParseError
-from railyard.systems import System, load_system
+from railyard.site.systems.load import System, load_system
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from railyard.apps.leasttraffic import CERTAIN, Least, least
+from railyard.benchmarks.apps.least_traffic import CERTAIN, Least, least
 from railyard.parsers.parsed import Table
 
 

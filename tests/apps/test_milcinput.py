@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from railyard.applicationtable import MILC_EDGES
-from railyard.apps.milcinput import RESIDUAL, SOLVES, lattice, lattice_of, local, ranks_per_node, said, text
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.milc_input import RESIDUAL, SOLVES, lattice, lattice_of, local, ranks_per_node, said, text
+from railyard.benchmarks.table.applications import MILC_EDGES
 
 
 @pytest.mark.parametrize(

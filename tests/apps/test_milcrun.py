@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from railyard.applicationtable import MILC_EDGES
-from railyard.apps import milcphysics
-from railyard.apps.milcinput import MOST_NODES, lattice, said
-from railyard.apps.milcrun import parse
-from railyard.apps.scaling import node_counts_up_to
-from railyard.assess import Assessment, assess
-from railyard.launch import plan_launch
-from railyard.runcase import Case, Evidence
-from railyard.site import Site
+from railyard.benchmarks.apps import milc_physics
+from railyard.benchmarks.apps.milc_input import MOST_NODES, lattice, said
+from railyard.benchmarks.apps.milc_run import parse
+from railyard.benchmarks.table.applications import MILC_EDGES
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import plan_launch
+from railyard.results.scaling import node_counts_up_to
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, counters_file
 
 RECORDED = Path(__file__).parents[1] / "recordings" / "milc7.8.1-su3_rmd-L4-openmpi4.1.4-veth.out"
@@ -144,7 +144,7 @@ def test_residuals_that_are_not_printed_are_not_judged(ran: Ran) -> None:
 
 
 def test_a_lattice_without_a_stored_value_is_not_judged(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(milcphysics, "STORED", {})
+    monkeypatch.setattr(milc_physics, "STORED", {})
     found = ran(TEXT).verdict
     assert found.state == "report-only"
     assert "plaquette 2.529866 and 2.539771 not judged: no stored value for 4x4x8x8" in found.text
@@ -179,6 +179,6 @@ def test_a_cut_output_never_gives_another_figure(at: int) -> None:
 
 def test_stored_values_are_of_lattices_that_are_run() -> None:
     meant = {said(lattice(edge, nodes)) for edge in MILC_EDGES for nodes in node_counts_up_to(MOST_NODES)}
-    assert set(milcphysics.STORED) <= meant
-    assert {said(lattice(edge, nodes)) for edge in (4, 6, 8) for nodes in (1, 2, 4)} <= set(milcphysics.STORED)
-    assert all(2.4 < value < 2.7 for pair in milcphysics.STORED.values() for value in pair)
+    assert set(milc_physics.STORED) <= meant
+    assert {said(lattice(edge, nodes)) for edge in (4, 6, 8) for nodes in (1, 2, 4)} <= set(milc_physics.STORED)
+    assert all(2.4 < value < 2.7 for pair in milc_physics.STORED.values() for value in pair)

@@ -6,10 +6,18 @@ from typing import Any
 
 import pytest
 
-from railyard.applicationtable import ENTRIES
-from railyard.apps.npbmzshape import KERNELS, Layout, layout, programs, ranks_of_threads, refuse_too_large, zones
-from railyard.apps.npbshape import CLASSES
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.npb_mz_shape import (
+    KERNELS,
+    Layout,
+    layout,
+    programs,
+    ranks_of_threads,
+    refuse_too_large,
+    zones,
+)
+from railyard.benchmarks.apps.npb_shape import CLASSES
+from railyard.benchmarks.table.applications import ENTRIES
 from railyard.parsers import npb
 
 

@@ -4,9 +4,17 @@ import math
 
 import pytest
 
-from railyard.apps.npbshape import CLASSES, KERNELS, find, layout, least_memory, ranks_per_node, refuse_too_large
-from railyard.errors import RailyardError
-from railyard.spack.tools import TOOLS
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.npb_shape import (
+    CLASSES,
+    KERNELS,
+    find,
+    layout,
+    least_memory,
+    ranks_per_node,
+    refuse_too_large,
+)
+from railyard.benchmarks.tools import TOOLS
 
 
 def test_the_kernels_are_those_that_spack_builds() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.apps.scaling import amdahl, karp_flatt, node_counts_up_to, sweep
+from railyard.results.scaling import amdahl, karp_flatt, node_counts_up_to, sweep
 
 
 def test_a_strong_sweep() -> None:

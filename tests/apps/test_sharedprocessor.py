@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from railyard.apps.sharedprocessor import KEY, figures, remark
-from railyard.benchmarktable import BENCHMARKS
+from railyard.benchmarks.apps.shared_processor import KEY, figures, remark
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.sharing import parse
 from tests.parsers.test_sharing import TEXT
 

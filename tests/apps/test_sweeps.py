@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.apps.sweeps import sweeps, text
-from railyard.cli import main
-from railyard.record import FILE_NAME, CurveRecord, Record, VerdictRecord, append_record
+from railyard.cli.main import main
+from railyard.results.record.file import FILE_NAME, CurveRecord, Record, VerdictRecord, append_record
+from railyard.results.sweeps import sweeps, text
 
 
 def record(nodes: int, rate: float | None, *, rails: int = 1, kernel: str = "FT", run: str = "r1") -> Record:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.applicationtable import WRF_CASES
-from railyard.apps.wrfcase import EDGES, NEEDED, before, folder, other_release
-from railyard.benchmarktable import BENCHMARKS
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.wrf_cases import EDGES, NEEDED, before, folder, other_release
+from railyard.benchmarks.table.applications import WRF_CASES
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers import wrf
 from railyard.parsers.parsed import Table
 

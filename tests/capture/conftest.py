@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.recordform import (
+from railyard.results.record.form import (
     BandRecord,
     CurveRecord,
     NodeGroup,
@@ -16,7 +16,7 @@ from railyard.recordform import (
     Record,
     VerdictRecord,
 )
-from railyard.systems import System, load_system
+from railyard.site.systems.load import System, load_system
 from tests.records import made_record
 
 SITE = """\

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.capture.chosen import chosen, is_quick, job_of, too_few, why_not
-from railyard.recordform import (
+from railyard.results.capture.chosen import chosen, is_quick, job_of, too_few, why_not
+from railyard.results.record.form import (
     CurveRecord,
     NodeTraffic,
     PathProofRecord,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
-from railyard.hops import FORMAT, Kept, keep
-from railyard.record import FILE_NAME, append_record
-from railyard.recordform import PathProofRecord, Record
-from railyard.references import load_references
-from railyard.systems import System
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.results.record.file import FILE_NAME, append_record
+from railyard.results.record.form import PathProofRecord, Record
+from railyard.site.hops import FORMAT, Kept, keep
+from railyard.site.references.load import load_references
+from railyard.site.systems.load import System
 
 ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.capture.plan import Asked, Plan, plan
-from railyard.recordform import CurveRecord, Record
-from railyard.references import References, load_references
-from railyard.systems import System
+from railyard.results.capture.plan import Asked, Plan, plan
+from railyard.results.record.form import CurveRecord, Record
+from railyard.site.references.load import References, load_references
+from railyard.site.systems.load import System
 
 Run = Callable[..., Record]
 SIZES = (1, 65536, 4194304)

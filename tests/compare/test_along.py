@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from railyard.compare.along import stretches
+from railyard.results.compare.along import stretches
 
 SIZES = tuple(2**n for n in range(20))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from railyard.cli import main
-from railyard.commands.compare import command
-from railyard.record import Record, append_record
+from railyard.cli.commands.compare import command
+from railyard.cli.main import main
+from railyard.results.record.file import Record, append_record
 
 Repeats = Callable[..., tuple[Record, ...]]
 

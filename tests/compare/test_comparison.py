@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.compare.comparison import better_of, compare
-from railyard.errors import RailyardError
-from railyard.record import CurveRecord, FigureRecord, Record
-from railyard.recordform import NodeTraffic, PathProofRecord, RailTraffic
+from railyard.base.errors import RailyardError
+from railyard.results.compare.comparison import better_of, compare
+from railyard.results.record.file import CurveRecord, FigureRecord, Record
+from railyard.results.record.form import NodeTraffic, PathProofRecord, RailTraffic
 
 Repeats = Callable[..., tuple[Record, ...]]
 

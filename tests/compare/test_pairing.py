@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.compare.pairing import pair
-from railyard.errors import RailyardError
-from railyard.record import Record, VerdictRecord
+from railyard.base.errors import RailyardError
+from railyard.results.compare.pairing import pair
+from railyard.results.record.file import Record, VerdictRecord
 
 Repeats = Callable[..., tuple[Record, ...]]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from railyard.compare.comparison import compare
-from railyard.compare.regression import gate
-from railyard.record import Record
+from railyard.results.compare.comparison import compare
+from railyard.results.compare.regression import gate
+from railyard.results.record.file import Record
 
 Repeats = Callable[..., tuple[Record, ...]]
 

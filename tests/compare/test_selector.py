@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.compare.selector import Selector, chosen, selector
-from railyard.errors import RailyardError
-from railyard.record import Record
+from railyard.base.errors import RailyardError
+from railyard.results.compare.selector import Selector, chosen, selector
+from railyard.results.record.file import Record
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from railyard.compare.surroundings import differences, not_the_fabric_alone, settings
-from railyard.record import Record
-from railyard.recordform import NodeGroup
+from railyard.results.compare.surroundings import differences, not_the_fabric_alone, settings
+from railyard.results.record.file import Record
+from railyard.results.record.form import NodeGroup
 
 Made = Callable[..., Record]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.detect.source import parse_listing
-from railyard.home import HOME_VARIABLE
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.cluster.detect.source import parse_listing
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = ROOT / "tests" / "trees"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from railyard.detect import hwloc
-from railyard.detect.found import detect
-from railyard.detect.hwloc import domains
-from railyard.detect.source import Listing
+from railyard.cluster.detect import hwloc
+from railyard.cluster.detect.found import detect
+from railyard.cluster.detect.hwloc import domains
+from railyard.cluster.detect.source import Listing
 
 XML = """\
 <?xml version="1.0" encoding="UTF-8"?>

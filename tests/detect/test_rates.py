@@ -2,7 +2,15 @@
 
 import pytest
 
-from railyard.detect.rates import PortRate, infiniband_link, plain_link, port_rate, roce_mtu, slingshot_link, slot_name
+from railyard.cluster.detect.rates import (
+    PortRate,
+    infiniband_link,
+    plain_link,
+    port_rate,
+    roce_mtu,
+    slingshot_link,
+    slot_name,
+)
 
 
 @pytest.mark.parametrize(

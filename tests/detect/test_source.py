@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.detect.source import Folder, Listing, Recorder, Source, natural, parse_listing
-from railyard.errors import InputError
+from railyard.base.errors import InputError
+from railyard.cluster.detect.source import Folder, Listing, Recorder, Source, natural, parse_listing
 
 TEXT = """\
 railyard-tree 1

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from railyard.detect.found import Found, detect
-from railyard.detect.source import Listing, parse_listing
-from railyard.detect.stacktext import missing
-from railyard.detect.systemtext import references_text, system_text
-from railyard.detect.write import Texts, checked
-from railyard.systems import System
+from railyard.cluster.detect.found import Found, detect
+from railyard.cluster.detect.source import Listing, parse_listing
+from railyard.cluster.detect.stack_text import missing
+from railyard.cluster.detect.system_text import references_text, system_text
+from railyard.cluster.detect.write import Texts, checked
+from railyard.site.systems.load import System
 
 TREES = Path(__file__).parents[1] / "trees"
 NAMES = sorted(path.stem for path in TREES.glob("*.tree"))

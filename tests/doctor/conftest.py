@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.doctor.nodeblock import NodeState, parse
-from railyard.systems import System, load_system
+from railyard.cluster.doctor.node_block import NodeState, parse
+from railyard.site.systems.load import System, load_system
 from tests.madesystems import ETH
 
 SYSTEMS = {

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable
 
-from railyard.doctor import between
-from railyard.doctor.finding import Finding, problem, remark
-from railyard.doctor.judge import of_nodes, ordered
-from railyard.doctor.nodeblock import NodeState
-from railyard.systems import System
+from railyard.cluster.doctor import between
+from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.cluster.doctor.judge import of_nodes, ordered
+from railyard.cluster.doctor.node_block import NodeState
+from railyard.site.systems.load import System
 
 Node = Callable[..., NodeState]
 

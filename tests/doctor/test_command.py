@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
 from tests.madesystems import ETH_ANYWHERE
 
 

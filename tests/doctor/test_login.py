@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from railyard.doctor.asklogin import ask
-from railyard.doctor.login import Login, findings, sought
-from railyard.systems import System
+from railyard.cluster.doctor.ask_login import ask
+from railyard.cluster.doctor.login import Login, findings, sought
+from railyard.site.systems.load import System
 
 WELL = Login(
     python=(3, 11),

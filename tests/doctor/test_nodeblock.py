@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from railyard.doctor.nodeblock import parse
+from railyard.cluster.doctor.node_block import parse
 
 Block = Callable[..., str]
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from railyard.doctor import payload
+from railyard.cluster.doctor import payload
 
 HOST = "127.0.0.1"
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.doctor.judge import of_nodes
-from railyard.doctor.nodeblock import NodeState
-from railyard.systems import System
+from railyard.cluster.doctor.judge import of_nodes
+from railyard.cluster.doctor.node_block import NodeState
+from railyard.site.systems.load import System
 
 Node = Callable[..., NodeState]
 

@@ -1,4 +1,4 @@
-"""doctor.sh itself, on made trees of sysfs, procfs and /dev: what it prints is what nodeblock reads."""
+"""doctor.sh itself, on made trees of sysfs, procfs and /dev: what it prints is what node_block reads."""
 
 import os
 import subprocess
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.doctor.nodeblock import NodeState, parse
+from railyard.cluster.doctor.node_block import NodeState, parse
 
-SCRIPT = files("railyard").joinpath("doctor.sh").read_text(encoding="utf-8")
+SCRIPT = files("railyard.cluster.doctor").joinpath("doctor.sh").read_text(encoding="utf-8")
 TREE = {
     "proc/sys/kernel/hostname": "n1",
     "proc/sys/kernel/numa_balancing": "1",

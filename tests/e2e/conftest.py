@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.record import FILE_NAME, Record, read_records
-from railyard.replay.form import Recording
-from railyard.replay.index import folder_of, read_index, recording_of, write_set
-from railyard.systems import load_system
-from railyard.testbed import Testbed, measurement_lock, namespaces_refused, spec_of
+from railyard.provision.replay.form import Recording
+from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
+from railyard.provision.testbed import Testbed, measurement_lock, namespaces_refused, spec_of
+from railyard.results.record.file import FILE_NAME, Record, read_records
+from railyard.site.systems.load import load_system
 from tests import disturbed
 
 CLONE = Path(__file__).parents[2]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.record import read_records
+from railyard.cli.main import main
+from railyard.results.record.file import read_records
 
 pytestmark = pytest.mark.e2e
 

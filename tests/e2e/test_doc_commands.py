@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.record import FILE_NAME
+from railyard.cli.main import main
+from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, PATIENCE_S, make_site
 
 pytestmark = pytest.mark.e2e

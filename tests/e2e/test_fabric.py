@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.needs import SEARCH_PATH
 from tests.madesystems import EDR
 
 pytestmark = pytest.mark.e2e

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.record import FILE_NAME, read_records
+from railyard.results.record.file import FILE_NAME, read_records
 
 pytestmark = pytest.mark.e2e
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
+from railyard.cli.main import main
 from tests.e2e.conftest import CLONE, PATIENCE_S, replace_recording
 
 pytestmark = pytest.mark.e2e

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.record import Record, read_records
-from railyard.replay.form import WORDS, Recording
-from railyard.replay.index import folder_of, read_index, recording_of, write_set
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
+from railyard.results.record.file import Record, read_records
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
 
 pytestmark = pytest.mark.e2e

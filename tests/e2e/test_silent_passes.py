@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from railyard import rfm_output
-from railyard.errors import RailyardError
-from railyard.record import Record, VerdictRecord
-from railyard.report.junit import junit
-from railyard.report.summary import count_line
-from railyard.run import promised_cases
-from railyard.settle import settle
+from railyard.base.errors import RailyardError
+from railyard.results.record.file import Record, VerdictRecord
+from railyard.results.report.junit import junit
+from railyard.results.report.summary import count_line
+from railyard.rfm.run import output as reframe_output
+from railyard.rfm.run.reconcile import settle
+from railyard.rfm.run.reframe import promised_cases
 
 pytestmark = pytest.mark.e2e
 
@@ -60,7 +60,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import (
     fixture, parameter, performance_function, run_after, run_before, sanity_function, variable, xfail)
 
-from railyard.rfm_guards import CarriedInit, GuardedFigures
+from railyard.rfm.guards import CarriedInit, GuardedFigures
 
 
 class Echo(BASES):
@@ -599,9 +599,9 @@ def test_a_variable_of_one_class(healthy_site: Site) -> None:
     options = ("-S", "Helthy.extra=3", "-SHealthy.xtra=3", "--setvar=Healthy.extra=3")
     listing = healthy_site.reframe("-lC", *options)
     assert listing.code == 0
-    cases = rfm_output.listed_cases(listing.text)
+    cases = reframe_output.listed_cases(listing.text)
     assert [case.name for case in cases] == ["Healthy %rails=1", "Healthy %rails=2"]
-    assert rfm_output.named_nothing(listing.text, cases, options) == (
+    assert reframe_output.named_nothing(listing.text, cases, options) == (
         f"-S xtra: found no check that has 'xtra', {IGNORED}",
         '-S Helthy.extra: found no selected check "Helthy", expected one of them; did you mean "Healthy"?',
     )
@@ -634,7 +634,7 @@ def record(case: str) -> Record:
 
 def settled(site: Site, answer: Answer, passed: Sequence[str]) -> tuple[Record, ...]:
     promised, _ = promised_cases(site.command(), dict(os.environ))
-    ran = rfm_output.ran_cases(answer.report, answer.text)
+    ran = reframe_output.ran_cases(answer.report, answer.text)
     return settle(promised, ran, [record(case) for case in passed], run="r", time="2026-11-21T06:00:00Z")
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.testbed import Testbed, measurement_lock, slurm
-from railyard.testbed.slurmtexts import SLURMD_TIMEOUT_S
+from railyard.provision.testbed import Testbed, measurement_lock, slurm
+from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
 
 pytestmark = pytest.mark.e2e

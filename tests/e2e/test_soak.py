@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.testbed import measurement_lock
-from railyard.testbed.processes import inside
+from railyard.provision.testbed import measurement_lock
+from railyard.provision.testbed.processes import inside
 from tests.e2e.conftest import PATIENCE_S, RAILYARD, VirtualSite, make_site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluster")]

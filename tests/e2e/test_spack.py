@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.record import FILE_NAME, Record, read_records
-from railyard.spack import target
+from railyard.provision.spack import target
+from railyard.results.record.file import FILE_NAME, Record, read_records
 from tests.spack import madesite
 from tests.spack.madesite import MadeSite
 
@@ -178,7 +178,7 @@ def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None
 
 @pytest.mark.skipif(shutil.which("spack") is None, reason="no spack on PATH: nothing is asked of the real one")
 def test_the_real_spack_is_new_enough() -> None:
-    from railyard.spack import calls
+    from railyard.provision.spack import calls
 
     assert calls.find(print).version()
 
@@ -187,7 +187,7 @@ def test_the_real_spack_is_new_enough() -> None:
 def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from railyard.spack import calls
+    from railyard.provision.spack import calls
 
     for variable in ("SPACK_USER_CONFIG_PATH", "SPACK_SYSTEM_CONFIG_PATH"):
         folder = tmp_path / variable

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.record import FILE_NAME
-from railyard.testbed import measurement_lock
-from railyard.testbed.processes import marked
+from railyard.provision.testbed import measurement_lock
+from railyard.provision.testbed.processes import marked
+from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
 
 pytestmark = pytest.mark.e2e

@@ -54,7 +54,7 @@ def test_hpl_runs_on_all_nodes_and_on_each_alone(stack: str, cluster: None, mach
 
 
 def test_a_sweep_over_nodes_is_put_together(cluster: None, machine: None, built: None) -> None:
-    from railyard.apps.sweeps import sweeps
+    from railyard.results.sweeps import sweeps
 
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", "openmpi", "-n", "NpbScaling%.*problem=W")
     assert ran.code == 0, ran.said

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from railyard.errors import RailyardError
-from railyard.spack.request import ready
-from railyard.spack.wanted import requests
+from railyard.base.errors import RailyardError
+from railyard.provision.spack.request import ready
+from railyard.provision.spack.wanted import requests
 from tests.e2e.conftest import CLONE, VirtualSite
 
 EVERYDAY = "Osu(Latency|Bandwidth|Bidirectional|Allreduce)"

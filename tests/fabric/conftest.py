@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.fabric.expected import expected_of
-from railyard.fabric.judge import judge
-from railyard.fabric.model import Expected, Readings, Report
+from railyard.cluster.fabric.expected import expected_of
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Expected, Readings, Report
 from railyard.parsers.fabric import iblinkinfo
-from railyard.systems import System, load_system
+from railyard.site.systems.load import System, load_system
 from tests.madesystems import EDR_AND_ROCE
 
 GBIT = {"SDR": "2.5", "QDR": "10.0", "FDR": "14.0625", "EDR": "25.78125", "HDR": "53.125"}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
-from railyard.hops import hops_between
-from railyard.systems import System
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.site.hops import hops_between
+from railyard.site.systems.load import System
 
 Links = dict[str, Any]
 Run = Callable[..., tuple[int, str, str]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.fabric import diagnostics
+from railyard.cluster.fabric import diagnostics
 
 Collect = Callable[..., tuple[list[str], list[str]]]
 GUID = "0xb8599f030000100a"

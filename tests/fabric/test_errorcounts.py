@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from railyard.fabric.errorcounts import growth
-from railyard.fabric.judge import judge
-from railyard.fabric.model import Expected, Readings, Report
+from railyard.cluster.fabric.error_counts import growth
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Expected, Readings, Report
 from railyard.parsers.fabric import iblinkinfo, ibqueryerrors
 from railyard.parsers.fabric.port import PortState
 

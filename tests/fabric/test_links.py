@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from railyard.fabric.judge import judge
-from railyard.fabric.model import Expected, Readings, Report
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Expected, Readings, Report
 from railyard.parsers.fabric import iblinkinfo
 from railyard.parsers.fabric.port import PortState
 

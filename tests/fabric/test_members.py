@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from railyard.fabric.judge import judge
-from railyard.fabric.manager import parse_sminfo
-from railyard.fabric.model import Expected, Manager, Readings, Report
-from railyard.fabric.topology import distances
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.manager import parse_sminfo
+from railyard.cluster.fabric.model import Expected, Manager, Readings, Report
+from railyard.cluster.fabric.topology import distances
 from railyard.parsers.fabric import iblinkinfo
 from railyard.parsers.fabric.port import PortState
 

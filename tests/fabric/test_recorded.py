@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.fabric.judge import judge
-from railyard.fabric.model import Expected
-from railyard.fabric.saved import read_folder
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Expected
+from railyard.cluster.fabric.saved import read_folder
 
 RECORDINGS = Path(__file__).parents[1] / "parsers/fabric/recordings"
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.fabric.judge import judge
-from railyard.fabric.merge import by_device, merged
-from railyard.fabric.model import Card, Expected, Gid, Manager, SlotState
-from railyard.fabric.ownjson import line_of, read_lines
-from railyard.fabric.saved import read_folder, tool_of
+from railyard.base.errors import InputError
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.merge import by_device, merged
+from railyard.cluster.fabric.model import Card, Expected, Gid, Manager, SlotState
+from railyard.cluster.fabric.own_json import line_of, read_lines
+from railyard.cluster.fabric.saved import read_folder, tool_of
 from railyard.parsers.fabric.port import PortState
 
 Links = dict[str, Any]

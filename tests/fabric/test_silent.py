@@ -1,8 +1,8 @@
 """A job of which some nodes said nothing is no pass, and a fabric of which nobody said anything is none either."""
 
-from railyard.fabric.judge import judge, with_silent
-from railyard.fabric.model import Expected, Readings
-from railyard.fabric.text import nothing_seen, verdict_sentence
+from railyard.cluster.fabric.judge import judge, with_silent
+from railyard.cluster.fabric.model import Expected, Readings
+from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
 from railyard.parsers.fabric.port import PortState
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from railyard.fabric.judge import judge
-from railyard.fabric.model import Card, Expected, Readings, SlotState
-from railyard.fabric.pciconfig import Control, device_control, redirects
-from railyard.fabric.slots import slot_findings
-from railyard.fabric.sysfs import cards_of, ports_of
-from railyard.fabric.uniform import driver_findings
-from railyard.linktable import pcie_generation
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Card, Expected, Readings, SlotState
+from railyard.cluster.fabric.pci_config import Control, device_control, redirects
+from railyard.cluster.fabric.slots import slot_findings
+from railyard.cluster.fabric.sysfs import cards_of, ports_of
+from railyard.cluster.fabric.uniform import driver_findings
+from railyard.hardware.links import pcie_generation
 
 GOOD = SlotState("0000:3b:00.0", "8.0 GT/s PCIe", 16, "8.0 GT/s PCIe", 16, 256)
 

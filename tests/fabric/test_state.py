@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cells import partition_features
-from railyard.errors import InputError
-from railyard.fabric.expected import expected_of
-from railyard.systems import load_system
+from railyard.base.errors import InputError
+from railyard.cluster.fabric.expected import expected_of
+from railyard.site.matrix import partition_features
+from railyard.site.systems.load import load_system
 
 SYSTEM = """\
 system: made

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from railyard.fabric.expected import expected_of
-from railyard.fabric.judge import judge
-from railyard.fabric.model import Report
-from railyard.fabric.saved import read_folder
-from railyard.fabric.subnets import subnets
+from railyard.cluster.fabric.expected import expected_of
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Report
+from railyard.cluster.fabric.saved import read_folder
+from railyard.cluster.fabric.subnets import subnets
 from railyard.parsers.fabric import iblinkinfo
-from railyard.systems import load_system
+from railyard.site.systems.load import load_system
 
 Links = dict[str, Any]
 SYSTEM = """\

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from railyard.record import FILE_NAME, append_record
-from railyard.recordform import CurveRecord, FigureRecord, NodeGroup, Record, VerdictRecord
+from railyard.results.record.file import FILE_NAME, append_record
+from railyard.results.record.form import CurveRecord, FigureRecord, NodeGroup, Record, VerdictRecord
 from tests.records import made_record
 
 MADE = made_record(

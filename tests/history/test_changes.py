@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from railyard.history.changes import Judged, judge, nodes_told
-from railyard.history.series import series_of
-from railyard.recordform import Record
+from railyard.results.history.changes import Judged, judge, nodes_told
+from railyard.results.history.series import series_of
+from railyard.results.record.form import Record
 
 Row = Callable[..., list[float]]
 Made = Callable[..., tuple[Record, ...]]

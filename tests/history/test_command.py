@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from railyard.cli import main
-from railyard.commands.history import command
-from railyard.recordform import FigureRecord, Record
+from railyard.cli.commands.history import command
+from railyard.cli.main import main
+from railyard.results.record.form import FigureRecord, Record
 
 Row = Callable[..., list[float]]
 Made = Callable[..., tuple[Record, ...]]

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from railyard.history.changes import judge
-from railyard.history.rails import rail_words
-from railyard.history.series import series_of
-from railyard.recordform import (
+from railyard.results.history.changes import judge
+from railyard.results.history.rails import rail_words
+from railyard.results.history.series import series_of
+from railyard.results.record.form import (  # fmt: skip
     NodeTraffic,
     PathProofRecord,
     RailTraffic,
     Record,
     SuspectRecord,
     VerdictRecord,
-)  # fmt: skip
+)
 from tests.history.conftest import MADE, noisy
 
 Made = Callable[..., tuple[Record, ...]]

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.history.series import node_words, nodes_of, series_of
-from railyard.recordform import CurveRecord, FigureRecord, Record, VerdictRecord
+from railyard.results.history.series import node_words, nodes_of, series_of
+from railyard.results.record.form import CurveRecord, FigureRecord, Record, VerdictRecord
 
 Day = Callable[..., Record]
 

@@ -7,9 +7,9 @@ import statistics
 
 import pytest
 
-from railyard.pairs import Step, rounds
-from railyard.pairs.planted import PLANTS, Plant, plant, play
-from railyard.pairs.simulated import Faults, Noise, Simulated, Tree
+from railyard.verdict.blame.search import Step, rounds
+from railyard.verdict.blame.search.planted import PLANTS, Plant, plant, play
+from railyard.verdict.blame.search.simulated import Faults, Noise, Simulated, Tree
 
 SMALL = {routes: Tree(128, 8, routes=routes) for routes in ("destination", "random")}
 QUIET = Noise(body=0.0, node=0.0, hiccups=0.0)

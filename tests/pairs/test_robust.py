@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from railyard.pairs import Layout, Step, rounds
-from railyard.pairs.matrix import shares
-from railyard.pairs.robust import healthy, upper_spread
-from railyard.quantiles import quantile
+from railyard.base.numbers import quantile
+from railyard.verdict.blame.search import Layout, Step, rounds
+from railyard.verdict.blame.search.matrix import shares
+from railyard.verdict.blame.search.robust import healthy, upper_spread
 
 
 def normal(count: int, seed: int = 1) -> list[float]:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard import suspects
-from railyard.pairs import Layout, PairsError, Settings, Step, Value, Verdict, advance
+from railyard.verdict.blame import suspects
+from railyard.verdict.blame.search import Layout, PairsError, Settings, Step, Value, Verdict, advance
 
 GOOD = 48.0
 Speed = Callable[[int, int], float | None]

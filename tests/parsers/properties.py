@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from railyard.parsedjson import to_json
+from railyard.parsers.as_json import to_json
 from railyard.parsers.parsed import Parsed, Table
 
 #: Signs by which alone a table of the tool is complete (PARSED.md): one of them stands after its heading. Of the other

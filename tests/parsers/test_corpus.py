@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.commands.parse import read
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
+from railyard.cli.commands.parse import read
 from railyard.parsers import PARSERS, Cell, Parsed, Table
 from railyard.parsers.detect import recognised
 from railyard.parsers.fabric import FABRIC_PARSERS

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.commands.judge import read
-from railyard.errors import RailyardError
-from railyard.judging import Judgement, judge
-from railyard.judgingtarget import of_link, of_system
+from railyard.base.errors import RailyardError
+from railyard.cli.commands.judge import read
+from railyard.cli.main import main
 from railyard.parsers import wrf
-from railyard.site import site_at
+from railyard.site.site import site_at
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link, of_system
 
 ROOT = Path(__file__).resolve().parents[2]
 

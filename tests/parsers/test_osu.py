@@ -4,7 +4,7 @@ import pytest
 
 from railyard.parsers import ParseError
 from railyard.parsers.osu import parse
-from railyard.parsers.osutitles import benchmark_of
+from railyard.parsers.osu_titles import benchmark_of
 from railyard.parsers.parsed import Remark
 
 BW = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n"

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard import metrics
-from railyard.movedbytes import Moved, moved_by
+from railyard.benchmarks import metrics
+from railyard.benchmarks.moved_bytes import Moved, moved_by
 from railyard.parsers import Parsed, ParseError, Remark, fabtests, iperf3, netpipe, perftest
-from railyard.parsers.railparts import parse
-from railyard.replay.texts import Made, text_of
+from railyard.parsers.rail_parts import parse
+from railyard.provision.replay.texts import Made, text_of
 
 
 def of_rails(*texts: str) -> str:

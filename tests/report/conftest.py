@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from railyard.record import (
+from railyard.results.record.file import (
     AttemptRecord,
     BandRecord,
     CurveRecord,
@@ -21,7 +21,7 @@ from railyard.record import (
     SuspectRecord,
     VerdictRecord,
 )
-from railyard.report.matrix import Cell
+from railyard.results.report.matrix import Cell
 
 RULES = ("complete", "parsed", "possible", "path proof", "reference")
 SIZES = tuple(4**n for n in range(12))

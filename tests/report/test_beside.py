@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from railyard.besideform import CostRecord, RelationRecord
-from railyard.errors import InputError
-from railyard.record import Record, append_record
-from railyard.report import read_results, write_reports, written
-from railyard.report.beside import relation_lines
-from railyard.run import Outcome
+from railyard.base.errors import InputError
+from railyard.results.record.file import Record, append_record
+from railyard.results.report import read_results, write_reports, written
+from railyard.results.report.beside import relation_lines
+from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.rfm.run.reframe import Outcome
 
 HOLDS = RelationRecord(
     "faster", "A is faster than B", "ratio", "pass", "A is 1.97 times B at 4 MiB", "a blog, 2016-02-02"

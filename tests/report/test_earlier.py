@@ -3,8 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from railyard.record import Record, append_record
-from railyard.report.earlier import MOST_RUNS, earlier_medians
+from railyard.results.record.file import Record, append_record
+from railyard.results.report.earlier import MOST_RUNS, earlier_medians
 
 
 def scaled(record: Record, factor: float, **changes: object) -> Record:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from railyard.cli import main
-from railyard.commands.report import command
-from railyard.errors import InputError, SetupError
-from railyard.record import Record, append_record
-from railyard.report import read_results, write_report, write_reports, written
-from railyard.report.matrix import Cell
-from railyard.store.finals import final
+from railyard.base.errors import InputError, SetupError
+from railyard.cli.commands.report import command
+from railyard.cli.main import main
+from railyard.results.record.file import Record, append_record
+from railyard.results.report import read_results, write_report, write_reports, written
+from railyard.results.report.matrix import Cell
+from railyard.results.store.finals import final
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.recordform import PairsRecord
-from railyard.report.heatmap import heatmap
+from railyard.results.record.form import PairsRecord
+from railyard.results.report.heatmap import heatmap
 
 
 def all_pairs(count: int, planted: tuple[int, int] | None = None, expected: float | None = 50.0) -> PairsRecord:

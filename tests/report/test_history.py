@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from railyard.record import Record
-from railyard.report.evidence import bases
-from railyard.report.history import are_repeats, histories
+from railyard.results.record.file import Record
+from railyard.results.report.evidence import bases
+from railyard.results.report.history import are_repeats, histories
 
 
 def at(record: Record, run: str, time: str, **changes: object) -> Record:

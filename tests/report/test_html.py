@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from railyard.record import Record
-from railyard.recordform import NodeGroup, PairsRecord
-from railyard.report.html import html_report
-from railyard.report.matrix import Cell
-from railyard.report.overtime import OverTime
-from railyard.report.svg import Earlier
+from railyard.results.record.file import Record
+from railyard.results.record.form import NodeGroup, PairsRecord
+from railyard.results.report.html import html_report
+from railyard.results.report.matrix import Cell
+from railyard.results.report.over_time import OverTime
+from railyard.results.report.svg import Earlier
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 

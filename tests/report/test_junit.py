@@ -4,9 +4,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.record import Record
-from railyard.report.junit import junit
-from railyard.report.matrix import Cell
+from railyard.results.record.file import Record
+from railyard.results.report.junit import junit
+from railyard.results.report.matrix import Cell
 
 
 def cases(text: str) -> dict[str, ElementTree.Element]:

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.record import CurveRecord, FigureRecord, Record
-from railyard.report.lines import scalings, signatures
+from railyard.results.record.file import CurveRecord, FigureRecord, Record
+from railyard.results.report.lines import scalings, signatures
 
 
 def test_a_signature_is_bandwidth_over_the_time_of_a_message(healthy_run: list[Record]) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.record import Record
-from railyard.report.matrix import Cell, cell_words, matrix, read_cells
+from railyard.base.errors import InputError
+from railyard.results.record.file import Record
+from railyard.results.report.matrix import Cell, cell_words, matrix, read_cells
 
 
 def test_a_cell_counts_its_states_and_takes_the_colour_of_the_worst(

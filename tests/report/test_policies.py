@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from railyard.record import Record
-from railyard.report.html import html_report
-from railyard.report.matrix import Cell, matrix
-from railyard.report.summary import row
-from railyard.report.terminal import text_report
+from railyard.results.record.file import Record
+from railyard.results.report.html import html_report
+from railyard.results.report.matrix import Cell, matrix
+from railyard.results.report.summary import row
+from railyard.results.report.terminal import text_report
 
 
 def several(healthy_run: list[Record]) -> list[Record]:

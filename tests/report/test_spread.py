@@ -3,9 +3,9 @@
 import re
 import xml.etree.ElementTree as ElementTree
 
-from railyard.quantiles import quantile
-from railyard.record import CurveRecord, LimitRecord
-from railyard.report.spread import spread_svg, timeline_svg
+from railyard.base.numbers import quantile
+from railyard.results.record.file import CurveRecord, LimitRecord
+from railyard.results.report.spread import spread_svg, timeline_svg
 
 SIZES = (1, 4, 16)
 

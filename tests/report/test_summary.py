@@ -4,8 +4,16 @@ import dataclasses
 
 import pytest
 
-from railyard.record import AttemptRecord, NodeTraffic, PathProofRecord, RailTraffic, Record, State, SuspectRecord
-from railyard.report.summary import Row, count_line, overall, row, split, suspect_words
+from railyard.results.record.file import (
+    AttemptRecord,
+    NodeTraffic,
+    PathProofRecord,
+    RailTraffic,
+    Record,
+    State,
+    SuspectRecord,
+)
+from railyard.results.report.summary import Row, count_line, overall, row, split, suspect_words
 
 
 def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:

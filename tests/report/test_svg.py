@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.record import BandRecord, CurveRecord, LimitRecord, Record
-from railyard.report.svg import describe, out_of_bounds, svg
+from railyard.results.record.file import BandRecord, CurveRecord, LimitRecord, Record
+from railyard.results.report.svg import describe, out_of_bounds, svg
 
 
 def curve(records: list[Record], benchmark: str) -> CurveRecord:

@@ -3,8 +3,8 @@
 import re
 import xml.etree.ElementTree as ElementTree
 
-from railyard.report.html import html_report
-from railyard.report.sweepcharts import sweep_charts
+from railyard.results.report.html import html_report
+from railyard.results.report.sweep_charts import sweep_charts
 from tests.apps.test_sweeps import ONE, TWO_RAILS, record
 
 

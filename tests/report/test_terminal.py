@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from railyard.record import Record
-from railyard.report.matrix import Cell
-from railyard.report.terminal import failures, text_report, verdict_table
+from railyard.results.record.file import Record
+from railyard.results.report.matrix import Cell
+from railyard.results.report.terminal import failures, text_report, verdict_table
 
 TABLE = """\
 fabric  stack    rails  benchmark         peak             % of   % of  split,  verdict

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.report.text import bytes_moved, number, percent, size
+from railyard.results.report.text import bytes_moved, number, percent, size
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.record import Record
-from railyard.report.csvtable import HEADS, csv_table
-from railyard.report.markdown import markdown
-from railyard.report.matrix import Cell
-from railyard.report.plots import write_plots
+from railyard.base.errors import SetupError
+from railyard.results.record.file import Record
+from railyard.results.report.csv_table import HEADS, csv_table
+from railyard.results.report.markdown import markdown
+from railyard.results.report.matrix import Cell
+from railyard.results.report.plots import write_plots
 
 
 def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(

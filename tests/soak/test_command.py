@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
-from railyard.soak.judge import Reading
-from railyard.soak.log import Log
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.cluster.soak.judge import Reading
+from railyard.cluster.soak.log import Log
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = "railyard: one of --hours, --minutes and --from is needed (see: railyard soak --help)\n"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from railyard.soak.judge import Reading, Soaked, duration, findings, is_error, soaked
+from railyard.cluster.soak.judge import Reading, Soaked, duration, findings, is_error, soaked
 
 #: Ten seconds at 47 MB/s.
 STEP = 470_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard.spack.request import Request
+from railyard.provision.spack.request import Request
 
 FAKE = Path(__file__).with_name("fake_spack.py")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from railyard.errors import SetupError
-from railyard.spack import bootstrap
-from railyard.spack.bootstrap import Pin
+from railyard.base.errors import SetupError
+from railyard.provision.spack import bootstrap
+from railyard.provision.spack.bootstrap import Pin
 
 
 def git(folder: Path, *words: str) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.spack.build import ensure
-from railyard.spack.calls import SpackError
-from railyard.spack.marker import FILE, Marker
-from railyard.spack.request import Request, ready
+from railyard.base.errors import SetupError
+from railyard.provision.spack.build import ensure
+from railyard.provision.spack.calls import SpackError
+from railyard.provision.spack.marker import FILE, Marker
+from railyard.provision.spack.request import Request, ready
 from tests.spack.madesite import MadeSite
 
 COLD = ["--version", "concretize", "install", "find"]

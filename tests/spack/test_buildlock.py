@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.spack.buildlock import one_at_a_time
+from railyard.base.errors import SetupError
+from railyard.provision.spack.build_lock import one_at_a_time
 
 
 @pytest.mark.parametrize(

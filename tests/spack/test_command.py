@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.spack import detect
-from railyard.spack.seen import Seen
+from railyard.cli.main import main
+from railyard.provision.spack import detect
+from railyard.provision.spack.seen import Seen
 from tests.spack.madesite import MadeSite
 
 
@@ -250,7 +250,7 @@ def test_a_failed_install_is_one_sentence_and_2(site: MadeSite, say: Say) -> Non
 def test_age(seconds: int, words: str) -> None:
     from datetime import datetime, timezone
 
-    from railyard.spack.upkeep import age
+    from railyard.provision.spack.upkeep import age
 
     now = datetime.fromtimestamp(time.time(), timezone.utc)
     then = datetime.fromtimestamp(int(now.timestamp()) - seconds, timezone.utc)

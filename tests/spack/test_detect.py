@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import yaml
 
-from railyard.errors import InputError
-from railyard.spack import calls, detect
-from railyard.spack.detect import Found
-from railyard.spack.seen import Seen
+from railyard.base.errors import InputError
+from railyard.provision.spack import calls, detect
+from railyard.provision.spack.detect import Found
+from railyard.provision.spack.seen import Seen
 from tests.spack.madesite import MadeSite
 
 OPENMPI = {"externals": [{"spec": "openmpi@4.1.4 +fortran", "prefix": "/usr"}]}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.spack.failures import CAUSES, cause_of, explain
+from railyard.provision.spack.failures import CAUSES, cause_of, explain
 
 RECORDED = Path(__file__).parents[1] / "recordings" / "spack"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.spack import locks
-from railyard.spack.build import ensure
-from railyard.spack.lockfit import committed
+from railyard.base.errors import InputError
+from railyard.provision.spack import locks
+from railyard.provision.spack.build import ensure
+from railyard.provision.spack.lock_fit import committed
 from tests.spack.madesite import MadeSite
 
 RECORDED = Path(__file__).parents[1] / "recordings" / "spack" / "openmpi.lock"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.spack import marker
-from railyard.spack.build import ensure
-from railyard.spack.marker import Marker
-from railyard.spack.request import ready
+from railyard.base.errors import SetupError
+from railyard.provision.spack import marker
+from railyard.provision.spack.build import ensure
+from railyard.provision.spack.marker import Marker
+from railyard.provision.spack.request import ready
 from tests.spack.madesite import MadeSite
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.errors import InputError
-from railyard.spack import overlay
+from railyard.base.errors import InputError
+from railyard.provision.spack import overlay
 from tests.spack.madesite import MadeSite
 
 REFUSED = [

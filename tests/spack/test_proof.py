@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.spack.build import ensure
-from railyard.spack.request import ready
+from railyard.base.errors import SetupError
+from railyard.provision.spack.build import ensure
+from railyard.provision.spack.request import ready
 from tests.spack.madesite import MadeSite
 
 

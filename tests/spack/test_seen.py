@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.spack import seen
-from railyard.spack.seen import PROGRAMS, Seen
+from railyard.provision.spack import seen
+from railyard.provision.spack.seen import PROGRAMS, Seen
 from tests.spack.madesite import program
 
 #: What each program prints of itself (made after their own; Debian 12's where it has them), and what is read of it.

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from railyard.errors import InputError, SetupError
-from railyard.spack import compose
+from railyard.base.errors import InputError, SetupError
+from railyard.provision.spack import compose
 from tests.spack.madesite import MadeSite
 
 CHANGES = [

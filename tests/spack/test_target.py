@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.spack import target
-from railyard.spack.marker import Executable
+from railyard.provision.spack import target
+from railyard.provision.spack.marker import Executable
 
 #: What an x86_64_v3 processor prints (made, the flags that matter).
 V3 = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from railyard import stacks
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
 from railyard.stacks import POLICIES, STACKS, Way
 
 NAMES = {

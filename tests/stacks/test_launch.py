@@ -5,7 +5,7 @@ import re
 import pytest
 
 from railyard import stacks
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
 from railyard.stacks import STACKS
 
 LAUNCHED = [

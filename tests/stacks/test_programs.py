@@ -3,7 +3,7 @@
 import pytest
 
 from railyard import stacks
-from railyard.errors import RailyardError
+from railyard.base.errors import RailyardError
 
 #: stack, tool, whether the check is a client and a server, the reason.
 ASKED = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from railyard.record import FILE_NAME, append_record
-from railyard.recordform import (
+from railyard.results.record.file import FILE_NAME, append_record
+from railyard.results.record.form import (
     CurveRecord,
     FigureRecord,
     NodeTraffic,

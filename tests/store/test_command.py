@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.home import HOME_VARIABLE
-from railyard.record import FILE_NAME
-from railyard.recordform import NodeGroup, Record, SuspectRecord, VerdictRecord
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.results.record.file import FILE_NAME
+from railyard.results.record.form import NodeGroup, Record, SuspectRecord, VerdictRecord
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]

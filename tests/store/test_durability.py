@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.record import FILE_NAME, append_record, read_records
-from railyard.recordform import Record
+from railyard.base.errors import SetupError
+from railyard.results.record.file import FILE_NAME, append_record, read_records
+from railyard.results.record.form import Record
 
 # Writes records for ever, and says the name of each on a line of its own once append_record has returned.
 WRITER = """
 import json, sys
 from dataclasses import replace
 from pathlib import Path
-from railyard.record import append_record
-from railyard.recordform import Record
+from railyard.results.record.file import append_record
+from railyard.results.record.form import Record
 path, name = Path(sys.argv[1]), sys.argv[2]
 record = Record.from_json(json.loads(Path(sys.argv[3]).read_text()))
 number = 0
@@ -109,9 +109,9 @@ def test_a_really_full_disk_is_the_same(tmp_path: Path, made: Callable[..., Reco
     program = (
         "import json, sys\n"
         "from pathlib import Path\n"
-        "from railyard.record import append_record, read_records\n"
-        "from railyard.recordform import Record\n"
-        "from railyard.errors import SetupError\n"
+        "from railyard.results.record.file import append_record, read_records\n"
+        "from railyard.results.record.form import Record\n"
+        "from railyard.base.errors import SetupError\n"
         "record = Record.from_json(json.loads(sys.argv[1]))\n"
         "path = Path('/mnt/records.jsonl')\n"
         "written = 0\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard import store
-from railyard.errors import InputError, RailyardError
-from railyard.record import FILE_NAME, append_record, read_records
-from railyard.recordform import Record
-from railyard.store.merge import merge
+from railyard.base.errors import InputError, RailyardError
+from railyard.results import store
+from railyard.results.record.file import FILE_NAME, append_record, read_records
+from railyard.results.record.form import Record
+from railyard.results.store.merge import merge
 
 Made = Callable[..., Record]
 
@@ -106,7 +106,7 @@ def test_a_merge_that_was_stopped_leaves_no_half_run(home: Path, other: Path, mo
     def stopped(folder: Path, into: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("railyard.store.merge._copy_beside", stopped)
+    monkeypatch.setattr("railyard.results.store.merge._copy_beside", stopped)
     with pytest.raises(KeyboardInterrupt):
         merge(home, other)
     assert list((home / ".railyard" / "runs").iterdir()) == []

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard import store
-from railyard.errors import InputError, RailyardError
-from railyard.record import FILE_NAME
-from railyard.recordform import Record
-from railyard.store import Wanted
+from railyard.base.errors import InputError, RailyardError
+from railyard.results import store
+from railyard.results.record.file import FILE_NAME
+from railyard.results.record.form import Record
+from railyard.results.store import Wanted
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import RailyardError
-from railyard.recordform import BandRecord, CurveRecord, LimitRecord
-from railyard.store.units import UNITS, in_unit, unit_factor
+from railyard.base.errors import RailyardError
+from railyard.results.record.form import BandRecord, CurveRecord, LimitRecord
+from railyard.results.store.units import UNITS, in_unit, unit_factor
 
 
 def test_values_limit_and_bands_are_converted() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.record import FILE_NAME
-from railyard.recordform import CurveRecord, Record
-from railyard.store.verify import verify
+from railyard.results.record.file import FILE_NAME
+from railyard.results.record.form import CurveRecord, Record
+from railyard.results.store.verify import verify
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]

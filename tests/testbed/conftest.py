@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.testbed import Network, Testbed, TestbedSpec, namespaces_refused
+from railyard.provision.testbed import Network, Testbed, TestbedSpec, namespaces_refused
 
 ORDINARY_USER = 65534  # nobody: any uid that is not root will do
 
@@ -42,7 +42,9 @@ def user_words(request: pytest.FixtureRequest, namespaces: None) -> list[str]:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user; this run is an ordinary user's already")
     words = ["setpriv", f"--reuid={ORDINARY_USER}", f"--regid={ORDINARY_USER}", "--clear-groups"]
-    tried = subprocess.run([*words, sys.executable, "-c", "import railyard.testbed"], capture_output=True, text=True)
+    tried = subprocess.run(
+        [*words, sys.executable, "-c", "import railyard.provision.testbed"], capture_output=True, text=True
+    )
     if tried.returncode:
         pytest.skip("an ordinary user cannot read this Python or this clone")
     unshared = subprocess.run([*words, "unshare", "--user", "--map-root-user", "true"], capture_output=True, text=True)

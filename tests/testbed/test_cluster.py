@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.testbed import Degradation, Testbed, TestbedSpec
-from railyard.testbed.processes import Process, inside, marked, process
+from railyard.base.errors import SetupError
+from railyard.provision.testbed import Degradation, Testbed, TestbedSpec
+from railyard.provision.testbed.processes import Process, inside, marked, process
 
 ROOT = Path(__file__).parents[2]
 #: Sends 2 MB to the other side, or takes what comes; no program but Python is needed in a node.
@@ -276,7 +276,7 @@ def test_unknown_nodes_and_rails_are_offered_the_nearest(degradable: Testbed) ->
 
 
 def test_a_fault_that_could_not_be_made_is_not_recorded(degradable: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("railyard.testbed.needs.SEARCH_PATH", "/nowhere")
+    monkeypatch.setattr("railyard.provision.testbed.needs.SEARCH_PATH", "/nowhere")
     with pytest.raises(SetupError) as caught:
         degradable.degrade("vn2", "hsn1", "lossy", 1)
     assert (
@@ -310,7 +310,7 @@ def test_orphans_are_reaped(bed: Testbed) -> None:
 
 def test_up_and_down_twice(small: TestbedSpec, user_words: list[str], open_home: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from railyard.testbed import Testbed, Network, TestbedSpec;"
+        "import sys; from pathlib import Path; from railyard.provision.testbed import Testbed, Network, TestbedSpec;"
         f"bed = Testbed(Path({str(open_home)!r}), {small!r});"
         "print(bed.up(), bed.up(), bed.exec('beta', ['hostname']).stdout.strip(), len(bed.status()));"
         "print(bed.degrade('beta', 'hsn0', 'slow', 40), bed.degrade('alpha', 'hsn0', 'unplugged'), len(bed.restore()));"
@@ -414,7 +414,7 @@ def test_an_interrupted_up_leaves_nothing(
     namespaces: None, tmp_path: Path, number: signal.Signals, after_s: float
 ) -> None:
     program = (
-        "import sys; from pathlib import Path; from railyard.testbed import Testbed;"
+        "import sys; from pathlib import Path; from railyard.provision.testbed import Testbed;"
         "bed = Testbed(Path(sys.argv[1])); print('go', flush=True);"
         "bed.up(); bed.down() if len(sys.argv) > 2 else input()"
     )
@@ -445,10 +445,10 @@ def test_an_exception_in_the_block_takes_it_down(small: TestbedSpec, namespaces:
 
 def test_bridges_of_the_host_do_not_matter(namespaces: None, tmp_path: Path) -> None:
     # In a network namespace of the test's own that has bridges of every name the testbed uses inside.
-    from railyard.testbed.needs import outer_options
+    from railyard.provision.testbed.needs import outer_options
 
     program = (
-        "from pathlib import Path; from railyard.testbed import Testbed;"
+        "from pathlib import Path; from railyard.provision.testbed import Testbed;"
         f"bed = Testbed(Path({str(tmp_path)!r}));"
         "print(bed.up(), bed.exec('vn1', ['hostname']).stdout.strip(), bed.down())"
     )
@@ -468,7 +468,8 @@ def test_no_permission_is_one_sentence(namespaces: None, tmp_path: Path) -> None
     if os.geteuid() != 0:
         pytest.skip("only root can forbid user namespaces, in a namespace of its own")
     program = (
-        "from railyard.testbed import Testbed; from railyard.errors import SetupError; from pathlib import Path\n"
+        "from railyard.provision.testbed import Testbed; from railyard.base.errors import SetupError\n"
+        "from pathlib import Path\n"
         "try:\n"
         f"    Testbed(Path({str(tmp_path)!r})).up()\n"
         "except SetupError as error:\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.testbed.faults import Degradation, making, parse_degradation, undoing
-from railyard.testbed.spec import DEFAULT_SPEC
+from railyard.base.errors import SetupError
+from railyard.provision.testbed.faults import Degradation, making, parse_degradation, undoing
+from railyard.provision.testbed.spec import DEFAULT_SPEC
 
 HTB = "parent 1: classid 1:1 htb"
 BURST = "burst 64k cburst 64k quantum 60000"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.testbed import Network, TestbedSpec
-from railyard.testbed.guests import agent, bed, initramfs, kernel, texts
-from railyard.testbed.needs import SEARCH_PATH
+from railyard.base.errors import SetupError
+from railyard.provision.testbed import Network, TestbedSpec
+from railyard.provision.testbed.guests import agent, bed, initramfs, kernel, texts
+from railyard.provision.testbed.needs import SEARCH_PATH
 
 SPEC = TestbedSpec(
     ("left", "right"),

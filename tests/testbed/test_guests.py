@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
+from railyard.base.errors import SetupError
 from railyard.parsers.detect import parse
-from railyard.systems import find_system
-from railyard.testbed import measurement_lock, spec_of
-from railyard.testbed.guests import bed
-from railyard.testbed.guests.bed import Guests, guests_refused
-from railyard.testbed.guests.kernel import Kernel, find_kernel
-from railyard.testbed.needs import SEARCH_PATH
-from railyard.testbed.processes import inside, marked, wait_until_gone
+from railyard.provision.testbed import measurement_lock, spec_of
+from railyard.provision.testbed.guests import bed
+from railyard.provision.testbed.guests.bed import Guests, guests_refused
+from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
+from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.processes import inside, marked, wait_until_gone
+from railyard.site.systems.load import find_system
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 CLONE = Path(__file__).parents[2]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, lock_is_held, measurement_lock
+from railyard.base.errors import SetupError
+from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, lock_is_held, measurement_lock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from railyard.testbed import measurement_lock
+from railyard.provision.testbed import measurement_lock
 with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()

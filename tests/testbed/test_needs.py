@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.testbed import needs
+from railyard.base.errors import SetupError
+from railyard.provision.testbed import needs
 
 
 def test_missing_programs_come_with_their_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from railyard.testbed.needs import outer_options
-from railyard.testbed.scripts import UP_LINE, boot_script, hosts_file, switch_port
-from railyard.testbed.spec import DEFAULT_SPEC, TestbedSpec
+from railyard.provision.testbed.needs import outer_options
+from railyard.provision.testbed.scripts import UP_LINE, boot_script, hosts_file, switch_port
+from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 
 
 def test_every_port_of_the_switch_has_a_name_of_its_own() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli import main
-from railyard.errors import SetupError
-from railyard.testbed import Testbed, needs, slurm
-from railyard.testbed.processes import inside
+from railyard.base.errors import SetupError
+from railyard.cli.main import main
+from railyard.provision.testbed import Testbed, needs, slurm
+from railyard.provision.testbed.processes import inside
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import SetupError
-from railyard.systems import load_system
-from railyard.testbed.spec import DEFAULT_SPEC, Network, TestbedSpec, parse_rate, spec_from_json, spec_of
+from railyard.base.errors import SetupError
+from railyard.provision.testbed.spec import DEFAULT_SPEC, Network, TestbedSpec, parse_rate, spec_from_json, spec_of
+from railyard.site.systems.load import load_system
 
 ROOT = Path(__file__).parents[2]
 ETH0 = Network("management", "eth0", "10.0.0.0/24", 200.0)

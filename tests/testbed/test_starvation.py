@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.testbed.starvation import Watch, stolen_s
+from railyard.provision.testbed.starvation import Watch, stolen_s
 
 NODE, HOST = "net:[4026532201]", "net:[4026531840]"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -45,8 +45,8 @@ def proc(tmp_path: Path) -> Proc:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The watch's clock, whose one value the test sets; no thread reads beside it."""
     now = [100.0]
-    monkeypatch.setattr("railyard.testbed.starvation.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("railyard.testbed.starvation._PERIOD_S", 3600.0)
+    monkeypatch.setattr("railyard.provision.testbed.starvation.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("railyard.provision.testbed.starvation._PERIOD_S", 3600.0)
     return now
 
 

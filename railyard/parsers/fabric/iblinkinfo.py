@@ -8,7 +8,7 @@ Source: ``print_port`` of infiniband-diags/iblinkinfo.c; headings of 1.4 and 1.5
 import re
 from typing import NamedTuple
 
-from railyard.parsers.fabric.linkinfo import link_of, peer_of
+from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, guid_of, named

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from railyard.parsers.fabric.counters import is_full, standard_name
-from railyard.parsers.fabric.linkinfo import link_of, peer_of
+from railyard.hardware.ib_counters import is_full, standard_name
+from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from railyard.hardware.ib_speeds import speed_name
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.speeds import speed_name
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from railyard.parsers.fabric.counters import full
-from railyard.parsers.fabric.jsontext import documents
+from railyard.hardware.ib_counters import full
+from railyard.hardware.ib_speeds import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
+from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.speeds import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, said, state_of
 from railyard.parsers.parsed import Parsed, ParseError

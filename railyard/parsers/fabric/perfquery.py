@@ -10,7 +10,7 @@ Source: ``dump_perfcounters`` and ``common_func`` of infiniband-diags/perfquery.
 import re
 from types import MappingProxyType
 
-from railyard.parsers.fabric.counters import full, standard_name
+from railyard.hardware.ib_counters import full, standard_name
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.parsed import Parsed

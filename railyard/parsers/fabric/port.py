@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from railyard.parsers.fabric.counters import ERROR_BITS
-from railyard.parsers.fabric.speeds import lanes, slower
+from railyard.hardware.ib_counters import ERROR_BITS
+from railyard.hardware.ib_speeds import lanes, slower
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -48,7 +48,7 @@ class PortState(NamedTuple):
     (EDR: 25.78125), ``width`` "4X", ``speed`` a name (SDR to XDR; of Ethernet as printed: "200G").
     ``best_width`` and ``best_speed`` are what the link could be, by ``best_from``: "both ends" (iblinkinfo), "this end"
     (ibportstate), "this end and its cable" (mlxlink). Only the first proves a fault: the partner may be slower.
-    ``counters`` are raw, by standard name (counters.py: data in units of 4 bytes); a counter that is absent was not
+    ``counters`` are raw, by standard name (ib_counters.py: data in units of 4 bytes); a counter that is absent was not
     printed, which is not 0. ``saturated`` names those that stand at their largest value: that many errors or more.
     ``thresholds`` (ibqueryerrors) are the largest values of a counter that are not reported; 0 where none is given.
     ``extra`` is what one tool alone says. ``line`` is the port's first line, 1-based.

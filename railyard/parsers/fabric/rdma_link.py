@@ -8,7 +8,7 @@ Source: ``link_parse_cb`` of rdma/link.c.
 import re
 from collections.abc import Mapping
 
-from railyard.parsers.fabric.jsontext import documents
+from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of

@@ -10,8 +10,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from railyard.parsers.fabric.counters import full
-from railyard.parsers.fabric.jsontext import documents
+from railyard.hardware.ib_counters import full
+from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer

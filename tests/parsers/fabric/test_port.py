@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from railyard.parsers.fabric.counters import ERROR_BITS, OLD_NAMES, is_full
+from railyard.hardware.ib_counters import ERROR_BITS, OLD_NAMES, is_full
+from railyard.hardware.ib_speeds import LANES, fastest, rate_gbit_s, slower, speed_of_lane, width_of
 from railyard.parsers.fabric.port import Link, Peer, PortState
-from railyard.parsers.fabric.speeds import LANES, fastest, rate_gbit_s, slower, speed_of_lane, width_of
 from railyard.parsers.fabric.words import guid_of, integer, named, physical_of, state_of
 
 

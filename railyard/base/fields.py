@@ -1,0 +1,149 @@
+"""The field types that system and reference files share: names, prose, sizes, and text that must not reach a shell."""
+
+import datetime
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:-]*"
+_MODULE_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:+/-]*"
+_PATH_PATTERN = r"[A-Za-z0-9_./~{][A-Za-z0-9_./~+@%=:,{}-]*"
+_OPTION_PATTERN = r"-{1,2}[A-Za-z0-9][A-Za-z0-9_.:,=@%+/\[\]-]*"
+_VARIABLE_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
+_BENCHMARK_PATTERN = rf"{NAME_PATTERN}(?:/{NAME_PATTERN}){{1,3}}"
+_SIZE_PATTERN = re.compile(r"([0-9]+)([KMG]?)")
+_SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_DURATION_PATTERN = r"(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?"
+# Checked in this order, each with what a shell or a program would make of it.
+_REACHES_A_SHELL: tuple[tuple[str, str], ...] = (
+    ("$(", 'a shell would run what stands in "$("'),
+    ("`", "a shell would run what stands in backticks"),
+    ("$", 'a shell would replace "$"'),
+    (";", 'a shell would end its command at ";"'),
+    ("\n", "a shell would end its command at the line's end"),
+    ("\r", "a terminal would go back to the line's start"),
+    ("|", 'a shell would make a pipe of "|"'),
+    ("&", 'a shell would end its command at "&"'),
+    ("<", 'a shell would read a file at "<"'),
+    (">", 'a shell would write a file at ">"'),
+    ("'", "a shell would start a quotation"),
+    ('"', "a shell would start a quotation"),
+    ("\\", "a shell would drop the backslash"),
+)
+
+
+class Model(BaseModel):
+    """A part of a file that a person writes: frozen, unknown fields refused, no NaN and no infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=False)
+
+
+def refuse(found: str, expected: str, action: str = "") -> PydanticCustomError:
+    """Return the error that a validator raises; strict_yaml.validate adds file, line and field."""
+    context = {"found": found, "expected": expected, "action": action}
+    return PydanticCustomError("refused", "found {found}, expected {expected}", context)
+
+
+def show(value: object) -> str:
+    """Return a value as an error shows it: text in quotes, control characters escaped, at most 60 characters."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in value)
+        return f'"{escaped}"' if len(escaped) <= 60 else f'"{escaped[:57]}..."'
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list" if value else "an empty list"
+    return str(value)
+
+
+def shell_reason(text: str) -> str | None:
+    """Return why a text must not be handed to a shell or program as it is, or None."""
+    if text.startswith("-"):
+        return "a program would read it as an option"
+    return next((reason for mark, reason in _REACHES_A_SHELL if mark in text), None)
+
+
+def _matching(pattern: str, expected: str, may_be_option: bool = False) -> AfterValidator:
+    compiled = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if compiled.fullmatch(text):
+            return text
+        raise refuse(show(text), expected, shell_reason(text.lstrip("-") if may_be_option else text) or "")
+
+    return AfterValidator(check)
+
+
+def _prose(text: str) -> str:
+    words = " ".join(text.split())
+    if not words:
+        raise refuse(show(text), "a sentence")
+    if not words.isprintable():
+        raise refuse(show(text), "text without control characters", "a terminal would obey them")
+    return words
+
+
+def _value(text: str) -> str:
+    if not text.isprintable() or shell_reason(text):
+        action = shell_reason(text) or "a terminal would obey control characters"
+        raise refuse(show(text), "plain text", action)
+    return text
+
+
+def parse_size(text: str) -> int | None:
+    """Return bytes for "4096", "64K", "1M" or "2G" (binary: K is 1024), or None for anything else."""
+    match = _SIZE_PATTERN.fullmatch(text)
+    return int(match[1]) * _SIZE_FACTORS[match[2]] if match else None
+
+
+def _size(value: Any) -> int:
+    size = parse_size(value) if isinstance(value, str) else value
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise refuse(show(value), "a message size in bytes, with K, M or G for binary multiples (64K is 65536)")
+    return size
+
+
+def _date(value: Any) -> Any:
+    if isinstance(value, datetime.date):
+        return value
+    raise refuse(show(value), "a date, YYYY-MM-DD, without quotes")
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def one_or_many(item: dict[str, Any]) -> WithJsonSchema:
+    """Return the JSON Schema of a field that takes one item or a list of them."""
+    return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
+
+
+AS_LIST = BeforeValidator(_listed)
+
+_NAME_SENTENCE = 'a name of letters, digits, "_", ".", ":" and "-" that begins with a letter or digit'
+Name = Annotated[
+    str, _matching(NAME_PATTERN, _NAME_SENTENCE), Field(json_schema_extra={"pattern": f"^{NAME_PATTERN}$"})
+]
+Module = Annotated[str, _matching(_MODULE_PATTERN, 'a module name such as "openmpi/4.1.6"')]
+PathText = Annotated[str, _matching(_PATH_PATTERN, "a path without blanks and shell characters")]
+Option = Annotated[str, _matching(_OPTION_PATTERN, 'an option such as "--partition=compute"', may_be_option=True)]
+Variable = Annotated[str, _matching(_VARIABLE_PATTERN, "the name of an environment variable")]
+BenchmarkName = Annotated[str, _matching(_BENCHMARK_PATTERN, 'a benchmark such as "imb/Uniband" or "netpipe/stream"')]
+Duration = Annotated[str, _matching(rf"(?=.){_DURATION_PATTERN}", 'a time such as "60s" or "1h30m"')]
+Prose = Annotated[str, AfterValidator(_prose)]
+Value = Annotated[str, AfterValidator(_value)]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    WithJsonSchema({"type": ["integer", "string"], "pattern": "^[0-9]+[KMG]?$", "minimum": 0}),
+]
+Date = Annotated[datetime.date, BeforeValidator(_date)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Number = Annotated[float, Field(strict=True)]
+Positive = Annotated[float, Field(strict=True, gt=0)]

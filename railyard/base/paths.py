@@ -1,0 +1,41 @@
+"""Where a site keeps its systems, references and results: one folder, found the same way everywhere."""
+
+import os
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+
+HOME_VARIABLE = "RAILYARD_HOME"
+#: Set by `railyard run --spack`: stacks that state benchmarks of Spack's take those.
+SPACK_VARIABLE = "RAILYARD_SPACK"
+#: Set by `railyard run --replay`: outputs are played from recordings/ and nothing is measured.
+REPLAY_VARIABLE = "RAILYARD_REPLAY"
+#: Set in the allocation of `railyard run --one-allocation`, to its nodes with commas: tests are steps on some of these.
+ALLOCATION_VARIABLE = "RAILYARD_ALLOCATION"
+SETTINGS_FILE = "reframe_settings.py"
+
+
+def find_home(settings_file: str | Path | None = None) -> Path:
+    """Return the site folder: ``RAILYARD_HOME``, else the settings file's folder, else the working folder.
+
+    Raises SetupError where that folder has no ``systems/``.
+    """
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        home, why = Path(chosen), f"{HOME_VARIABLE} says so"
+    elif settings_file is not None:
+        home, why = Path(settings_file).parent, f"{settings_file} stands there"
+    else:
+        home, why = Path.cwd(), "it is the working folder"
+    home = home.resolve()
+    if not (home / "systems").is_dir():
+        raise SetupError(
+            f"{home}: found no folder systems/, expected a Railyard site there ({why}); "
+            f"run from the clone, or set {HOME_VARIABLE} to the folder that holds systems/ and references/"
+        )
+    return home
+
+
+def state_folder(home: Path) -> Path:
+    """Return the folder for what runs leave behind (never committed): results, the virtual cluster's state."""
+    return home / ".railyard"

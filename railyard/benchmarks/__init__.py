@@ -1,0 +1,1 @@
+"""What each benchmark measures and moves, with the inputs and checks of applications."""

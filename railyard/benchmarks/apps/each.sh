@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs a program on every node by itself, though one launch started it everywhere:
+#   sh each.sh OUTDIR TAG EXECUTABLE ARGUMENT...
+# Each copy is a run of its own: what the launcher says of its ranks is taken away, so that an MPI program starts as one
+# process. What it prints goes to OUTDIR/NODE.out, under a line that names the node (read by
+# railyard/benchmarks/apps/every_node.py). It exits 0 whatever the program did: its code stands in that file, so that
+# one bad node does not hide the others. What all of them printed into the job's own output, the launcher would mix.
+
+set -f
+[ $# -ge 3 ] || { echo 'railyard: each.sh OUTDIR TAG EXECUTABLE ARGUMENT...: this call lacks one of these' >&2; exit 64; }
+outdir=$1 tag=$2
+shift 2
+
+IFS= read -r node <"${RAILYARD_PROC:-/proc}/sys/kernel/hostname" || node=unknown
+# Open MPI, PMIx, PRRTE, MPICH's Hydra, MVAPICH2, Intel MPI, PALS, Flux and Slurm tell a rank by these.
+for name in $(env | sed -n -E 's/^((OMPI|PMIX|PRTE|PMI|HYDI?|HYDRA|MPI|MPIR|MV2|I_MPI_HYDRA|PALS|FLUX|SLURM)_[A-Za-z0-9_]*)=.*/\1/p'); do
+    # what chooses a library's transport is the site's own, and stays
+    case $name in OMPI_MCA_btl* | OMPI_MCA_pml* | MPI_HOME | MPI_ROOT) continue ;; esac
+    unset "$name"
+done
+
+file=$outdir/$node.out
+printf '# railyard: node %s %s\n' "$node" "$tag" >"$file" || exit 73
+"$@" >>"$file" 2>&1
+code=$?
+printf '# railyard: end %s\n' "$code" >>"$file"
+exit 0

@@ -1,0 +1,177 @@
+"""HPL.dat for a number of nodes: the problem's order, block and process grid, and which of its bounds decided."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import number, percent
+
+BYTES_A_NUMBER = 8
+#: Blocks of recorded runs on processors of the last ten years lie between 128 and 384; 192 is the commonest.
+BLOCK = 192
+MEMORY_SHARE = 0.9
+#: What a core gives at least with an optimised BLAS where its clock is not stated: it decides the run's length alone.
+GFLOP_S_A_CORE = 1.0
+#: Of the peak at the base clock: what a run of a small problem reaches, which is far from HPL's best.
+EXPECTED_SHARE = 0.5
+
+Bound = Literal["memory", "time", "asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a run has: nodes, ranks on each, bytes of memory a node may give, and Gflop/s expected of all of it."""
+
+    nodes: int
+    ranks_per_node: int
+    memory_bytes: int
+    expected_gflop_s: float
+
+    @property
+    def ranks(self) -> int:
+        """How many processes there are."""
+        return self.nodes * self.ranks_per_node
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem: ``order`` is N, ``block`` NB, on a grid of ``rows`` x ``columns`` (P x Q) processes.
+
+    ``bound`` says what decided N, ``sentence`` says so in words, with what the other bound would have allowed.
+    """
+
+    order: int
+    block: int
+    rows: int
+    columns: int
+    bound: Bound
+    sentence: str
+
+    @property
+    def flop(self) -> float:
+        """The operations that HPL divides by its time: 2/3 N^3 + 3/2 N^2 (HPL_pdtest.c)."""
+        return 2 / 3 * self.order**3 + 3 / 2 * self.order**2
+
+
+def grid(ranks: int) -> tuple[int, int]:
+    """Return P and Q of so many processes: the two factors that lie nearest together, P the smaller.
+
+    It is meant for a switched network, as all of today are. On one shared wire flat grids are better (1 x 4, 1 x 8,
+    2 x 4). A prime number of ranks leaves 1 x ranks alone: give one rank less.
+
+    Source: "HPL Frequently Asked Questions", netlib.org/benchmark/hpl: on a mesh or a switch a ratio of 1:k with k from
+    1 to 3, P and Q about equal and Q slightly the larger; flat grids on a simple Ethernet.
+    """
+    rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+    return rows, ranks // rows
+
+
+def order_by_memory(machine: Machine, block: int, share: float = MEMORY_SHARE) -> int:
+    """Return the largest N, a multiple of the block, whose matrix takes this share of all nodes' memory at most."""
+    return _whole_blocks(math.isqrt(int(share * machine.memory_bytes * machine.nodes / BYTES_A_NUMBER)), block)
+
+
+def order_by_time(machine: Machine, block: int, budget_s: float) -> int:
+    """Return the largest N, a multiple of the block, that is expected to be solved within so many seconds."""
+    return _whole_blocks(int((1.5 * machine.expected_gflop_s * 1e9 * budget_s) ** (1 / 3)), block)
+
+
+def problem(
+    machine: Machine,
+    *,
+    budget_s: float,
+    block: int = BLOCK,
+    share: float = MEMORY_SHARE,
+    order: int | None = None,
+    shape: tuple[int, int] | None = None,
+) -> Problem:
+    """Return the problem for a machine: the smaller of what its memory and the time allow, or the order asked for.
+
+    Raises RailyardError for an order whose matrix no node's share of memory holds, a grid that is not of these ranks,
+    and a share that is none.
+    """
+    if not 0 < share <= 1:
+        raise RailyardError(f"HPL: found a memory share of {share:g}, expected more than 0 and at most 1 (90 % is 0.9)")
+    if block < 1:
+        raise RailyardError(f"HPL: found a block (NB) of {block}, expected at least 1")
+    rows, columns = _fitting(shape, machine) if shape else grid(machine.ranks)
+    by_memory, by_time = order_by_memory(machine, block, share), order_by_time(machine, block, budget_s)
+    on = f"on a grid of {rows}x{columns}, NB {block}"
+    if order is not None:
+        _refuse_too_large(order, machine)
+        return Problem(order, block, rows, columns, "asked", f"N {order} as asked, {on}")
+    if by_memory <= by_time:
+        words = f"N {by_memory} by {percent(share)} of the memory (the time would allow {by_time}), {on}"
+        return Problem(by_memory, block, rows, columns, "memory", words)
+    words = (
+        f"N {by_time} by a time budget of {number(budget_s)} s at {number(machine.expected_gflop_s)} Gflop/s "
+        f"(the memory would allow {by_memory}), {on}"
+    )
+    return Problem(by_time, block, rows, columns, "time", words)
+
+
+def _whole_blocks(order: int, block: int) -> int:
+    return max(block, order // block * block)
+
+
+def _fitting(shape: tuple[int, int], machine: Machine) -> tuple[int, int]:
+    rows, columns = shape
+    if rows < 1 or columns < 1 or rows * columns != machine.ranks:
+        near = "x".join(map(str, grid(machine.ranks)))
+        raise RailyardError(
+            f"HPL: found a grid of {rows}x{columns}, which is {rows * columns} processes, expected "
+            f"{machine.ranks} ({machine.nodes} nodes of {machine.ranks_per_node} ranks), such as {near}"
+        )
+    return shape
+
+
+def _refuse_too_large(order: int, machine: Machine) -> None:
+    needed, there = BYTES_A_NUMBER * order**2 / machine.nodes, machine.memory_bytes
+    if needed > there:
+        most = math.isqrt(there * machine.nodes // BYTES_A_NUMBER)
+        raise RailyardError(
+            f"HPL: found N {order}, whose matrix takes {needed / 2**30:.1f} GiB of each of {machine.nodes} nodes, "
+            f"expected at most {there / 2**30:.1f} GiB (N {most}); take a smaller N or more nodes"
+        )
+
+
+def text(made: Problem) -> str:
+    """Return HPL.dat: one test, right-looking, with the factorisation and broadcast that HPL's own example has.
+
+    ``6`` sends the output to standard output; the threshold of the residual is 16, which HPL's authors chose.
+    """
+    rows = (
+        ("HPLinpack benchmark input file", ""),
+        ("made by railyard", ""),
+        ("HPL.out", "output file name (if any)"),
+        ("6", "device out (6=stdout,7=stderr,file)"),
+        ("1", "# of problems sizes (N)"),
+        (str(made.order), "Ns"),
+        ("1", "# of NBs"),
+        (str(made.block), "NBs"),
+        ("0", "PMAP process mapping (0=Row-,1=Column-major)"),
+        ("1", "# of process grids (P x Q)"),
+        (str(made.rows), "Ps"),
+        (str(made.columns), "Qs"),
+        ("16.0", "threshold"),
+        ("1", "# of panel fact"),
+        ("2", "PFACTs (0=left, 1=Crout, 2=Right)"),
+        ("1", "# of recursive stopping criterium"),
+        ("4", "NBMINs (>= 1)"),
+        ("1", "# of panels in recursion"),
+        ("2", "NDIVs"),
+        ("1", "# of recursive panel fact."),
+        ("1", "RFACTs (0=left, 1=Crout, 2=Right)"),
+        ("1", "# of broadcast"),
+        ("1", "BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)"),
+        ("1", "# of lookahead depth"),
+        ("1", "DEPTHs (>=0)"),
+        ("2", "SWAP (0=bin-exch,1=long,2=mix)"),
+        ("64", "swapping threshold"),
+        ("0", "L1 in (0=transposed,1=no-transposed) form"),
+        ("0", "U  in (0=transposed,1=no-transposed) form"),
+        ("1", "Equilibration (0=no,1=yes)"),
+        ("8", "memory alignment in double (> 0)"),
+    )
+    return "".join(f"{value:<12} {what}".rstrip() + "\n" for value, what in rows)

@@ -1,0 +1,151 @@
+"""The least that each node of an application's run had to send and receive, where its algorithm says so.
+
+HPL, FT and IS move known amounts whatever the network, and so do HPC Challenge's and GPCNeT's rings; of the other
+kernels no closed bound is known here, and their path is proven by what the counters show alone
+(``railyard.verdict.applications``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.benchmarks.apps.npb_shape import find as kernel_of
+from railyard.parsers.parsed import Table
+
+#: Pivots and keys are random, and the last blocks of a matrix reach not all processes: this share is certain.
+CERTAIN = 0.9
+_FT_BYTES, _IS_BYTES, _HPL_BYTES = 16, 4, 8
+#: HPC Challenge 1.5's rings of large messages: their size, and how often each process sends one to each neighbour. The
+#: natural ring and 10 random ones, 3 measurements of each, in two ways with 2 repetitions and a warm-up
+#: (ring_lat_bw_loop of bench_lat_bw_1.5.2.c, which makes more repetitions where a clock is coarse).
+_RING_BYTES, _RING_SENDS = 2_000_000, (1 + 10) * 3 * 2 * (2 + 1)
+#: GPCNeT 1.3's rings: 16384 numbers in 8 messages at once to each neighbour, 30 orders of the ranks, 8 repetitions and
+#: a warm-up (network_test.c, random_ring.c). Three of its tests send them, a fourth puts them: a library may stripe the
+#: ones and not the others. It repeats all that until 10 s are over, once at least.
+_GPCNET_BYTES, _GPCNET_SENDS, _GPCNET_TESTS = 16384 * 8, 2 * 8 * 30 * (8 + 1), 3
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """Payload bytes of one node; ``split_bytes`` is the part of either way in messages of a threshold and more."""
+
+    sent_bytes: int
+    received_bytes: int
+    split_bytes: int = 0
+
+
+def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """Return a bound for each node, in the launch's order; () where none is known, or there is nothing between nodes.
+
+    ``threshold``: from this message size on, in bytes, one message is split over the rails; 0 for all of them.
+    """
+    tool, _, rest = key.partition("/")
+    bound = _BOUNDS.get(tool if tool == "hpl" else f"{tool}/{rest.partition('/')[0]}")
+    if bound is None or nodes < 2:
+        return ()
+    found = [bound(table, nodes, ranks_per_node, threshold) for table in tables]
+    if not found or any(not each for each in found):
+        return ()
+    return tuple(_sum(parts) for parts in zip(*found, strict=True))
+
+
+def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """FT: each 3D FFT transposes its whole grid of complex numbers once; one FFT goes before the printed iterations."""
+    return _exchanged(table, "ft", _FT_BYTES, 1, 1.0, nodes, ranks_per_node, threshold)
+
+
+def _is(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """IS: each iteration sends every key to the process that ranks it, nearly the same number to each."""
+    return _exchanged(table, "is", _IS_BYTES, 0, CERTAIN, nodes, ranks_per_node, threshold)
+
+
+def _exchanged(
+    table: Table, name: str, size: int, more: int, certain: float, nodes: int, ranks_per_node: int, threshold: int
+) -> tuple[Least, ...]:
+    kernel, problem = kernel_of(name), str(table.context.get("class"))
+    counted = table.column("iterations")[0] if table.rows else None
+    if problem not in kernel.sizes or isinstance(counted, bool) or not isinstance(counted, int):
+        return ()
+    whole, ranks = kernel.points(problem) * size, nodes * ranks_per_node
+    moved = int(certain * (counted + more) * whole / nodes * (1 - 1 / nodes))
+    # a message a pair of ranks; half of the mean is below none of them
+    return (Least(moved, moved, moved if whole / ranks**2 / 2 >= threshold else 0),) * nodes
+
+
+def _hpl(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """HPL: each panel of L reaches all processes of its row, each block of U all of its column, once at least.
+
+    Process r is in row r // Q and column r % Q (row-major, as our HPL.dat says), and nodes have consecutive ranks. A
+    node with c of the Q processes of a row lacks (1 - c/Q) of the panels, N^2/2P numbers in all; so along columns.
+    """
+    found: list[tuple[Least, ...]] = []
+    for row in table.rows:
+        cells = [row[table.columns.index(name)] for name in ("N", "NB", "P", "Q")]
+        order, block, rows, columns = (each if type(each) is int else 0 for each in cells)
+        if rows * columns != nodes * ranks_per_node or order <= 0:
+            return ()
+        # panels shrink evenly from the first to none: those of a threshold and more are this share of the bytes
+        first = _HPL_BYTES * order / rows * block
+        large = max(0.0, 1 - (threshold / first) ** 2) if first else 0.0
+        matrix = CERTAIN * _HPL_BYTES * order**2 / 2
+        found.append(
+            tuple(
+                _of_node(range(node * ranks_per_node, (node + 1) * ranks_per_node), rows, columns, matrix, large)
+                for node in range(nodes)
+            )
+        )
+    return tuple(_sum(parts) for parts in zip(*found, strict=True))
+
+
+def _of_node(ranks: range, rows: int, columns: int, matrix_bytes: float, large: float) -> Least:
+    """Return what the node of these ranks moves; ``matrix_bytes``: half of the matrix; ``large``: what is to split."""
+    in_rows = _shares([rank // columns for rank in ranks], columns)
+    in_columns = _shares([rank % columns for rank in ranks], rows)
+    along_row, along_column = matrix_bytes / rows, matrix_bytes / columns
+    sent_panels = along_row * sum(share for share in in_rows if share < 1)
+    sent_blocks = along_column * sum(share for share in in_columns if share < 1)
+    got_panels = along_row * sum(1 - share for share in in_rows)
+    got_blocks = along_column * sum(1 - share for share in in_columns)
+    split = int(large * min(sent_panels, got_panels))
+    return Least(int(sent_panels + sent_blocks), int(got_panels + got_blocks), split)
+
+
+def _shares(places: Sequence[int], whole: int) -> list[float]:
+    """Return for each row (or column) that a node is in, which share of its processes the node has."""
+    return [places.count(place) / whole for place in sorted(set(places))]
+
+
+def _hpcc(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """HPC Challenge: a ring over all processes crosses each node's border twice at least, with a message either way."""
+    if not _is_of(table, "1.5") or table.column("commworldprocs") != (nodes * ranks_per_node,):
+        return ()
+    moved = 2 * _RING_BYTES * _RING_SENDS
+    return (Least(moved, moved, moved if threshold <= _RING_BYTES else 0),) * nodes
+
+
+def _gpcnet(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    """GPCNeT's network_test: each rank is in a ring of one rank a node, so that all that it sends leaves its node."""
+    if not _is_of(table, "1.3") or table.context.get("nodes") != nodes:
+        return ()
+    sent = ranks_per_node * _GPCNET_BYTES * _GPCNET_SENDS * _GPCNET_TESTS
+    moved = sent + sent // _GPCNET_TESTS
+    return (Least(moved, moved, sent if threshold <= _GPCNET_BYTES else 0),) * nodes
+
+
+def _is_of(table: Table, version: str) -> bool:
+    """Return whether a table is of a release whose repetitions are known."""
+    return table.version is not None and table.version.startswith(version)
+
+
+def _sum(parts: Sequence[Least]) -> Least:
+    sent, received = sum(part.sent_bytes for part in parts), sum(part.received_bytes for part in parts)
+    return Least(sent, received, sum(part.split_bytes for part in parts))
+
+
+_Bound = Callable[[Table, int, int, int], tuple[Least, ...]]
+_BOUNDS: Mapping[str, _Bound] = {
+    "hpl": _hpl,
+    "npb/FT": _ft,
+    "npb/IS": _is,
+    "hpcc/Summary": _hpcc,
+    "gpcnet/network_test": _gpcnet,
+}

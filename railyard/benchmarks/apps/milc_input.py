@@ -1,0 +1,124 @@
+"""The input of MILC's su3_rmd (improved staggered, asqtad, R algorithm): a lattice of L^4 sites a node, few steps.
+
+Weak scaling as published: each node has L^4 sites, L from 4 to 14, on 1 to 16 nodes. The source does not say along
+which sides the lattice grew; here t doubles first, then z, y and x, so that 2 nodes have L x L x L x 2L, 16 (2L)^4.
+Source: D. Holmgren, Infiniband Performance, lattice QCD cluster notes, 8 September 2003, MILC scaling.
+"""
+
+import math
+import re
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.table.applications import nodes_of_key
+
+Lattice = tuple[int, int, int, int]
+
+#: The most nodes of the published sweep.
+MOST_NODES = 16
+#: Points of one side that each rank must have: the action couples third neighbours, and MILC 7.8.1 as it is compiled by
+#: default (D_FN_GATHER13) ends with fewer: "Can't use D_FN_GATHER13 with this layout!", SIGSEGV, or never.
+LEAST_SIDE = 3
+STEPS, MASSES, SOURCES = 4, 2, 2
+#: Solves of CG in a run: for each mass one a step, and at its end two for the one measurement of psi-bar-psi.
+SOLVES = MASSES * STEPS + MASSES * SOURCES
+#: What CG must reach, as MILC is asked (error_per_site) and as it prints it (its square): of |r|^2 / |source|^2.
+ERROR = 1e-5
+RESIDUAL = ERROR**2
+FILE = "milc.in"
+# 2 + 1 flavours, from a gauge field of units; a step of 0.05 takes the plaquette from 3 to 2.53 in four of them, so
+# that random numbers, gauge force and every neighbour's data count in it.
+_TEXT = """\
+prompt 0
+nflavors1 2
+nflavors2 1
+nx {0}
+ny {1}
+nz {2}
+nt {3}
+iseed 5682304
+
+warms 0
+trajecs 1
+traj_between_meas 1
+beta 7.0
+mass1 0.02
+mass2 0.05
+u0 0.8441
+microcanonical_time_step 0.05
+steps_per_trajectory {steps}
+max_cg_iterations 500
+max_cg_restarts 5
+error_per_site {error}
+error_for_propagator {error}
+npbp_reps 1
+prec_pbp 1
+fresh
+forget
+"""
+_KEY = re.compile(r"^milc/asqtad/L(?P<edge>[1-9][0-9]?)$")
+# As many as MILC's own table has: it divides by no larger prime.
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
+
+
+def lattice(edge: int, nodes: int) -> Lattice:
+    """Return the sides x, y, z and t of edge^4 sites a node.
+
+    Raises RailyardError for nodes that are no power of two, since one side doubles at a time.
+    """
+    if nodes < 1 or nodes & (nodes - 1):
+        raise RailyardError(f"MILC with {edge}^4 sites a node: found {nodes} nodes, expected 1, 2, 4, 8 or 16")
+    sides = [edge] * 4
+    for doubling in range(nodes.bit_length() - 1):
+        sides[3 - doubling % 4] *= 2
+    return sides[0], sides[1], sides[2], sides[3]
+
+
+def lattice_of(key: str) -> Lattice | None:
+    """Return the lattice of ``milc/asqtad/L4/2-nodes``; None for any other key."""
+    problem, nodes = nodes_of_key(key)
+    found = _KEY.match(problem)
+    return None if found is None or nodes is None else lattice(int(found["edge"]), nodes)
+
+
+def local(sides: Lattice, ranks: int) -> Lattice | None:
+    """Return the part of a lattice that each of so many ranks has in MILC's default layout; None where it stops.
+
+    By the largest prime factor of what is left of the ranks the longest side that it divides is cut, one that was cut
+    before if two are as long, else the first. Every part must have ``LEAST_SIDE`` points along each side.
+    Source: setup_hyper_prime of generic/layout_hyper_prime.c, MILC 7.8.1.
+    """
+    part, cut, left = list(sides), [False] * 4, ranks
+    while left > 1:
+        prime = next((prime for prime in reversed(_PRIMES) if left % prime == 0), None)
+        if prime is None:
+            return None
+        longest = max((side for side in part if side % prime == 0), default=0)
+        if not longest:
+            return None
+        along = [axis for axis in range(4) if part[axis] == longest]
+        axis = next((axis for axis in along if cut[axis]), along[0])
+        part[axis] //= prime
+        cut[axis] = True
+        left //= prime
+    return (part[0], part[1], part[2], part[3]) if min(part) >= LEAST_SIDE else None
+
+
+def ranks_per_node(edge: int, nodes: int, cores: int) -> int:
+    """Return the most ranks a node, at most one a core, for which MILC can divide the lattice; one always fits."""
+    sides = lattice(edge, nodes)
+    return next((each for each in range(min(cores, edge**4), 1, -1) if local(sides, each * nodes) is not None), 1)
+
+
+def text(sides: Lattice) -> str:
+    """Return su3_rmd's input, of MILC 7 from the release on that asks for max_cg_restarts and npbp_reps."""
+    return _TEXT.format(*sides, steps=STEPS, error=f"{ERROR:.5f}")
+
+
+def said(sides: Lattice) -> str:
+    """Return a lattice as the parsers write it: ``4x4x4x8``."""
+    return "x".join(str(side) for side in sides)
+
+
+def sites(sides: Lattice) -> int:
+    """Return how many sites a lattice has."""
+    return math.prod(sides)

@@ -1,0 +1,173 @@
+"""The kernels of NPB-MZ: their zones, and how many ranks and threads they are given of the cores that there are.
+
+A zone belongs to one rank: more ranks than zones find no work, and more zones than ranks are work for threads.
+"""
+
+import heapq
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.benchmarks.apps.npb_shape import CLASSES, refuse_above
+
+#: What would give a rank other threads than OMP_NUM_THREADS says, or put them elsewhere than its launcher did, or time
+#: each part of the work, which takes time itself.
+CLEARED = (
+    *("NPB_MAX_THREADS", "NPB_TIMER_FLAG", "OMP_DYNAMIC", "OMP_MAX_ACTIVE_LEVELS", "OMP_THREAD_LIMIT"),
+    *("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"),
+    *("KMP_AFFINITY", "KMP_ALL_THREADS", "KMP_DEVICE_THREAD_LIMIT", "KMP_HW_SUBSET"),
+)
+#: 3.3 unasked moves threads from ranks with small zones to ranks with large ones, on whatever node: of four ranks of
+#: two threads BT-MZ of class S gave one four and two others one each, and printed eight in all the same. A rank then
+#: has more threads than cores. ``erank`` is no number, which 3.3 takes for 0, no moving; 3.4 knows the word, moves none
+#: and adds up what each rank says of itself.
+#: Source: env_setup and map_zones of BT-MZ/mpi_setup.f (3.3.1), env_setup of LU-MZ/mpi_setup.f90 (3.4).
+BALANCE = {"NPB_MZ_BLOAD": "erank"}
+
+#: Points along x, y and z of the whole mesh, and zones along x and along y; LU-MZ alone has others.
+#: Source: check_info, write_bt_info, write_sp_info and write_lu_info of sys/setparams.c, NPB 3.3.1-MZ; table 1 of
+#: R. F. Van der Wijngaart and H. Jin, NAS Technical Report NAS-03-010 (2003), classes S to D.
+_MESH: Mapping[str, tuple[int, int, int]] = {
+    **{"S": (24, 24, 6), "W": (64, 64, 8), "A": (128, 128, 16), "B": (304, 208, 17)},
+    **{"C": (480, 320, 28), "D": (1632, 1216, 34), "E": (4224, 3456, 92)},
+}
+_ZONES: Mapping[str, int] = {"S": 2, "W": 4, "A": 4, "B": 8, "C": 16, "D": 32, "E": 64}
+_LU_ZONES = 4
+#: Of BT-MZ alone: the widest zone over the narrowest, along x and along y.
+_RATIO: Mapping[str, float] = {"S": 3.0}
+_RATIO_OF_OTHERS = 4.5
+#: Two layouts whose times are estimated within this factor are alike: memory and sockets count for more.
+ALIKE = 1.1
+#: Bytes a point: fields of 8 B, 21 of BT-MZ, 22 of SP-MZ, 17 of LU-MZ; a lower bound.
+#: Source: the declarations of bt.f, sp.f and lu.f, NPB 3.3.1-MZ.
+KERNELS: Mapping[str, int] = {"bt-mz": 168, "lu-mz": 136, "sp-mz": 176}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """On how many nodes a kernel runs, with how many ranks on each, and threads in each rank."""
+
+    nodes: int
+    ranks_per_node: int
+    threads: int
+
+
+def zones(name: str, problem: str) -> int:
+    """Return how many zones a class has: at most so many ranks. Raises RailyardError for an unknown kernel or class."""
+    if name not in KERNELS:
+        raise RailyardError(f'NPB-MZ: found the kernel "{name}": {did_you_mean(name, KERNELS)}')
+    if problem not in CLASSES:
+        raise RailyardError(f'NPB-MZ: found the class "{problem}", expected one of {", ".join(CLASSES)}')
+    return _along(name, problem) ** 2
+
+
+def ranks_of_threads(ranks: int, threads: int) -> str:
+    """Return both numbers in words: ``2 ranks of 1 thread``."""
+    return f"{ranks} rank{'' if ranks == 1 else 's'} of {threads} thread{'' if threads == 1 else 's'}"
+
+
+def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:
+    """Return the names of the executable: 3.4's, for any number of ranks, and 3.3's, compiled for one."""
+    return f"{name}.{problem}.x", f"{name}.{problem}.{ranks}"
+
+
+def layout(
+    name: str, problem: str, nodes: int, cores: int, *, threads: int = 0, ranks: int = 0, least: int = 1
+) -> Layout:
+    """Return the nodes, ranks and threads with which a kernel should take the least time; at least two threads.
+
+    ``threads`` and ``ranks``: of a rank and of a node, where they are asked for; 0 leaves them open. ``least`` ranks
+    are on each node. All nodes have the same number, and there are fewer nodes where there are not enough zones.
+    Raises RailyardError where cores or zones do not allow it.
+    """
+    most = zones(name, problem)
+    _refuse(name, problem, nodes, cores, threads, ranks, most)
+    used = nodes if ranks else min(nodes, most // least)
+    fitting = [
+        Layout(used, each, threads or cores // each)
+        for each in ([ranks] if ranks else range(least, cores // (threads or 1) + 1))
+        if used * each <= most
+    ]
+    if not fitting or used < min(2, nodes):
+        raise RailyardError(
+            f"NPB-MZ: found no place for {ranks_of_threads(least, threads or 1)} on each of {min(2, nodes)} nodes of "
+            f"{cores} cores, expected at most {most} ranks in all, the zones of {name} of class {problem}; take "
+            f"another class or fewer threads"
+        )
+    return _best(fitting, cores, _sizes(name, problem), _MESH[problem][2] - 2)
+
+
+def _best(fitting: list[Layout], cores: int, sizes: list[int], planes: int) -> Layout:
+    """Return the layout with the most ranks of those that take about the least time: it is their network that counts.
+
+    Threads, and ranks that leave no core over and so cross fewer sockets, come first where there are such.
+    """
+    rank = [(each.threads < 2, cores % each.ranks_per_node != 0) for each in fitting]
+    first = [each for each, said in zip(fitting, rank, strict=True) if said == min(rank)]
+    times = [_time(sizes, planes, each) for each in first]
+    near = [each for each, took in zip(first, times, strict=True) if took <= ALIKE * min(times)]
+    return max(near, key=lambda each: each.ranks_per_node)
+
+
+def _refuse(name: str, problem: str, nodes: int, cores: int, threads: int, ranks: int, most: int) -> None:
+    """Raise RailyardError where what was asked for does not fit the cores of a node, or the zones."""
+    for word, value in (("threads", threads), ("ranks", ranks)):
+        if value < 0:
+            raise RailyardError(f"NPB-MZ: found -S {word}={value}, expected a number above 0, or 0 to have it chosen")
+    needed = (threads or 1) * (ranks or 1)
+    if needed > cores:
+        raise RailyardError(
+            f"NPB-MZ: found {ranks_of_threads(ranks or 1, threads or 1)} on each node, {needed} cores, expected at "
+            f"most {cores}, the cores of a node (nodes.hardware); take fewer (-S threads, -S ranks)"
+        )
+    if nodes * ranks > most:
+        raise RailyardError(
+            f"NPB-MZ: found {ranks} ranks on each of {nodes} nodes, {nodes * ranks} in all, expected at most {most}, "
+            f"the zones of {name} of class {problem}; take fewer (-S ranks) or a larger class"
+        )
+
+
+def refuse_too_large(name: str, problem: str, nodes: int, memory_bytes: int) -> None:
+    """Raise RailyardError where the fields of a class do not fit into the memory of so many nodes."""
+    zones(name, problem)
+    refuse_above(name, problem, KERNELS[name] * math.prod(_MESH[problem]), nodes, memory_bytes)
+
+
+def _along(name: str, problem: str) -> int:
+    return _LU_ZONES if name == "lu-mz" else _ZONES[problem]
+
+
+def _sizes(name: str, problem: str) -> list[int]:
+    """Return the points of each zone in a plane, the largest first."""
+    along, (wide, high, _) = _along(name, problem), _MESH[problem]
+    ratio = _RATIO.get(problem, _RATIO_OF_OTHERS) if name == "bt-mz" else 1.0
+    widths, heights = _cuts(wide, along, ratio), _cuts(high, along, ratio)
+    return sorted((width * height for width in widths for height in heights), reverse=True)
+
+
+def _cuts(points: int, parts: int, ratio: float) -> list[int]:
+    """Return how many points each of so many zones has along one side: alike, or each wider than the one before.
+
+    Source: zone_setup of BT-MZ/zone_setup.f, NPB 3.3.1-MZ.
+    """
+    if ratio == 1.0:
+        ends = [points * part // parts for part in range(parts + 1)]
+    else:
+        step = math.exp(math.log(ratio) / (parts - 1))
+        first = points * (step - 1) / (step**parts - 1)
+        ends = [0, *(int(first * (step**part - 1) / (step - 1) + 0.45) for part in range(1, parts + 1))]
+    return [end - begin for begin, end in pairwise(ends)]
+
+
+def _time(sizes: list[int], planes: int, there: Layout) -> int:
+    """Return how long the rank with the most work takes, in points of one thread: an estimate, for the choice alone.
+
+    NPB-MZ gives each zone, the largest first, to the rank with the least so far, and a zone's inner planes along z to
+    the threads of its rank.
+    """
+    ranks = [0] * (there.nodes * there.ranks_per_node)
+    for size in sizes:
+        heapq.heapreplace(ranks, ranks[0] + size)
+    return max(ranks) * math.ceil(planes / there.threads)

@@ -1,0 +1,168 @@
+"""The kernels of NPB 3.4 for MPI: how many processes each can take, and the memory that its arrays need at least."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from railyard.base.errors import RailyardError, did_you_mean
+
+CLASSES = "SWABCDE"
+#: Set to 0, off, no or false it makes NPB 3.4 leave processes idle where their number does not fit; unset it stops.
+STRICT_VARIABLE = "NPB_NPROCS_STRICT"
+
+Grid = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: ``fits`` says whether it takes a number of processes, ``sizes`` its grid (or keys, rows) a class.
+
+    ``bytes_a_point``: of its arrays, a lower bound. ``most`` gives the most processes for a grid: with more of them a
+    part would be thinner than the kernel's stencil. ``counts`` says in words which counts it takes.
+    """
+
+    name: str
+    fits: Callable[[int], bool]
+    counts: str
+    sizes: Mapping[str, Grid]
+    bytes_a_point: float
+    most: Callable[[Grid], int]
+
+    def points(self, problem: str) -> int:
+        """Return how many grid points, keys or matrix entries a class has."""
+        return math.prod(self.sizes[problem])
+
+
+def _cubes(*edges: int) -> dict[str, Grid]:
+    return {problem: (edge, edge, edge) for problem, edge in zip(CLASSES, edges, strict=True)}
+
+
+def _rows(*amounts: int) -> dict[str, Grid]:
+    return {problem: (amount, 1, 1) for problem, amount in zip(CLASSES, amounts, strict=True)}
+
+
+def _is_square(count: int) -> bool:
+    return math.isqrt(count) ** 2 == count
+
+
+def _is_power_of_two(count: int) -> bool:
+    return count & (count - 1) == 0
+
+
+def _any(count: int) -> bool:
+    return True
+
+
+def _three_a_cell(grid: Grid) -> int:
+    return (grid[0] // 3) ** 2  # sqrt(p) cells along each axis
+
+
+def _four_a_part(grid: Grid) -> int:
+    edge = grid[0] // 4  # of a plane cut by powers of two both ways, the longer one first
+    return (1 << (edge.bit_length() - 1)) ** 2
+
+
+def _planes(grid: Grid) -> int:
+    return grid[2]  # a plane each; with more, FT would cut in two directions
+
+
+def _one_cell(grid: Grid) -> int:
+    return math.prod(grid) // 8  # two points along each axis on the finest level
+
+
+def _buckets(grid: Grid) -> int:
+    return 512  # IS has 2^9 buckets in class S, and each process needs one
+
+
+def _unbounded(grid: Grid) -> int:
+    return 1 << 20
+
+
+_SQUARE, _POWER = (_is_square, "a square number"), (_is_power_of_two, "a power of two")
+_FT: dict[str, Grid] = {
+    **{"S": (64, 64, 64), "W": (128, 128, 32), "A": (256, 256, 128), "B": (512, 256, 256)},
+    **{"C": (512, 512, 512), "D": (2048, 1024, 1024), "E": (4096, 2048, 2048)},
+}
+_CG = {"S": (1400, 7), "W": (7000, 8), "A": (14000, 11), "B": (75000, 13), "C": (150000, 15)} | {
+    "D": (1500000, 21),
+    "E": (9000000, 26),
+}
+#: Bytes a point: the arrays of NPB 3.4's own declarations. FT three complex fields and their exponents (56); MG u and r
+#: with all coarser levels (8/7) and v; IS three arrays of keys of 4 B; BT 21, SP 38, LU 20 fields of 8 B; CG the value
+#: and the column of each of na (nonzer + 1)^2 entries.
+#: LU takes a grid nx x ny with nx/2 <= ny <= nx since 3.4; a power of two is one that all releases take.
+#: Source: get_active_nprocs.f90 of NPB 3.4 (which counts), LU/subdomain.f90 (4 points a part), setparams.c (sizes).
+KERNELS: Mapping[str, Kernel] = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("bt", *_SQUARE, _cubes(12, 24, 64, 102, 162, 408, 1020), 168, _three_a_cell),
+        Kernel("cg", *_POWER, {p: (na * (n + 1) ** 2, 1, 1) for p, (na, n) in _CG.items()}, 12, _unbounded),
+        Kernel("ep", _any, "any number", _rows(*(1 << n for n in (24, 25, 28, 30, 32, 36, 40))), 0, _unbounded),
+        Kernel("ft", *_POWER, _FT, 56, _planes),
+        Kernel("is", *_POWER, _rows(*(1 << n for n in (16, 20, 23, 25, 27, 31, 35))), 12, _buckets),
+        Kernel("lu", *_POWER, _cubes(12, 33, 64, 102, 162, 408, 1020), 160, _four_a_part),
+        Kernel("mg", *_POWER, _cubes(32, 128, 256, 256, 512, 1024, 2048), 26, _one_cell),
+        Kernel("sp", *_SQUARE, _cubes(12, 36, 64, 102, 162, 408, 1020), 304, _three_a_cell),
+    )
+}
+
+
+def find(name: str) -> Kernel:
+    """Return the kernel of this name. Raises RailyardError, with the nearest known name, where there is none."""
+    if name not in KERNELS:
+        raise RailyardError(f'NPB: found the kernel "{name}": {did_you_mean(name, KERNELS)}')
+    return KERNELS[name]
+
+
+def ranks_per_node(name: str, problem: str, nodes: int, cores: int) -> int:
+    """Return the most ranks that each of so many nodes can have, at most one a core, with which the kernel runs.
+
+    All nodes have the same number. Raises RailyardError where there is none, or the class is none.
+    """
+    kernel = find(name)
+    if problem not in CLASSES:
+        raise RailyardError(f'NPB: found the class "{problem}", expected one of {", ".join(CLASSES)}')
+    most = kernel.most(kernel.sizes[problem])
+    for each in range(cores, 0, -1):
+        if nodes * each <= most and kernel.fits(nodes * each):
+            return each
+    raise RailyardError(
+        f"NPB: found no number of ranks for {name} of class {problem} on {nodes} nodes of {cores} cores, expected "
+        f"{kernel.counts} of at most {most} in all; take other nodes or another class"
+    )
+
+
+def least_memory(name: str, problem: str) -> int:
+    """Return what the main arrays of a class take on all nodes together, bytes: a lower bound."""
+    kernel = find(name)
+    return int(kernel.bytes_a_point * kernel.points(problem))
+
+
+def refuse_too_large(name: str, problem: str, nodes: int, memory_bytes: int) -> None:
+    """Raise RailyardError where the arrays of a class do not fit into the memory of so many nodes."""
+    refuse_above(name, problem, least_memory(name, problem), nodes, memory_bytes)
+
+
+def refuse_above(name: str, problem: str, needed: int, nodes: int, memory_bytes: int) -> None:
+    """Raise RailyardError where what a class needs, in bytes, is more than the memory of so many nodes."""
+    if needed > nodes * memory_bytes:
+        raise RailyardError(
+            f"NPB: found class {problem} of {name}, whose arrays take at least {needed / 2**30:.1f} GiB, expected at "
+            f"most {nodes * memory_bytes / 2**30:.1f} GiB, the memory of {nodes} nodes; take a smaller class"
+        )
+
+
+def layout(name: str, problem: str, nodes: int, cores: int) -> tuple[int, int]:
+    """Return on how many of the nodes, and with how many ranks on each, a kernel has the most ranks.
+
+    At least two nodes, where there are two: on six nodes a power of two runs on four of them. Raises RailyardError
+    where no number of nodes will do.
+    """
+    found: list[tuple[int, int]] = []
+    for count in range(nodes, min(2, nodes) - 1, -1):
+        try:
+            found.append((count, ranks_per_node(name, problem, count, cores)))
+        except RailyardError:
+            if count == min(2, nodes) and not found:
+                raise
+    return max(found, key=lambda each: each[0] * each[1])

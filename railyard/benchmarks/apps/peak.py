@@ -1,0 +1,34 @@
+"""What a run could compute at most, and the share of its peak that it reached: clocks and cores, not the network."""
+
+from dataclasses import dataclass
+
+from railyard.hardware.node import NodeHardware
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """No run can be faster: ``value`` in ``unit``, ``terms`` the product in words, ``source`` where its parts stand."""
+
+    value: float
+    unit: str
+    terms: str
+    source: str
+
+
+def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
+    """Return the bound at the highest clock of so many nodes, in Gflop/s; None where the site does not state it."""
+    if hardware is None or hardware.turbo_ghz is None:
+        return None
+    alone = hardware.peak_gflop_s(hardware.turbo_ghz)
+    if alone is None:
+        return None
+    accelerators = f" + {hardware.accelerator_gflop_s:g} Gflop/s" if hardware.accelerator_gflop_s else ""
+    cores = f"{hardware.cores} cores x {hardware.flop_per_cycle} flop x {hardware.turbo_ghz:g} GHz (turbo)"
+    terms = f"{nodes} node{'s' if nodes > 1 else ''} of {cores}{accelerators}"
+    return Most(nodes * alone, "Gflop/s", terms, source)
+
+
+def peak_gflop_s(hardware: NodeHardware | None, nodes: int) -> float | None:
+    """Return the peak of so many nodes at the base clock, which is the one that a peak is meant at; None if unknown."""
+    alone = None if hardware is None else hardware.peak_gflop_s(hardware.base_ghz)
+    return None if alone is None else nodes * alone

@@ -1,0 +1,36 @@
+"""What two ranks on one processor cost one another: how many times as long the work of the one takes."""
+
+from collections.abc import Mapping, Sequence
+
+from railyard.benchmarks.metrics import Figure
+from railyard.parsers.parsed import Table
+from railyard.parsers.sharing import BENCHMARK
+
+KEY = f"sharing/{BENCHMARK}"
+_OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this library does (MPI_Recv)"}
+
+
+def figures(tables: Sequence[Table]) -> tuple[Figure, ...]:
+    """Return, for each way in which the other rank waited, the time of the work over that beside a sleeping rank."""
+    return tuple(Figure(f"slowdown_{way}", value, "times", None) for way, value in _slowdowns(tables).items())
+
+
+def remark(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return the same in a sentence; () where it was not measured."""
+    found = _slowdowns(tables)
+    if not found:
+        return ()
+    said = ", ".join(f"{value:.2f} where it {_OTHERS[way]}" for way, value in found.items())
+    return (f"work beside a rank on the same processor, in times of the same beside a sleeping one: {said}",)
+
+
+def _slowdowns(tables: Sequence[Table]) -> Mapping[str, float]:
+    if not tables or len(tables[0].rows) != 1:
+        return {}
+    took = {
+        name: value
+        for name, value in zip(tables[0].columns, tables[0].rows[0], strict=True)
+        if isinstance(value, float)
+    }
+    alone = took.get("asleep", 0.0)
+    return {way: took[way] / alone for way in _OTHERS if way in took} if alone > 0 else {}

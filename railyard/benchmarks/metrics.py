@@ -1,0 +1,222 @@
+"""What each benchmark's numbers mean: which curves a table gives, and the key figures that stand for them.
+
+The table of benchmarks is ``table.micro``, the bytes that a run moves are ``moved_bytes``; both are given here too.
+Nothing here reads a file, the clock or the host.
+"""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from railyard.benchmarks import node_pairs as pair_table
+from railyard.benchmarks.curve import Curve, largest, n_half, peak
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Shape, Traffic
+from railyard.benchmarks.moved_bytes import Moved, moved_at_most, moved_by, moved_bytes, pairs_of
+from railyard.benchmarks.table.applications import printed_name
+from railyard.benchmarks.table.micro import BENCHMARKS, BIDIRECTIONAL, LOOPBACK, STREAMS, find, metric
+from railyard.parsers.parsed import Table
+
+__all__ = [
+    "BANDWIDTH",
+    "BENCHMARKS",
+    "LATENCY",
+    "MESSAGE_RATE",
+    "Benchmark",
+    "Figure",
+    "Metric",
+    "Moved",
+    "Shape",
+    "Traffic",
+    "curves",
+    "find",
+    "is_part",
+    "key_figures",
+    "key_of",
+    "metric",
+    "moved_at_most",
+    "moved_by",
+    "moved_bytes",
+    "of_one_pair",
+    "pairs_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number that stands for a curve; ``size`` is the message size that it belongs to, in bytes."""
+
+    name: str
+    value: float
+    unit: str
+    size: int | None
+
+
+def is_part(table: Table) -> bool:
+    """Return whether a table is of a part of a run: what WRF took to write its files or for a nest, MILC's solver.
+
+    Of GPCNeT's load test what its tests gave before and during congestion are parts: its result is the impact.
+    """
+    context = table.context
+    if table.benchmark == "network_load_test":
+        return context.get("which") != "impact"
+    return context.get("kind", "run") not in ("main", "run") or context.get("domain", 1) != 1
+
+
+def key_of(table: Table) -> str | None:
+    """Return the key of the benchmark that a table says it is of; None where it names none, or none that is known.
+
+    A bidirectional test of perftest is a benchmark of its own; NetPIPE's rows without its sentence are a ping-pong;
+    a class of NPB is another problem. What WRF took to write its files, or for a nest, and MILC for a part, is none.
+    """
+    if is_part(table):
+        return None
+    if table.tool == "netpipe":
+        said = str(table.context.get("mode") or "pingpong")
+    elif table.benchmark is None:
+        return None
+    else:
+        said = table.benchmark.removeprefix("Multi-") + _mode(table)
+    key = f"{table.tool}/{said}".lower()
+    return next((known for known in BENCHMARKS if known.lower() == key), None)
+
+
+def curves(table: Table, key: str) -> tuple[Curve, ...]:
+    """Return one curve a metric, in the order of the benchmark's table, units as declared.
+
+    Size 0 counts for a latency alone; a table without sizes (a barrier, an application) gives a curve of the one size
+    0, its rows reduced as the benchmark says. A metric that this release does not print is left out where it is
+    optional.
+
+    Raises ValueError where the table is another benchmark's (IMB 2021.11 runs all benchmarks when the name is
+    misspelt), lacks a declared column, prints another unit, has no row above size 0 for it, a cell without a number,
+    or sizes that do not rise (several groups or a mixed table: not one curve).
+    """
+    if find(key).rows == "pairs":
+        return pair_table.curves(table, key)
+    other = _other_benchmark(table, key)
+    if other:
+        raise ValueError(f"{key}: the table is of {other}")
+    made = []
+    for each in find(key).metrics:
+        column = next((name for name in each.columns if name in table.columns), None)
+        if column is None:
+            if each.optional:
+                continue
+            raise ValueError(f"{key}: no column {' or '.join(each.columns)}, only {', '.join(table.columns)}")
+        unit = table.units[table.columns.index(column)]
+        if unit != each.unit and not (unit is None and each.unit == "times"):  # a ratio is printed without a unit
+            raise ValueError(f"{key}: {column} is in {unit}, expected {each.unit}")
+        made.append(_curve(table, key, each, column))
+    return tuple(made)
+
+
+def of_one_pair(curve: Curve, key: str, node_pairs: int) -> Curve:
+    """Return the share of one pair of nodes of a sum over several disjoint ones; any other curve as it is.
+
+    Limits, floors and references are of one pair of nodes.
+    """
+    if node_pairs < 2 or not find(key).sums_pairs or curve.metric not in (BANDWIDTH, MESSAGE_RATE):
+        return curve
+    return replace(curve, values=tuple(value / node_pairs for value in curve.values))
+
+
+def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Figure, ...]:
+    """Return the few numbers that stand for a run's curves.
+
+    ``small_message_latency``: at the smallest size that is not 0 (at 0 where there is no other). ``peak``: for a
+    ping-pong the value at the largest size, since on a token-bucket shaper its middle sizes read too high; else the
+    largest value at sizes from ``peak_from`` bytes, where the link's limit holds. ``n_half``: message size in bytes
+    at half of that peak, left out where the curve ends below it. ``message_rate``: the largest. A collective also has
+    ``large_message_latency``. A single figure stands for itself.
+    """
+    found: list[Figure] = []
+    for curve in made:
+        each = metric(key, curve.metric)
+        if find(key).rows == "pairs":
+            found.append(Figure(pair_table.FIGURES[key, each.name], curve.values[0], curve.unit, curve.sizes[0]))
+        elif each.shape == "figure":
+            found.append(Figure(each.name, curve.values[0], curve.unit, None))
+        elif each.name == LATENCY:
+            found += _latency_figures(curve, each)
+        elif each.name == BANDWIDTH:
+            size, value = largest(curve) if each.shape == "pingpong" else peak(curve.from_size(peak_from) or curve)
+            found.append(Figure("peak", value, curve.unit, size))
+            half = n_half(curve, value)
+            if half != float("inf"):
+                found.append(Figure("n_half", half, "B", None))
+        else:
+            size, value = peak(curve)
+            found.append(Figure(each.name, value, curve.unit, size))
+    return tuple(found)
+
+
+def _other_benchmark(table: Table, key: str) -> str | None:
+    """Return what the table says it is where that is not this key; None where it agrees or says nothing.
+
+    NetPIPE's rows come on stderr, the sentence that names the mode on stdout: only a sentence that was read counts.
+    """
+    tool, _, name = key.partition("/")
+    if table.tool != tool:
+        return f"{table.tool}/{table.benchmark}"
+    if tool == "netpipe":
+        mode = table.context.get("mode")
+        return None if mode in (None, "pingpong", name) else f"netpipe/{mode}"
+    said = table.benchmark.removeprefix("Multi-") + _mode(table) if table.benchmark else name
+    expected = printed_name(name).removesuffix(f"/{LOOPBACK}")
+    return None if said.lower() == expected.lower() else f"{tool}/{said}"
+
+
+def _mode(table: Table) -> str:
+    """Return what a key has behind the benchmark's name: perftest's duplex, NPB's class, iperf3's streams."""
+    if table.tool == "npb":
+        return f"/{table.context.get('class')}"
+    if table.tool == "iperf3":
+        return f"/{table.context.get('streams')}-streams" if table.context.get("streams") in STREAMS else ""
+    return f"/{BIDIRECTIONAL}" if table.tool == "perftest" and table.context.get("bidirectional") is True else ""
+
+
+def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
+    if find(key).rows != "sizes":
+        return Curve(each.name, each.unit, (0,), (_reduced(table, key, each, column),))
+    sizes = table.column("size") if "size" in table.columns else (0,) * len(table.rows)
+    smallest = 0 if each.name == LATENCY else 1
+    # np.out of a bidirectional run gives the bytes of both directions
+    halves = 2 if key == "netpipe/bidirectional" and table.context.get("file") == "np.out" else 1
+    points = []
+    for size, value in zip(sizes, table.column(column), strict=True):
+        if not isinstance(size, int) or isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{key}: {column} at {size} B is {value}, not a number")
+        if size >= smallest:
+            points.append((size // halves, float(value)))
+    if not points:
+        raise ValueError(f"{key}: no row of {smallest} B or more, so no {each.name}")
+    return Curve(each.name, each.unit, tuple(size for size, _ in points), tuple(value for _, value in points))
+
+
+def _reduced(table: Table, key: str, each: Metric, column: str) -> float:
+    """Return the one figure of a table whose rows are repetitions. Raises ValueError where a row holds no number."""
+    rows = find(key).rows
+    values: list[float] = []
+    for number, value in enumerate(table.column(column), start=1):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{key}: {column} in row {number} is {value}, not a number")
+        values.append(float(value))
+    if rows == "mean-after-first":
+        values = values[1:]
+    if not values:
+        raise ValueError(f"{key}: {len(table.rows)} rows, too few for a {each.name}")
+    if rows == "last":
+        return values[-1]
+    if rows == "best":
+        return max(values) if each.better == "higher" else min(values)
+    if rows == "worst":
+        return min(values) if each.better == "higher" else max(values)
+    return statistics.fmean(values)
+
+
+def _latency_figures(curve: Curve, each: Metric) -> list[Figure]:
+    above = curve.from_size(1) or curve
+    found = [Figure("small_message_latency", above.values[0], curve.unit, above.sizes[0])]
+    if each.shape == "collective" and len(above.sizes) > 1:
+        found.append(Figure("large_message_latency", above.values[-1], curve.unit, above.sizes[-1]))
+    return found

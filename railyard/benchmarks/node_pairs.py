@@ -1,0 +1,178 @@
+"""What a table of railyard-pairs says of a run: every pair's figures, the curves that are judged, and the bytes moved.
+
+A table has a row a pair and one message size. What stands for it is what is worst: the slower direction of the slowest
+pair, since one bad cable of a thousand is what all pairs are measured for. A bisection is the exception: a pair alone
+says little there, the mean over all pairs and rounds is the bandwidth per node with one half against the other.
+"""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import BANDWIDTH, LATENCY
+from railyard.parsers.parsed import Table
+
+PAIRS, BISECTION, ON_NODE = "pairs/pairs", "pairs/bisection", "pairs/onnode"
+#: What stands for a run, by benchmark and metric.
+FIGURES = {
+    (PAIRS, BANDWIDTH): "slowest_pair",
+    (PAIRS, LATENCY): "slowest_latency",
+    (BISECTION, BANDWIDTH): "mean_pair",
+    (BISECTION, LATENCY): "slowest_latency",
+    (ON_NODE, BANDWIDTH): "slowest_node",
+    (ON_NODE, LATENCY): "slowest_latency",
+}
+#: What the program calls a measurement of suspects, each pair alone.
+ALONE = "alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One measured pair: host names, MB/s (10^6 B/s) from first to second and back, us of half a round trip."""
+
+    round: int
+    first: str
+    second: str
+    forward_mb_s: float
+    backward_mb_s: float
+    latency_us: float
+
+    @property
+    def slower_mb_s(self) -> float:
+        """The bandwidth of the slower direction."""
+        return min(self.forward_mb_s, self.backward_mb_s)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Both hosts, in no order."""
+        return frozenset((self.first, self.second))
+
+
+def hosts_of(table: Table) -> tuple[str, ...]:
+    """Return the host names in the order of the ranks."""
+    return tuple(str(table.context.get("hosts", "")).split())
+
+
+def pairs_of(table: Table) -> tuple[Pair, ...]:
+    """Return the pairs in the order of the rows. Raises ValueError for a row that holds no numbers."""
+    hosts = hosts_of(table)
+    found = []
+    for line, row in enumerate(table.rows, start=1):
+        round_, first, second, *values = row
+        numbers = [float(value) for value in values if isinstance(value, int | float)]
+        if not (isinstance(round_, int) and isinstance(first, int) and isinstance(second, int)) or len(numbers) != 3:
+            raise ValueError(f"pairs/{table.benchmark}: row {line} lacks a number")
+        if max(first, second) >= len(hosts):
+            raise ValueError(f"pairs/{table.benchmark}: row {line} is of rank {max(first, second)}, which has no host")
+        found.append(Pair(round_, hosts[first], hosts[second], *numbers))
+    return tuple(found)
+
+
+def curves(table: Table, key: str) -> tuple[Curve, Curve]:
+    """Return bandwidth (MB/s, one way, at the size of its messages) and latency (us), each as what stands for the run.
+
+    Raises ValueError where the table is another measurement's, a row holds no number, or two ranks shared a node that
+    should not have.
+    """
+    if key != f"pairs/{table.benchmark}":
+        raise ValueError(f"{key}: the table is of pairs/{table.benchmark}")
+    pairs = pairs_of(table)
+    for pair in pairs:
+        if (pair.first == pair.second) != (key == ON_NODE):
+            where = f"both on {pair.first}" if pair.first == pair.second else f"on {pair.first} and {pair.second}"
+            raise ValueError(f"{key}: the ranks of a pair were {where}")
+    size, small = table.context.get("size"), table.context.get("exchange_bytes")
+    if not pairs or not isinstance(size, int) or not isinstance(small, int):
+        raise ValueError(f"{key}: no pair with a message size")
+    if key == BISECTION:
+        bandwidth = min(
+            statistics.fmean(pair.forward_mb_s for pair in pairs),
+            statistics.fmean(pair.backward_mb_s for pair in pairs),
+        )
+    else:
+        bandwidth = min(pair.slower_mb_s for pair in pairs)
+    slowest = max(pair.latency_us for pair in pairs)
+    return Curve(BANDWIDTH, "MB/s", (size,), (bandwidth,)), Curve(LATENCY, "us", (small,), (slowest,))
+
+
+def fastest(table: Table) -> Curve:
+    """Return the fastest pair's faster direction as a curve of one size: it must be possible too."""
+    best = max(max(pair.forward_mb_s, pair.backward_mb_s) for pair in pairs_of(table))
+    size = table.context["size"]
+    assert isinstance(size, int)  # curves() has refused any other
+    return Curve(BANDWIDTH, "MB/s", (size,), (best,))
+
+
+def with_alone(table: Table, steps: Iterable[Table]) -> Table:
+    """Return the table with the better value of each direction where a pair was measured again in a later step.
+
+    Pairs that measure at once may meet on one link of a healthy network with static routes, and a pair may have had a
+    bad moment; a pair that is slow alone too is slow. Of a step that repeats a pair the median counts.
+    Source: T. Hoefler, T. Schneider, A. Lumsdaine, "Multistage Switches are not Crossbars", IEEE Cluster 2008.
+    """
+    again: dict[tuple[str, str], float] = {}
+    for step in steps:
+        values: dict[tuple[str, str], list[float]] = {}
+        for pair in pairs_of(step):
+            values.setdefault((pair.first, pair.second), []).append(pair.forward_mb_s)
+            values.setdefault((pair.second, pair.first), []).append(pair.backward_mb_s)
+        for way, repeats in values.items():
+            again[way] = max(statistics.median(repeats), again.get(way, 0.0))
+    rows = []
+    for row, pair in zip(table.rows, pairs_of(table), strict=True):
+        forward = max(pair.forward_mb_s, again.get((pair.first, pair.second), 0.0))
+        backward = max(pair.backward_mb_s, again.get((pair.second, pair.first), 0.0))
+        rows.append((*row[:3], forward, backward, *row[5:]))
+    return replace(table, rows=tuple(rows))
+
+
+def matrix(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float | None, ...], ...]:
+    """Return MB/s by sender (row) and receiver (column); None where nothing was measured.
+
+    Of a pair that stands in several rounds (a bisection's may) the mean; of a pair within a node the slower direction.
+    """
+    found: dict[tuple[str, str], list[float]] = {}
+    for pair in pairs:
+        if pair.first == pair.second:
+            found.setdefault((pair.first, pair.second), []).append(pair.slower_mb_s)
+            continue
+        found.setdefault((pair.first, pair.second), []).append(pair.forward_mb_s)
+        found.setdefault((pair.second, pair.first), []).append(pair.backward_mb_s)
+    return tuple(
+        tuple(statistics.fmean(found[a, b]) if (a, b) in found else None for b in hosts) for a in hosts
+    )  # fmt: skip
+
+
+def latencies(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float | None, ...], ...]:
+    """Return us of half a round trip by both nodes of a pair, the same in both places; None where not measured."""
+    found: dict[frozenset[str], float] = {}
+    for pair in pairs:
+        found[pair.hosts] = min(pair.latency_us, found.get(pair.hosts, pair.latency_us))
+    return tuple(tuple(found.get(frozenset((a, b))) for b in hosts) for a in hosts)
+
+
+def moved(table: Table) -> Mapping[str, tuple[int, int]]:
+    """Return the payload bytes that each host in a pair sent, and received, at least; and at most, with warm-ups.
+
+    Every pair moves the same both ways. Nothing for a heading that is cut.
+    """
+    names = ("size", "window", "repeats", "warm_up", "exchanges", "exchange_bytes")
+    words = [table.context.get(name) for name in names]
+    if not all(isinstance(word, int) for word in words):
+        return {}
+    size, window, repeats, warm_up, exchanges, small = (int(word) for word in words if isinstance(word, int))
+    least = size * window * repeats
+    most = least + size * warm_up + small * (exchanges + exchanges // 10 + 1)
+    counts: dict[str, int] = {}
+    for pair in pairs_of(table):
+        for host in pair.hosts:
+            counts[host] = counts.get(host, 0) + 1
+    return {host: (n * least, n * most) for host, n in counts.items()}
+
+
+def slow_nodes(table: Table, share: float) -> tuple[tuple[str, float, float], ...]:
+    """Return (host, its MB/s, the median) of hosts whose pair within the node is below a share of the median."""
+    pairs = pairs_of(table)
+    middle = statistics.median(pair.slower_mb_s for pair in pairs)
+    return tuple((pair.first, pair.slower_mb_s, middle) for pair in pairs if pair.slower_mb_s < share * middle)

@@ -1,0 +1,1 @@
+"""The tables of benchmarks: a new benchmark is one entry here."""

@@ -1,0 +1,155 @@
+"""The table of applications: what each prints as its result, and the same problem on another number of nodes.
+
+A key says the problem: ``npb/CG/C``, ``wrf/wrf/conus12km-v3``. A figure of an application belongs to a number of nodes
+as well: a check of the whole system has the key as it is here, one on part of it has ``…/2-nodes`` behind it, so that
+no reference of the one ever judges the other.
+
+Without a reference such a figure is shown and never judged: processors, memory and compiler set it more than any
+network, and a number of another machine says nothing. What is judged of every run all the same: that the application
+itself calls its result right, that it ran on the ranks it was given, what physics allows, and the path of its bytes.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Better, Metric, Rows
+
+NO_REFERENCE = "processors, memory and compiler set it, and no reference names it"
+#: WRF's real problems. Inputs of version 3 run up to WRF 3.9, those of 4 are other data under the same names; the
+#: output of one tells it from the other by nothing.
+WRF_STORMS = ("conus12km-v3", "conus2.5km-v3", "conus12km-v4", "conus2.5km-v4")
+#: WRF's own idealized thunderstorm: a small box without boundaries' data, the same for every release.
+WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
+#: Edges L of the lattices L^4 a node of MILC's improved staggered code.
+#: Source: D. Holmgren, Infiniband Performance, lattice QCD cluster notes, 8 September 2003, MILC scaling.
+MILC_EDGES = (4, 6, 8, 10, 12, 14)
+#: What MILC's solver does a second on each node; the whole machine's is that of all nodes.
+A_NODE = "node_performance"
+_UNPRINTED = frozenset((*WRF_CASES, *(f"L{edge}" for edge in MILC_EDGES)))
+_NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
+_NPB_CLASSES = "SWABCDEF"
+#: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
+#: and 1.0 MB in LU; 0.3 to 0.7 MB in the three multi-zone ones.
+_TOO_LITTLE = frozenset(
+    (
+        *(f"npb/EP/{problem}" for problem in _NPB_CLASSES),
+        *(f"npb/{name}/S" for name in ("IS", "LU", "MG", "BT-MZ", "LU-MZ", "SP-MZ")),
+    )
+)
+_INSTALLED = re.compile(r"installed/(?P<name>[^/]+)")
+_ON_NODES = re.compile(r"^(?P<of>.+)/(?P<nodes>[1-9][0-9]{0,4})-nodes$")
+
+
+def _application(key: str, rows: Rows, name: str, column: str, unit: str) -> Benchmark:
+    better: Better = "lower" if unit == "s" else "higher"
+    metrics = [Metric(name, (column,), unit, "figure", better)]
+    if key.startswith("npb/"):  # one row a run, so that its rate and its time are of the same run
+        metrics.append(Metric("runtime", ("time",), "s", "figure", "lower", optional=True, coarse=True))
+    return Benchmark(key, tuple(metrics), rows=rows, reported=NO_REFERENCE, too_little=key in _TOO_LITTLE)
+
+
+# The best of HPL's rows is its result (HPL.dat lists trials); the first step of WRF reads its input.
+ENTRIES = (
+    _application("hpl/hpl", "best", "performance", "performance", "Gflop/s"),
+    _application("hpl/hpl_ai", "best", "performance", "performance_irs", "Gflop/s"),
+    *(
+        _application(f"npb/{name}/{problem}", "best", "op_rate", "performance", "Mop/s")
+        for name in _NPB
+        for problem in _NPB_CLASSES
+    ),
+    *(
+        _application(key, "mean-after-first", "runtime", "time", "s")
+        for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
+    ),
+    _application("milc/milc", "mean", "runtime", "time", "s"),
+    *(
+        Benchmark(
+            f"milc/asqtad/L{edge}",
+            (
+                Metric(A_NODE, ("performance",), "Mflop/s", "figure", "higher"),
+                Metric("runtime", ("time",), "s", "figure", "lower"),
+            ),
+            rows="last",
+            reported=NO_REFERENCE,
+        )
+        for edge in MILC_EDGES
+    ),
+    # Every node alone, of which the slowest stands for all: memory and processor, and no network.
+    Benchmark(
+        *("hpl/every-node", (Metric("performance", ("performance",), "Gflop/s", "figure", "higher"),)),
+        rows="worst",
+        reported=NO_REFERENCE,
+        within_node=True,
+        of_link=False,
+    ),
+    Benchmark(
+        *("stream/every-node", (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),)),
+        rows="worst",
+        reported=NO_REFERENCE,
+        within_node=True,
+        of_link=False,
+    ),
+    # Two ranks on one processor: what the work of the one takes while the other waits in its library (MPI_Recv).
+    Benchmark(
+        "sharing/two-ranks-a-processor",
+        (Metric("runtime", ("receiving",), "s", "figure", "lower"),),
+        rows="last",
+        reported="how ranks share a processor is the library's and the kernel's own, and no reference names it",
+        payload=False,
+        within_node=True,
+        of_link=False,
+    ),
+)
+
+
+def key_on(key: str, nodes: int) -> str:
+    """Return the key of an application's problem on so many nodes."""
+    return f"{key}/{nodes}-nodes"
+
+
+def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
+    """Return the benchmark of a key that ends in a number of nodes; None where it does not, or is no application's.
+
+    On one node no network is meant to carry anything.
+    """
+    found = _ON_NODES.match(key)
+    base = (known.get(found["of"]) or _installed(found["of"])) if found else None
+    if found is None or base is None or not base.is_application:
+        return None
+    return replace(base, key=key, within_node=found["nodes"] == "1")
+
+
+def made(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
+    """Return the benchmark of a key that no entry has: an installed application, or a problem on so many nodes."""
+    return _installed(key) or on_nodes(key, known)
+
+
+def installed_name(key: str) -> str | None:
+    """Return which installed application a key is of, on whatever number of nodes; None for any other benchmark."""
+    found = _INSTALLED.fullmatch(nodes_of_key(key)[0])
+    return found["name"] if found else None
+
+
+def _installed(key: str) -> Benchmark | None:
+    return _application(key, "last", "runtime", "time", "s") if _INSTALLED.fullmatch(key) else None
+
+
+def printed_name(name: str) -> str:
+    """Return what an output can say of a key's part behind its tool: neither nodes nor WRF's case nor MILC's edge."""
+    found = _ON_NODES.match(name)
+    name = found["of"] if found else name
+    head, _, case = name.rpartition("/")
+    return head if case in _UNPRINTED else name
+
+
+def printed_key(key: str) -> str:
+    """Return the key that an output of this benchmark has by itself."""
+    tool, _, name = key.partition("/")
+    return f"{tool}/{printed_name(name)}" if name else key
+
+
+def nodes_of_key(key: str) -> tuple[str, int | None]:
+    """Return a key without its number of nodes, and that number; None where the key has none."""
+    found = _ON_NODES.match(key)
+    return (found["of"], int(found["nodes"])) if found else (key, None)

@@ -1,0 +1,138 @@
+"""`railyard capture`: references from stored runs, as a diff that a colleague reviews."""
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.paths import find_home
+
+if TYPE_CHECKING:
+    from railyard.results.capture.plan import Plan
+    from railyard.results.record.form import Record
+
+
+@click.command(name="capture")
+@click.option("--system", "name", required=True, help="The system, as its file is named.")
+@click.option("--runs", multiple=True, metavar="RUN", help="Only these runs: an id, its beginning, last5, a pattern. "
+              "May be repeated; without it all stored runs.")  # fmt: skip
+@click.option("--without", multiple=True, metavar="RUN", help="Leave these runs out.")
+@click.option("--fabric", help="Only tests of this fabric.")
+@click.option("--stack", help="Only tests with this stack.")
+@click.option("--rails", type=int, help="Only tests over so many rails.")
+@click.option("--benchmark", help="Only tests of this benchmark, such as imb/PingPong.")
+@click.option("--stored-as", help="The name that the system had when it ran, where it was renamed.")
+@click.option("--quick", is_flag=True, help="Take five repeats of one node pair; what is captured is marked so.")
+@click.option("--by-hops", is_flag=True, help="An entry for each number of switches between the two nodes, as "
+              "railyard fabric --keep-hops kept them.")  # fmt: skip
+@click.option("--replace", is_flag=True, help="Put new baselines in the place of those that are there.")
+@click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml; without it the diff is shown alone.")
+def command(
+    name: str,
+    runs: tuple[str, ...],
+    without: tuple[str, ...],
+    fabric: str | None,
+    stack: str | None,
+    rails: int | None,
+    benchmark: str | None,
+    stored_as: str | None,
+    quick: bool,
+    by_hops: bool,
+    replace: bool,
+    write: bool,
+) -> int:
+    """Make references of a system from its stored runs: medians, tolerances from their spread, provenance.
+
+    The diff goes to standard output (`| git apply` takes it), what was refused or is odd to standard error. Nothing
+    replaces an entry without --replace, and nothing replaces a contract. Exit code: 0 something was captured, else 2.
+    """
+    from railyard.results.capture.plan import Asked, plan
+    from railyard.results.store import Wanted
+    from railyard.site.leaf_switches import hops_of_run
+    from railyard.site.references.load import References, load_references
+    from railyard.site.systems.load import find_system
+
+    home = find_home()
+    system = find_system(home / "systems", name)
+    path = home / "references" / f"{system.system}.yaml"
+    references = load_references(path, system) if path.exists() else References(system)
+    wanted = Wanted(system=stored_as or system.system, fabric=fabric, stack=stack, rails=rails, benchmark=benchmark)
+    records = _records(home, wanted, runs, without)
+
+    def hops(record: "Record") -> int | None:
+        if record.fabric not in system.fabrics:  # which the plan says
+            return 0
+        return hops_of_run(home, system, record.fabric, record.nodes, record.rails)
+
+    asked = Asked(quick=quick, replace=replace, hops=hops if by_hops else None)
+    made = plan(system, path, references, records, asked)
+    for sentence in made.refused:
+        click.echo(f"left out: {sentence}", err=True)
+    for entry in made.entries:
+        for remark in entry.remarks:
+            click.echo(f"{entry.id}: {remark}", err=True)
+    if not made.entries:
+        raise RailyardError(
+            f"found nothing to capture for {system.system}, expected at least one test with 5 good runs"
+        )
+    click.echo(difference(made), nl=False)
+    if system.report_only is not None:
+        click.echo(f"systems/{system.system}.yaml: set report_only to false, or these references are refused", err=True)
+    if write:
+        _write(made)
+        click.echo(f"wrote references/{path.name}; check it: railyard lint --system {system.system}", err=True)
+    return 0
+
+
+def difference(made: "Plan") -> str:
+    """Return the unified diff from the file as it is to the file as it would be."""
+    shown = f"references/{made.path.name}"
+    lines = difflib.unified_diff(
+        (made.before or "").splitlines(keepends=True),
+        made.after.splitlines(keepends=True),
+        f"a/{shown}" if made.before is not None else "/dev/null",
+        f"b/{shown}",
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple[str, ...]) -> "tuple[Record, ...]":
+    """Return the records that are asked for. Raises InputError where the store has none, naming what it has."""
+    from dataclasses import replace
+
+    from railyard.results import store
+    from railyard.results.store.names import folders
+
+    assert isinstance(wanted, store.Wanted)
+    stored = store.runs_folder(home)
+    named = tuple(folder.name for word in runs for folder in folders(word, stored))
+    excluded = {folder.name for word in without for folder in folders(word, stored)}
+    found = store.records(home, replace(wanted, run=named or None))
+    for sentence in found.problems:
+        click.echo(f"left out: {sentence}", err=True)
+    kept = tuple(record for record in found.records if record.run not in excluded)
+    if kept:
+        return kept
+    known = {name for summary in store.runs(home) for name in summary.systems}
+    if not known:
+        raise InputError(str(stored), "no stored run", "runs of the system", action="railyard run stores some")
+    system = str(wanted.system)
+    hint = (
+        "loosen the options" if system in known else f"{did_you_mean(system, known)}; was it renamed? --stored-as NAME"
+    )
+    raise InputError(str(stored), f"no such test of {system}", "at least one", action=hint)
+
+
+def _write(made: "Plan") -> None:
+    partial = made.path.with_name(f".{made.path.name}.partial")
+    try:
+        made.path.parent.mkdir(exist_ok=True)
+        partial.write_text(made.after, encoding="utf-8")
+        partial.replace(made.path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise SetupError(
+            f"{made.path}: the references could not be written ({error.strerror}); nothing changed"
+        ) from error

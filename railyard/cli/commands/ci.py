@@ -1,0 +1,128 @@
+"""`railyard ci`: pipelines for GitLab, made from what a system can run."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+import click
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.paths import find_home
+from railyard.cli.gitlab.pipeline import Executor, Job, Settings, pipeline, written
+from railyard.cli.gitlab.scripts import Place
+
+if TYPE_CHECKING:
+    from railyard.site.matrix import Need
+    from railyard.site.systems.load import System
+
+_ANY_RUNNER = ("railyard",)
+
+
+@click.group(name="ci")
+def command() -> None:
+    """Pipelines for GitLab on a cluster's own runners."""
+
+
+@command.command(name="generate")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option("--tag", "tags", multiple=True, help="A tag of the runner that measures. Repeatable. "
+              "[default: that of --login-tag, else railyard]")  # fmt: skip
+@click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, where "
+              "that is another one. Repeatable.")  # fmt: skip
+@click.option(
+    "--executor", type=click.Choice(get_args(Executor)), default="shell", show_default=True,
+    help="What runs a job: a shell on a login node, Jacamar CI's there, or Jacamar's Slurm executor, which makes each "
+         "job an allocation.",
+)  # fmt: skip
+@click.option(
+    "--per", type=click.Choice(["stack", "test"]), default="stack", show_default=True, help="A job a stack or a test."
+)
+@click.option("--timeout", default="4 hours", show_default=True, help="How long a job may take, in GitLab's words.")
+@click.option("--spack", is_flag=True, help="Spack builds the benchmarks first, in a job of its own.")
+@click.option("--extended", is_flag=True, help="The extended checks too.")
+@click.option("--pages", is_flag=True, help="The page of the default branch in GitLab Pages too.")
+@click.option("--folder", default="", envvar="RAILYARD_FOLDER", show_envvar=True,
+              help="Where jobs work, if not in the project's own folder.")  # fmt: skip
+@click.option("--prepare", default="", envvar="RAILYARD_PREPARE", show_envvar=True,
+              help="What each job does first, if not `make venv`.")  # fmt: skip
+@click.option("--program", default="", envvar="RAILYARD_PROGRAM", show_envvar=True,
+              help="Where railyard is, if not in .venv.")  # fmt: skip
+@click.option("--options", default="", envvar="RAILYARD_OPTIONS", show_envvar=True,
+              help="More options of each `railyard run`.")  # fmt: skip
+@click.option("--compare", default="", envvar="RAILYARD_COMPARE", show_envvar=True,
+              help="Options of `railyard compare` with the target branch.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Left out: print it.")
+def generate_command(
+    name: str,
+    tags: tuple[str, ...],
+    login_tags: tuple[str, ...],
+    executor: str,
+    per: str,
+    timeout: str,
+    spack: bool,
+    extended: bool,
+    pages: bool,
+    folder: str,
+    prepare: str,
+    program: str,
+    options: str,
+    compare: str,
+    output: Path | None,
+) -> int:
+    """Write the child pipeline of a system, which ci/parent.gitlab-ci.yml makes and starts.
+
+    Nothing in it is read from variables later: a child pipeline does not see those that its parent saw.
+    """
+    from railyard.base.shipped import CHECKS, part
+    from railyard.provision.spack.wanted import requests
+    from railyard.rfm.checks.catalogue import needs
+    from railyard.site.matrix import matrix
+    from railyard.site.references.load import references_of
+    from railyard.site.systems.load import find_system, load_systems
+
+    home = find_home()
+    asked = needs(part(home, CHECKS))
+    if not asked:
+        raise SetupError(f"{part(home, CHECKS)}: found no check, expected some; run from the clone, or copy checks/")
+    system = find_system(home / "systems", name)
+    extended = extended or system.provider == "replay"  # which runs all of its checks every day
+    if spack:
+        requests(home, name)  # refuses a system of which Spack builds nothing
+        system = load_systems(home / "systems", asked_for_spack=True)[name]
+    cells = matrix(system, asked, references_of(home / "references", system).has_number)
+    settings = Settings(
+        tags=tags or login_tags or _ANY_RUNNER,
+        login_tags=login_tags if tags else (),
+        executor=cast(Executor, executor),
+        timeout=timeout,
+        per="test" if per == "test" else "stack",
+        build=spack,
+        extended=extended,
+        pages=pages,
+        place=Place(folder, prepare, program, options, compare),
+    )
+    allocation = _allocation(system, {need.check: need for need in asked}) if executor == "slurm" else None
+    made = pipeline(name, cells, settings, allocation)
+    text = written(made)
+    if output is None:
+        click.echo(text, nl=False)
+        return 0
+    from railyard.results.report.files import write_report
+
+    write_report(output, text)
+    jobs = sum("script" in job for job in made.values() if isinstance(job, dict))
+    click.echo(f"wrote {output}: {jobs} jobs", err=True)
+    return 0
+
+
+def _allocation(system: "System", asked: "Mapping[str, Need]") -> Callable[[Job], str]:
+    """Return what gives a job's options of sbatch. Raises RailyardError for a system that Slurm does not schedule."""
+    from railyard.rfm.run.allocation import estimate, shape
+    from railyard.site.systems.schedulers import is_slurm
+
+    if not is_slurm(system.scheduler):
+        raise RailyardError(
+            f"--executor slurm: found the scheduler {system.scheduler} of {system.system}, expected Slurm; "
+            "take the executor of a login node: shell or jacamar"
+        )
+    return lambda job: " ".join(shape(system, estimate(system, job.checks, asked)))

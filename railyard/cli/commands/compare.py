@@ -1,0 +1,113 @@
+"""railyard compare: two runs, systems, fabrics, stacks or numbers of rails, figure by figure and along the sizes."""
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from railyard.results.compare.selector import Selector
+    from railyard.results.record.form import Record
+
+_MOST_PERCENT = 1000.0
+
+
+def _percent(ctx: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Return the number of per cent that an option gives, with or without the sign behind it."""
+    if text is None:
+        return None
+    try:
+        number = float(text.strip().removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not 0 < number <= _MOST_PERCENT:
+        raise click.BadParameter(f'found "{text}", expected a positive number of per cent, such as 5%', ctx, option)
+    return number
+
+
+@click.command("compare")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option(
+    "--noise",
+    metavar="P%",
+    callback=_percent,
+    help="How far runs vary, where that is known from elsewhere: serves where repeats are too few.",
+)
+@click.option(
+    "--fail-on-regression",
+    "bound",
+    metavar="P%",
+    callback=_percent,
+    help="Exit 1 where B is worse than A by this or more.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(a: str, b: str, noise: float | None, bound: float | None, as_json: bool) -> int:
+    """Compare side B with side A.
+
+    A side is RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]: runs by id or its beginning, by a pattern ('20261121T*'), by folder,
+    as last or last5; of them the tests of one system, fabric, stack, rails, policy, benchmark, check or case. Without a
+    RUN it has the other side's. Several runs a side are repeats, of which four a side can tell a difference from noise.
+
+    \b
+      railyard compare 20261114T* 20261121T*            before and after
+      railyard compare last5:rails=1 :rails=2           one rail and two, in the same runs
+      railyard compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%
+
+    Exit code: 0, or 1 where --fail-on-regression found one or could judge nothing, 2 for sides that cannot be compared.
+    """
+    from railyard.base.errors import RailyardError
+    from railyard.base.terminal import colour, width
+    from railyard.results.compare.comparison import compare
+    from railyard.results.compare.regression import gate
+    from railyard.results.compare.selector import chosen, selector
+    from railyard.results.compare.text import as_json as json_of
+    from railyard.results.compare.text import text
+
+    asked = _with_runs(selector(a), selector(b))
+    read = [_records(side) for side in asked]
+    picked = [chosen(side, records) for side, records in zip(asked, read, strict=True)]
+    if picked[0] == picked[1]:
+        raise RailyardError(f'"{a}", "{b}": found the same tests on both sides, expected two sides; name other runs')
+    comparison = compare(picked[0], picked[1], None if noise is None else noise / 100)
+    names = (_side_words(asked[0], picked[0]), _side_words(asked[1], picked[1]))
+    held = None if bound is None else gate(comparison, bound)
+    if as_json:
+        click.echo(json.dumps(json_of(comparison, names, held), ensure_ascii=False, allow_nan=False, indent=1))
+    else:
+        click.echo(text(comparison, names, held, width=width(), colour=colour()), nl=False)
+    return 0 if held is None or held.passed else 1
+
+
+def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
+    """Return both sides with runs: a side that names none has the other's."""
+    from dataclasses import replace
+
+    from railyard.base.errors import RailyardError
+    from railyard.results.compare.selector import GRAMMAR
+
+    if not a.runs and not b.runs:
+        raise RailyardError(f'"{a.text}", "{b.text}": found no run on either side, expected {GRAMMAR}')
+    return replace(a, runs=a.runs or b.runs), replace(b, runs=b.runs or a.runs)
+
+
+def _records(side: "Selector") -> "tuple[Record, ...]":
+    """Return the records of a side's runs, the last of each case; a line that gave none is said on stderr."""
+    from railyard.base.paths import find_home
+    from railyard.results.store.finals import finals_of_runs
+    from railyard.rfm.run.reframe import runs_folder
+
+    return finals_of_runs(
+        side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)
+    )
+
+
+def _side_words(side: "Selector", records: "tuple[Record, ...]") -> str:
+    """Return a side in words: how many runs, which tests, and what was played in place of a measurement."""
+    runs = sorted({record.run for record in records})
+    told = f"run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs, {runs[0]} to {runs[-1]}"
+    systems = ", ".join(sorted({record.system for record in records}))
+    conditions = "".join(f", {key}={value}" for key, value in side.where)
+    played = sorted({record.replayed for record in records if record.replayed is not None})
+    return f"{told}, {systems}{conditions}{''.join(f'; {words}' for words in played)}"

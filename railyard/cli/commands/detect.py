@@ -1,0 +1,136 @@
+"""`railyard detect`: a new cluster's two files from what one of its nodes shows."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import InputError, SetupError
+
+if TYPE_CHECKING:
+    from railyard.cluster.detect.source import Source
+    from railyard.cluster.detect.write import Texts
+
+#: A job's own variable -> the scheduler that sets it.
+_JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_JOB_ID": "Flux"}
+
+
+@click.command(name="detect")
+@click.option(
+    "--root", type=click.Path(path_type=Path),
+    help="In place of this machine: a recording, or a folder with sys/, proc/ and commands/.",
+)  # fmt: skip
+@click.option("--name", help="The system's name; without it the scheduler's name of the cluster, else the host's.")
+@click.option("--write", "writes", is_flag=True, help="Write systems/NAME.yaml and references/NAME.yaml.")
+@click.option("--replace", is_flag=True, help="With --write: over files that are there.")
+@click.option("--record", type=click.Path(path_type=Path), help="Also keep all that was read in this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+def command(
+    root: Path | None, name: str | None, writes: bool, replace: bool, record: Path | None, as_json: bool
+) -> int:
+    """Look at this machine's rails, scheduler and MPI stacks, and print a system's file to review.
+
+    Best run inside a job, where the rails are those of the nodes. Nothing is written without --write. What looks wrong
+    (a card in a narrow slot, a port without a link, a small MTU) is named on stderr. Exit code: 0, 2 wrong input or no
+    network at all.
+    """
+    from railyard.base.paths import find_home
+    from railyard.cluster.detect.found import detect
+    from railyard.cluster.detect.source import Recorder
+    from railyard.cluster.detect.stack_text import missing
+    from railyard.cluster.detect.system_text import references_text, system_text
+    from railyard.cluster.detect.write import Texts
+
+    _check(name, writes, replace)
+    home, where = find_home(), _where(root)
+    recorder = Recorder(_source(root))
+    found = detect(recorder)
+    if record is not None:
+        _keep(record, recorder.listing.text(f"recorded by railyard detect {where}"))
+    environments = _environments(home)
+    lacks = missing(found, environments)
+    if as_json:
+        click.echo(json.dumps({**found.as_json(), "missing": list(lacks)}, indent=1, ensure_ascii=False))
+    for sentence in (*found.traps, *(lacks if found.fabrics else ()), *found.left_out):
+        click.echo(f"look at: {sentence}", err=True)
+    if not found.fabrics:
+        raise SetupError(
+            "detect: found no network port with a link, expected at least one interface besides lo; run it on a node, "
+            "inside a job"
+        )
+    chosen = name or found.name
+    texts = Texts(chosen, system_text(found, chosen, where, environments), references_text(chosen))
+    _put(home, texts, writes=writes, replace=replace, as_json=as_json)
+    return 0
+
+
+def _check(name: str | None, writes: bool, replace: bool) -> None:
+    """Raise where options contradict one another, or the name is none."""
+    from railyard.base.fields import NAME_PATTERN
+
+    if replace and not writes:
+        raise click.UsageError("--replace goes with --write")
+    if name is not None and not re.fullmatch(NAME_PATTERN, name):
+        raise InputError("--name", f'"{name}"', 'letters, digits, "_", ".", ":" and "-"', action="choose another")
+
+
+def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bool) -> None:
+    """Write both files, or print the system's; with --json standard output has the JSON alone."""
+    from railyard.cluster.detect.write import checked, write
+
+    if not writes:
+        checked(texts)
+        if not as_json:
+            click.echo(texts.system, nl=False)
+        return
+    for path in write(home, texts, replace=replace):
+        click.echo(f"wrote {path.relative_to(home)}", err=as_json)
+    name = texts.name
+    click.echo(
+        f"next: read systems/{name}.yaml; railyard doctor --system {name}; railyard matrix --system {name}; "
+        f"railyard run --system {name}",
+        err=as_json,
+    )
+
+
+def _source(root: Path | None) -> "Source":
+    """Return what is to be looked at. Raises InputError for a path that is neither a recording nor such a folder."""
+    from railyard.cluster.detect.machine import Machine
+    from railyard.cluster.detect.source import Folder, parse_listing
+
+    if root is None:
+        return Machine()
+    if root.is_dir():
+        if not (root / "sys").is_dir():
+            raise InputError(str(root), "a folder without sys/", "one with sys/, proc/ and commands/, or a recording")
+        return Folder(root)
+    try:
+        return parse_listing(root.read_text(encoding="utf-8", errors="replace"), str(root))
+    except OSError as error:
+        expected = "a recording, or a folder with sys/, proc/ and commands/"
+        raise InputError(str(root), f"nothing that can be read ({error.strerror})", expected) from None
+
+
+def _keep(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"{path}: the recording cannot be written: {error.strerror}") from None
+
+
+def _where(root: Path | None) -> str:
+    from railyard.cluster.detect.system_text import IN_JOB
+
+    if root is not None:
+        return "from a recording"
+    job = next((scheduler for variable, scheduler in _JOBS.items() if os.environ.get(variable)), None)
+    return f"{IN_JOB} of {job}" if job else "outside any job"
+
+
+def _environments(home: Path) -> tuple[str, ...]:
+    from railyard.provision.spack.sources import environments
+
+    return tuple(sorted(path.parent.name for path in environments(home).glob("*/spack.yaml")))

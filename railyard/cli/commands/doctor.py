@@ -1,0 +1,100 @@
+"""`railyard doctor`: what is wrong with a set-up, before any job."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import InputError
+
+if TYPE_CHECKING:
+    from railyard.cluster.doctor.ask_nodes import Answer
+    from railyard.cluster.doctor.finding import Finding
+    from railyard.site.systems.load import System
+
+
+@click.command(name="doctor")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option("--nodes", "ask", is_flag=True, help="Also look at nodes, in a step of the system's own launcher.")
+@click.option("--count", type=click.IntRange(min=1), help="With --nodes: how many, where the scheduler chooses them.")
+@click.option(
+    "--from", "file", type=click.Path(path_type=Path),
+    help="In place of --nodes: what doctor.sh printed on nodes, in one file.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
+def command(name: str, ask: bool, count: int | None, file: Path | None, as_json: bool) -> int:
+    """Say what is wrong on this host, and with --nodes on the nodes, a sentence each with what to do.
+
+    Exit code: 0 nothing or remarks alone, 1 a problem, 2 nothing could be asked.
+    """
+    import time
+
+    from railyard.base.paths import find_home
+    from railyard.cluster.doctor.ask_login import ask as ask_login
+    from railyard.cluster.doctor.ask_nodes import Answer, ask_nodes
+    from railyard.cluster.doctor.judge import ordered
+    from railyard.cluster.doctor.login import findings as login_findings
+
+    if count is not None and not ask:
+        raise click.UsageError("--count goes with --nodes")
+    if ask and file is not None:
+        raise click.UsageError("--from stands in place of --nodes")
+    home = find_home()
+    login, system = ask_login(home, name)
+    found = list(login_findings(login, system))
+    answer: Answer | None = None
+    if system is not None and ask:
+        answer = ask_nodes(home, system, count, lambda sentence: click.echo(sentence, err=True))
+    elif system is not None and file is not None:
+        answer = Answer(_read(file), (0.0, time.time()), (), 0)
+    nodes = 0
+    if answer is not None and system is not None:
+        more, nodes = _of_nodes(answer, system, timed=ask)
+        found += more
+    findings = ordered(found)
+    _print(findings, nodes, as_json)
+    return 1 if any(one.weight == "problem" for one in findings) else 0
+
+
+def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list[Finding], int]":
+    """Return the findings of the nodes and how many answered; clocks are judged where the step was ours."""
+    from railyard.cluster.doctor.finding import problem
+    from railyard.cluster.doctor.judge import of_nodes
+    from railyard.cluster.doctor.node_block import parse
+
+    states = parse(answer.text)
+    if not states:
+        raise InputError(
+            "doctor", "no line of doctor.sh", "one block a node", action="keep all that it printed on standard output"
+        )
+    found = [*of_nodes(states, system, answer.expected, answer.step if timed else None), *answer.calibration]
+    if not answer.expected and len(states) < answer.count:
+        what = f"{len(states)} of {answer.count} nodes answered"
+        found.append(problem("nodes", what, "see what the step printed, and which nodes the scheduler gave"))
+    return found, len(states)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        found, expected = f"nothing that can be read ({error.strerror})", "what doctor.sh printed on the nodes"
+        raise InputError(str(file), found, expected) from None
+
+
+def _print(findings: "tuple[Finding, ...]", nodes: int, as_json: bool) -> None:
+    problems = sum(one.weight == "problem" for one in findings)
+    remarks = len(findings) - problems
+    if as_json:
+        told = {"format": 1, "nodes": nodes, "findings": [asdict(one) for one in findings]}
+        click.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        return
+    for one in findings:
+        click.echo(f"{one.weight}: {one.sentence}")
+    seen = f"this host and {nodes} node{'' if nodes == 1 else 's'}" if nodes else "this host"
+    click.echo(
+        f"looked at {seen}: {problems} problem{'' if problems == 1 else 's'}, "
+        f"{remarks} remark{'' if remarks == 1 else 's'}"
+    )

@@ -1,0 +1,184 @@
+"""`railyard fabric`: links, counters, cards and slots of a fabric against the system's file, before any benchmark."""
+
+import json
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import InputError, SetupError, did_you_mean
+from railyard.base.paths import find_home, state_folder
+
+if TYPE_CHECKING:
+    from railyard.cluster.fabric.model import Expected, Readings, Report
+    from railyard.site.systems.load import System
+
+SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have made trees
+
+
+@click.command(name="fabric")
+@click.option("--system", "name", help="The system, as its file is named; left out: the one that this host is of.")
+@click.option("--fabric", "fabrics", multiple=True, help="One fabric (may be given again); left out: all with RDMA.")
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path), help="Read saved outputs from this folder; run nothing."
+)
+@click.option(
+    "--again",
+    "again_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Read error counters twice, so long apart, and judge what grew.",
+)
+@click.option("--keep-hops", is_flag=True, help="Keep how many switches lie between nodes: references may be by hops.")
+@click.option("--own", is_flag=True, help="Print what this node reads of its own ports, unjudged, as a line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a fabric, a line each.")
+def command(
+    name: str | None,
+    fabrics: tuple[str, ...],
+    folder: Path | None,
+    again_s: float | None,
+    keep_hops: bool,
+    own: bool,
+    as_json: bool,
+) -> int:
+    """Say what of a fabric is not as the system's file has it: each link, port, counter, card and slot by name.
+
+    Exit code: 0 nothing or remarks alone, 1 a problem, 2 wrong input or nothing that could be read.
+    """
+    if own:
+        click.echo(_own_line())
+        return 0
+    from railyard.cluster.fabric.expected import expected_of
+    from railyard.cluster.fabric.judge import judge
+    from railyard.cluster.fabric.text import nothing_seen
+
+    home = find_home()
+    system = _system(home, name)
+    chosen = [expected_of(system, each) for each in _fabrics(system, fabrics)]
+    readings = _read(home, folder, again_s)
+    judged = [(expected, judge(expected, readings)) for expected in chosen]
+    shown = [(expected, report) for expected, report in judged if not report.is_blind]
+    for expected, report in shown:
+        _show(expected, report, as_json)
+        if keep_hops:
+            _keep_hops(home, system.system, expected, readings)
+    # The same cards may be a fabric of InfiniBand and one of Ethernet in the file: they are one of them now.
+    seen = {(rail.device, rail.port) for expected, _ in shown for rail in expected.rails}
+    for expected, report in judged:
+        if report.is_blind:
+            sentence = nothing_seen(expected, report)
+            if fabrics or any((rail.device, rail.port) not in seen for rail in expected.rails):
+                raise SetupError(sentence)
+            _aside(sentence)
+    return max((1 if report.problems else 0 for _, report in shown), default=0)
+
+
+def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
+    from railyard.cluster.fabric.text import report_lines, to_json
+
+    if as_json:
+        click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
+        return
+    for line in report_lines(expected, report):
+        click.echo(line)
+
+
+def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:
+    """Store the distances between a fabric's nodes. Raises SetupError where no subnet was seen whole."""
+    from railyard.cluster.fabric.judge import of_fabric
+    from railyard.cluster.fabric.topology import distances
+    from railyard.site import hops
+
+    seen = of_fabric(expected, readings)
+    found = distances(expected, seen.ports)
+    if not seen.is_whole or not found.places:
+        raise SetupError(f"{expected.fabric}: found no subnet with nodes and devices by name: no hops to keep")
+    kept = hops.Kept(hops.FORMAT, system, expected.fabric, found.places, found.hops)
+    _aside(f"hops are kept in {hops.keep(home, kept)}")
+
+
+def _own_line() -> str:
+    """Return this node's own reading; its tools' outputs are kept nowhere."""
+    from railyard.cluster.fabric.diagnostics import collect_own
+    from railyard.cluster.fabric.own_json import line_of
+    from railyard.cluster.fabric.saved import read_folder
+
+    node = socket.gethostname()
+    with tempfile.TemporaryDirectory(prefix="railyard-fabric-") as name:
+        folder = Path(name) / node
+        folder.mkdir()
+        collect_own(folder, _quiet, _sysfs())
+        readings = read_folder(Path(name), {node: _sysfs()})
+    return line_of(node, readings.own, readings.cards)
+
+
+def _sysfs() -> Path:
+    return Path(os.environ.get(SYSFS_VARIABLE, "/sys"))
+
+
+def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
+    """Return the readings of a folder, or of this moment, whose outputs are kept in the site's state folder."""
+    from railyard.cluster.fabric.diagnostics import collect
+    from railyard.cluster.fabric.saved import read_folder
+
+    if folder is not None:
+        if again_s is not None:
+            raise click.UsageError("--again reads counters now, --from those of a folder: give one of them")
+        return read_folder(folder)
+    node = socket.gethostname()
+    folder = state_folder(home) / "fabric" / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}"
+    collect(folder, node, _aside, again_s, _sysfs())
+    _aside(f"outputs are kept in {folder}")
+    return read_folder(folder, {node: _sysfs()})
+
+
+def _system(home: Path, name: str | None) -> "System":
+    """Return the system that is named, or the one whose patterns fit this host."""
+    from railyard.site.systems.load import find_system, load_systems
+
+    if name is not None:
+        return find_system(home / "systems", name)
+    host = socket.gethostname()
+    systems = load_systems(home / "systems")
+    for system in systems.values():
+        if any(re.match(pattern, host) for pattern in system.hostnames) and _with_rdma(system):
+            return system
+    raise InputError(
+        "systems/", f'no system with RDMA whose hostnames fit "{host}"', "one", action="name it: --system NAME"
+    )
+
+
+def _with_rdma(system: "System") -> list[str]:
+    from railyard.cluster.fabric.expected import VERBS
+
+    return [name for name, fabric in system.fabrics.items() if fabric.kind in VERBS]
+
+
+def _fabrics(system: "System", asked: Sequence[str]) -> list[str]:
+    file = f"systems/{system.system}.yaml"
+    there = _with_rdma(system)
+    for name in asked:
+        if name not in system.fabrics:
+            raise InputError(
+                file, f'no fabric "{name}"', "a fabric of that name", action=did_you_mean(name, system.fabrics)
+            )
+        if name not in there:
+            raise InputError(file, f'"{name}" of kind {system.fabrics[name].kind}', "a fabric of ib, roce or opa")
+    chosen = [name for name in there if not asked or name in asked]
+    if not chosen:
+        raise InputError(file, "no fabric with RDMA devices", "one of kind ib, roce or opa")
+    return chosen
+
+
+def _aside(sentence: str) -> None:
+    click.echo(f"railyard: {sentence}", err=True)
+
+
+def _quiet(sentence: str) -> None:
+    """Say nothing: a job's output is lines of JSON, and a tool that is not there leaves no file."""

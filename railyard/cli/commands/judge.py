@@ -1,0 +1,136 @@
+"""`railyard judge`: the verdict of a stored output, against a system's references or against a link alone."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import RailyardError
+
+if TYPE_CHECKING:
+    from railyard.parsers.parsed import Parsed
+    from railyard.site.site import Site
+
+
+@click.command(name="judge")
+@click.argument("file")
+@click.option("--system", help="The system whose references hold, as its file is named.")
+@click.option("--fabric", help="The system's fabric that the run used.")
+@click.option("--stack", help="The MPI stack that the run used, where references differ by it.")
+@click.option("--rails", type=int, default=1, show_default=True, help="How many rails the run used.")
+@click.option("--policy", help="How messages were spread over several rails.")
+@click.option("--hops", type=int, help="Switches between the two nodes, where references differ by it.")
+@click.option("--link", help="In place of a system: a link of railyard.hardware.limits, such as ib-edr.")
+@click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
+@click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
+@click.option("--benchmark", help="Judge the tables of this benchmark alone, such as osu/osu_bw.")
+@click.option(
+    "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
+)
+@click.option("--median", "passes", is_flag=True, help="Tables alike are passes of one run: judge their median.")
+@click.option(
+    "--in-turn",
+    is_flag=True,
+    help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    file: str,
+    system: str | None,
+    fabric: str | None,
+    stack: str | None,
+    rails: int,
+    policy: str | None,
+    hops: int | None,
+    link: str | None,
+    slot: str | None,
+    mtu: int | None,
+    benchmark: str | None,
+    node_pairs: int,
+    passes: bool,
+    in_turn: bool,
+    as_json: bool,
+) -> int:
+    """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
+
+    What needs the live run, such as the path proof, is not judged here and not counted as passed. Exit code: 0 pass,
+    1 fail or nothing to judge by, 2 wrong input.
+    """
+    from railyard.base.output_file import shown_name
+    from railyard.verdict.stored import text
+    from railyard.verdict.stored.judge import judge
+    from railyard.verdict.stored.target import of_link, of_system
+
+    _refuse_mixed(
+        system,
+        {"--fabric": fabric, "--stack": stack, "--policy": policy, "--hops": hops},
+        link,
+        {"--slot": slot, "--mtu": mtu},
+    )
+    if node_pairs < 1:
+        raise RailyardError(f"--node-pairs: found {node_pairs}, expected at least 1")
+    target = (
+        of_link(link, slot, rails, mtu)
+        if link is not None
+        else of_system(_site(str(system)), fabric, stack, rails, policy, hops)
+    )
+    parsed = read(file, in_turn)
+    if not in_turn:
+        _refuse_other_rails(parsed, rails)
+    judgements = judge(parsed, target, benchmark=benchmark, node_pairs=node_pairs, passes=passes)
+    name = shown_name(file)
+    if as_json:
+        click.echo(json.dumps(text.as_json(name, target, judgements), indent=1))
+    else:
+        click.echo(text.text(name, target, judgements))
+    return 0 if all(judgement.passed for judgement in judgements) else 1
+
+
+def read(file: str, in_turn: bool = False) -> "Parsed":
+    """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
+
+    Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
+    ``in_turn`` the worst is taken, as of a run.
+    """
+    from railyard.base.output_file import read_output, shown_name
+    from railyard.parsers import rail_parts
+    from railyard.parsers.detect import parse
+    from railyard.parsers.parsed import ParseError
+
+    try:
+        return rail_parts.parse(read_output(file, sys.stdin.buffer), parse, worst=in_turn)
+    except ParseError as error:
+        raise RailyardError(f"{shown_name(file)}: {error}") from error
+
+
+def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
+    """Raise RailyardError where an output of several rails is to be held against what another number can do."""
+    for table in parsed.tables:
+        found = table.context.get("rails")
+        if isinstance(found, int) and found > 1 and found != rails:
+            raise RailyardError(
+                f"--rails: found {rails}, expected {found}: the output has a part for each of {found} rails"
+            )
+
+
+def _refuse_mixed(
+    system: str | None, of_system: dict[str, object], link: str | None, of_link: dict[str, object]
+) -> None:
+    """Raise RailyardError where neither a system nor a link is named, or options of one stand beside the other."""
+    if (system is None) == (link is None):
+        found = "both" if system is not None else "neither"
+        raise RailyardError(f"--system, --link: found {found}, expected one of them: what is the output held against?")
+    kind, wrong = ("--link", of_system) if link is not None else ("--system", of_link)
+    given = next((option for option, value in wrong.items() if value is not None), None)
+    if given is not None:
+        raise RailyardError(f"{given}: found it beside {kind}, expected it beside the other alone; leave it out")
+
+
+def _site(name: str) -> "Site":
+    from railyard.base.paths import find_home
+    from railyard.site.site import site_at
+    from railyard.site.systems.load import find_system
+
+    home = find_home()
+    return site_at(home, find_system(home / "systems", name).system)

@@ -1,0 +1,62 @@
+"""`railyard parse`: what a benchmark's output holds, as tables, key figures and plots, or as JSON."""
+
+import io
+import json
+import shutil
+import sys
+
+import click
+
+from railyard.base.errors import RailyardError
+from railyard.base.output_file import read_output, shown_name
+from railyard.parsers.detect import parse
+from railyard.parsers.parsed import Parsed, ParseError
+
+_DEFAULT_WIDTH = 100
+
+
+@click.command(name="parse")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, not rounded, in place of the text.")
+def command(files: tuple[str, ...], as_json: bool) -> int:
+    """Read what benchmarks and fabric tools printed: each FILE one output, `-` for standard input; gzip is unpacked.
+
+    Exit code: 0 where every FILE was read, or says itself why it has no table; 2 where one is no output of a known
+    tool. The others are printed all the same.
+    """
+    from railyard.parsers.as_json import to_json
+    from railyard.results.report.parsed import parsed_text
+
+    several = len(files) > 1
+    code = 0
+    for place, file in enumerate(files):
+        try:
+            parsed = read(file)
+        except RailyardError as error:
+            click.echo(f"railyard: {error}", err=True)
+            code = 2
+            continue
+        named = file if several else None
+        if as_json:
+            click.echo(json.dumps(to_json(parsed, named), allow_nan=False, separators=(",", ":")))
+        else:
+            click.echo(parsed_text(parsed, named, width=_width()), nl=place < len(files) - 1)
+    return code
+
+
+def read(file: str) -> Parsed:
+    """Return what one output holds, whichever tool printed it; `-` is standard input.
+
+    Raises RailyardError, with the file, where it cannot be read or is no output of one known tool.
+    """
+    # sys.stdin is None where it was closed
+    text = read_output(file, getattr(sys.stdin, "buffer", io.BytesIO()))
+    try:
+        return parse(text)
+    except ParseError as error:
+        raise RailyardError(f"{shown_name(file)}: {error}") from error
+
+
+def _width() -> int:
+    """Return the width of the terminal (COLUMNS stands above it), 100 where there is none."""
+    return max(40, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)

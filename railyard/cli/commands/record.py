@@ -1,0 +1,83 @@
+"""`railyard record`: recordings for a replay, from a run's outputs or from the published numbers of a system."""
+
+import getpass
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import find_home
+
+if TYPE_CHECKING:
+    from railyard.provision.replay.form import Recording
+
+
+@click.command(name="record")
+@click.argument("run", required=False)
+@click.option("--published", metavar="SYSTEM", help="In place of a run: compute outputs from SYSTEM's references.")
+@click.option("--replace", is_flag=True, help="Write over recordings that are there.")
+def command(run: str | None, published: str | None, replace: bool) -> int:
+    """Make recordings/SYSTEM from the outputs of RUN, a run's id or folder (default: the newest), to be replayed.
+
+    Names of hosts and users, paths and addresses are scrubbed; the tables must stay the same. What is computed from
+    published numbers is named so in the output, the index and every report. Exit code: 0 written, 2 wrong input.
+    """
+    from railyard.provision.replay.index import folder_of, write_set
+
+    if run is not None and published is not None:
+        raise RailyardError(f"--published: found it beside the run {run}, expected one of them; leave one out")
+    home = find_home()
+    system, made, left = _of_published(home, published) if published else _of_run(home, run)
+    folder = folder_of(home, system)
+    there = [one.file for one, _ in made if (folder / one.file).exists()]
+    if there and not replace:
+        raise RailyardError(
+            f"recordings/{system}/{there[0]}: found a recording, expected none "
+            f"({len(there)} of {len(made)} are there); --replace writes over them"
+        )
+    write_set(folder, made, instead_of=("computed", "model") if published else ())
+    for one, _ in made:
+        click.echo(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}")
+    for sentence in left:
+        click.echo(f"left out: {sentence}")
+    click.echo(f"{len(made)} recorded, {len(left)} left out; play them: railyard run --replay --system {system}")
+    return 0
+
+
+def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
+    from railyard.parsers import PARSERS
+    from railyard.provision.replay.recorder import recorded_outputs
+    from railyard.rfm.run.reframe import last_run, runs_folder
+
+    folder = last_run(home) if run is None else runs_folder(home) / run
+    if run is not None and not folder.is_dir():
+        folder = Path(run)
+    found = recorded_outputs(folder, PARSERS, _hosts(), _users())
+    return found.system, found.made, found.left
+
+
+def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
+    from railyard.base.shipped import CHECKS, part
+    from railyard.provision.replay.published import published_outputs
+    from railyard.rfm.checks.catalogue import needs
+    from railyard.site.site import site_at
+    from railyard.site.systems.load import find_system
+
+    site = site_at(home, find_system(home / "systems", name).system)
+    made, left = published_outputs(site, needs(part(home, CHECKS)))
+    if not made:
+        reasons = "\n".join(f"{one.cell}: {one.reason}" for one in left)
+        raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")
+    return name, made, tuple(f"{one.cell}: {one.reason}" for one in left)
+
+
+def _hosts() -> tuple[str, ...]:
+    return socket.gethostname(), socket.getfqdn()
+
+
+def _users() -> tuple[str, ...]:
+    given = (os.environ.get(name) for name in ("USER", "LOGNAME", "SUDO_USER"))
+    return tuple(dict.fromkeys(name for name in (getpass.getuser(), *given) if name))

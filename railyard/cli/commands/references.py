@@ -1,0 +1,56 @@
+"""`railyard references`: every entry, relation and fact with its source, and the fact sheet made of them."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from railyard.site.references.load import References
+
+PAGE = "docs/references.md"
+
+
+@click.command(name="references")
+@click.option("--system", "name", help="One system, as its file is named; all of them without it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: entries, relations, facts and costs.")
+@click.option("--write", is_flag=True, help=f"Write the fact sheet of all published systems to {PAGE} instead.")
+def command(name: str | None, as_json: bool, write: bool) -> int:
+    """List what a system's runs are held against, each number with its source."""
+    from railyard.base.paths import find_home
+    from railyard.results import reference_sheet
+    from railyard.results.cost import costs_of_references
+    from railyard.results.report.beside import cost_lines
+
+    home = find_home()
+    found = _found(name)
+    if write:
+        from railyard.results.reference_page import page
+
+        (home / PAGE).parent.mkdir(exist_ok=True)
+        (home / PAGE).write_text(page(found), encoding="utf-8")
+        click.echo(f"wrote {PAGE}")
+        return 0
+    if as_json:
+        merged: dict[str, object] = {"format": reference_sheet.FORMAT}
+        for part in ("entries", "relations", "facts", "costs"):
+            merged[part] = [item for each in found for item in reference_sheet.as_json(each)[part]]
+        click.echo(json.dumps(merged, indent=1, ensure_ascii=False))
+        return 0
+    for index, each in enumerate(found):
+        click.echo("\n".join(["", *reference_sheet.lines(each)] if index else reference_sheet.lines(each)))
+        costs = costs_of_references(each)
+        if costs:
+            click.echo(f"\n{cost_lines(costs)}")
+    return 0
+
+
+def _found(name: str | None) -> "list[References]":
+    from railyard.base.paths import find_home
+    from railyard.site.references.load import references_of
+    from railyard.site.systems.load import find_system, load_systems
+
+    home = find_home()
+    folder = home / "systems"
+    systems = load_systems(folder) if name is None else {name: find_system(folder, name)}
+    return [references_of(home / "references", system) for system in systems.values()]

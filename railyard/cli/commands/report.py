@@ -1,0 +1,71 @@
+"""railyard report: the verdicts of finished runs, from their records, as a table, page, Markdown, JUnit, JSON, CSV."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.terminal import colour, tracked, width
+from railyard.results.report.files import FORMATS, read_many, write_report, written
+
+if TYPE_CHECKING:
+    from railyard.results.record.form import Record
+    from railyard.results.report.over_time import OverTime
+
+_SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"}
+
+
+@click.command("report")
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the ending of -o, else terminal.")
+@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Also draw each test's curve in here.")
+@click.option("--as", "kind", type=click.Choice(("png", "pdf")), help="What --plots draws.  [default: pdf]")
+def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots: Path | None, kind: str | None) -> int:
+    """Show the verdicts of runs: of the last one, or of each RUN, named by its id or the beginning of that, a pattern
+    ('20261121T*'), last5, a run's folder or its records.jsonl.
+
+    Tests that come again in several runs are shown once on the page, with the spread of all, and where figures changed.
+
+    Exit code: 0 where all is well; 1 where a test failed, was disturbed or left no record, or where nothing was
+    judged at all.
+    """
+    if kind and not plots:
+        raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
+    read = read_many(_folders(runs))
+    form = form or (_SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
+    over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
+    if output:
+        write_report(output, written(read, form, over_time=over_time))
+        click.echo(f"wrote {output}", err=True)
+    else:
+        click.echo(written(read, form, width=width(), colour=colour(), over_time=over_time), nl=False)
+    if plots:
+        from railyard.results.report.plots import write_plots
+
+        drawn = write_plots(read.records, plots, kind or "pdf")
+        click.echo(f"drew {len(drawn)} plot{'' if len(drawn) == 1 else 's'} in {plots}", err=True)
+    return 0 if read.passed else 1
+
+
+def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
+    """Return the figures that changed in the course of these runs."""
+    from railyard.results.history.changes import judge
+    from railyard.results.history.series import series_of
+    from railyard.results.history.text import over_time
+
+    return over_time([judge(one) for one in tracked(series_of(records), "judging figures over time")])
+
+
+def _folders(names: tuple[str, ...]) -> list[Path]:
+    """Return the folders of the runs that were named, each once."""
+    from railyard.base.paths import find_home
+    from railyard.results.store.names import folders
+    from railyard.rfm.run.reframe import runs_folder
+
+    found: list[Path] = []
+    for name in names or ("last",):
+        # a folder that is named needs no site around it
+        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, runs_folder(find_home()))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,247 @@
+"""`railyard results`: the stored results of all runs: list, show, export, merge, verify."""
+
+import getpass
+import json
+import os
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.paths import find_home
+from railyard.base.terminal import tracked
+
+if TYPE_CHECKING:
+    from railyard.results.record.form import Record
+    from railyard.results.store import Wanted
+
+_STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
+
+
+def _selection(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options by which stored tests are chosen; they come as ``chosen``."""
+    options = (
+        click.option("--run", multiple=True, help="Of these runs: an id, its beginning, last5, a pattern. Repeatable."),
+        click.option("--system", multiple=True, help="Of this system."),
+        click.option("--fabric", multiple=True, help="Of this fabric."),
+        click.option("--stack", multiple=True, help="With this stack."),
+        click.option("--rails", type=int, multiple=True, help="Over so many rails."),
+        click.option("--benchmark", multiple=True, help="Of this benchmark, such as imb/PingPong."),
+        click.option("--state", multiple=True, type=click.Choice(_STATES), help="In this state."),
+        click.option("--since", help="Written then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."),
+        click.option("--until", help="Written before then."),
+        click.option(
+            "--where", help='A condition in SQL, such as "peak < 47 AND rails = 2"; a wrong one names columns.'
+        ),
+        click.option("--newest", type=click.IntRange(min=1), help="Only so many, the newest."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.group(name="results")
+def command() -> None:
+    """The stored results of all runs in .railyard/runs: one file of records a run."""
+
+
+@command.command(name="list")
+@_selection
+@click.option("--tests", is_flag=True, help="A line a test in place of a line a run.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) -> int:
+    """List runs, or with --tests their tests, the oldest first."""
+    from railyard.results import store
+    from railyard.results.store.show import run_lines, test_lines
+
+    home = find_home()
+    wanted = _wanted(home, **chosen)
+    if tests:
+        found = store.records(home, wanted, newest)
+        _say_problems(found.problems)
+        if as_json:
+            click.echo(json.dumps(_values(found.records, scrub=False), indent=1, ensure_ascii=False))
+        else:
+            click.echo("\n".join(test_lines(found.records)) if found.records else _nothing(home, wanted))
+        return 0
+    runs = store.runs(home, wanted, newest)
+    if as_json:
+        keys = ("run", "began", "ended", "systems", "counts", "problems")
+        rows = [{key: getattr(one, key) for key in keys} | {"folder": str(one.folder)} for one in runs]
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        click.echo("\n".join(run_lines(runs)) if runs else _nothing(home, wanted))
+    return 0
+
+
+@command.command(name="show")
+@click.argument("run", default="last")
+@click.option("--test", "pattern", help="All that is stored of each test whose name holds this text.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
+@click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
+def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> int:
+    """Show the tests of RUN: an id, its beginning, last, a folder, a file; by default the last run."""
+    from railyard.results import store
+    from railyard.results.record.file import Record
+    from railyard.results.store.show import detail_lines, test_lines
+
+    found = store.load(find_home(), run)
+    _say_problems(found.problems)
+    records = [record for record in found.records if pattern is None or pattern in record.case]
+    if not records:
+        known = did_you_mean(pattern or "", (record.case for record in found.records))
+        raise RailyardError(f'{found.run}: found no test "{pattern or ""}", expected a part of a test\'s name; {known}')
+    values = _values(records, scrub)
+    if as_json:
+        click.echo(json.dumps(values, indent=1, ensure_ascii=False))
+    elif pattern is None:
+        click.echo(f"run {found.run}")
+        click.echo("\n".join(test_lines([Record.from_json(one) for one in values])))
+    else:
+        click.echo("\n\n".join("\n".join(detail_lines(one)) for one in values))
+    return 0
+
+
+@command.command(name="export")
+@_selection
+@click.option("--format", "form", type=click.Choice(["json", "csv"]), help="Default: by the ending of -o, else json.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
+def export_command(form: str | None, output: Path | None, scrub: bool, newest: int | None, **chosen: Any) -> int:
+    """Write records as JSON, which `results merge` reads, or as a table of figures and curves (CSV)."""
+    from railyard.results import store
+    from railyard.results.store.export import as_csv, as_json
+
+    home = find_home()
+    wanted = _wanted(home, **chosen)
+    found = store.records(home, wanted, newest)
+    _say_problems(found.problems)
+    if not found.records:
+        raise RailyardError(_nothing(home, wanted))
+    form = form or ("csv" if output is not None and output.suffix.lower() == ".csv" else "json")
+    values = _values(found.records, scrub)
+    text = as_csv(values) if form == "csv" else as_json(values)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        _write(output, text)
+        click.echo(f"wrote {output}: {len(values)} record{'' if len(values) == 1 else 's'}", err=True)
+    return 0
+
+
+@command.command(name="merge")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+def merge_command(sources: tuple[Path, ...]) -> int:
+    """Bring in the runs of each SOURCE: another clone, a folder of runs, a run, a .jsonl or an exported .json.
+
+    What is here already is not taken twice. Exit code: 0, or 1 where a line could not be taken.
+    """
+    from railyard.results.store.merge import merge
+
+    home = find_home()
+    lost = False
+    for source in sources:
+        for one in merge(home, source):
+            _say_problems(one.problems)
+            lost = lost or bool(one.problems)
+            click.echo(f"{one.run}: {one.came} record{'' if one.came == 1 else 's'} came, {one.there} were here")
+    return 1 if lost else 0
+
+
+@command.command(name="verify")
+@click.argument("names", metavar="[RUN]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify_command(names: tuple[str, ...], as_json: bool) -> int:
+    """Read every record of the runs named (default: all), and say what is wrong or odd.
+
+    Exit code: 0 nothing or remarks alone, 1 a problem.
+    """
+    from railyard.results import store
+    from railyard.results.record.file import FILE_NAME
+    from railyard.results.store.names import folders
+    from railyard.results.store.verify import verify
+
+    home = find_home()
+    stored = store.runs_folder(home)
+    found = [folder for name in names for folder in folders(name, stored)]
+    if not names:
+        found = sorted(path.parent for path in stored.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
+    if not found:
+        raise InputError(str(stored), "no stored run", "at least one", action="railyard run stores one")
+    systems = [path.stem for path in (home / "systems").glob("*.yaml")]
+    verified = [verify(folder, systems) for folder in tracked(found, "verifying runs")]
+    findings = [each for one in verified for each in one.findings]
+    records = sum(one.records for one in verified)
+    problems = sum(each.weight == "problem" for each in findings)
+    if as_json:
+        rows = [{"run": each.run, "weight": each.weight, "sentence": each.sentence} for each in findings]
+        click.echo(json.dumps({"runs": len(found), "records": records, "findings": rows}, indent=1, ensure_ascii=False))
+    else:
+        for each in findings:
+            click.echo(f"{each.run}: {each.weight}: {each.sentence}")
+        click.echo(
+            f"{records} record{'' if records == 1 else 's'} of {len(found)} run{'' if len(found) == 1 else 's'}: "
+            f"{problems} problem{'' if problems == 1 else 's'}, {len(findings) - problems} "
+            f"remark{'' if len(findings) - problems == 1 else 's'}"
+        )
+    return 1 if problems else 0
+
+
+def _wanted(home: Path, **chosen: Any) -> "Wanted":
+    from railyard.results import store
+    from railyard.results.store.names import folders
+
+    runs = chosen.pop("run")
+    named = tuple(folder.name for word in runs for folder in folders(word, store.runs_folder(home)))
+    asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
+    return store.Wanted(run=named or None, **asked)
+
+
+def _nothing(home: Path, wanted: "Wanted") -> str:
+    """Return why there is nothing to show: an empty store, or nothing that was asked for."""
+    from railyard.results import store
+
+    if not store.runs(home):
+        return f"{store.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
+    systems = sorted({name for run in store.runs(home) for name in run.systems})
+    unknown = next((name for name in wanted.system or () if name not in systems), None)
+    if unknown is not None:
+        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
+    return "found no stored test of this kind, expected some; leave an option out"
+
+
+def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:
+    """Return the records' JSON values as they may leave: secrets are masked always, names where it is asked."""
+    from railyard.results.record.masking import masked_record
+    from railyard.results.store.scrub import scrubbed_records
+
+    safe = [masked_record(record) for record in records]
+    if not scrub:
+        return tuple(record.to_json() for record in safe)
+    users = {name for name in (os.environ.get("USER"), os.environ.get("LOGNAME"), _user()) if name}
+    return scrubbed_records(safe, (socket.gethostname(),), users)
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a uid without a name, as in a container
+        return None
+
+
+def _say_problems(problems: Sequence[str]) -> None:
+    for sentence in problems:
+        click.echo(f"railyard: {sentence}", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise SetupError(f"{path}: the export could not be written ({error.strerror}); choose another -o") from error

@@ -1,0 +1,103 @@
+"""`railyard run`: the checks of a system, from promise to verdict table, report and exit code."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import click
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
+
+
+@click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
+@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric. "
+              "Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Every message size (powers of 2) in place of steps of 4.")
+@click.option(
+    "--extended", is_flag=True, help="The extended checks too (tag extended), which an everyday run leaves out."
+)
+@click.option("--failed", is_flag=True, help="Only what failed in the last run.")
+@click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
+              "they are built first where they are not there.")  # fmt: skip
+@click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
+@click.option(
+    "--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation; in a job, of that."
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    default=None,
+    help="Refuse to begin where all jobs may take more than so many node-minutes, by their time limits.",
+)
+@click.option(
+    "--copy-to", type=click.Path(path_type=Path, file_okay=False),
+    help="Copy this run's report.html, records.jsonl and junit.xml into this folder too.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
+@click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
+def command(
+    name: str | None,
+    full: bool,
+    extended: bool,
+    failed: bool,
+    spack: bool,
+    replay: bool,
+    one_allocation: bool,
+    budget: float | None,
+    copy_to: Path | None,
+    as_json: bool,
+    reframe_options: tuple[str, ...],
+) -> int:
+    """Run a system's checks through ReFrame and say what each interconnect delivers.
+
+    REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …).
+
+    Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
+    input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
+    """
+    from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
+
+    if spack:
+        os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
+    if replay:
+        os.environ[REPLAY_VARIABLE] = "1"
+    home = find_home()
+    options = SessionOptions(name, full, failed, reframe_options, extended, one_allocation, budget)
+    if only_lists(reframe_options):
+        return pass_through(home, options)
+    session = Session(home, options, echo=_quiet if as_json else _say)
+    try:
+        outcome = session.run()
+    finally:
+        # Of a run that was interrupted too: what it left is what there is to look at.
+        if copy_to is not None and session.folder is not None:
+            _copy(session.folder, copy_to)
+    if as_json:
+        click.echo(json.dumps([record.to_json() for record in outcome.records], indent=1))
+    return outcome.exit_code
+
+
+def _copy(folder: Path, into: Path) -> None:
+    """Copy what a pipeline keeps of a run, as far as the run has it."""
+    from railyard.cli.gitlab.scripts import FILES
+
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            if (folder / name).exists():
+                shutil.copy(folder / name, into / name)
+    except OSError as error:
+        raise SetupError(
+            f"--copy-to {into}: found {(error.strerror or str(error)).lower()} at {error.filename or into}, expected a "
+            f"folder to write to; the run's files are in {folder}"
+        ) from error
+
+
+def _say(text: str) -> None:
+    click.echo(text)
+
+
+def _quiet(text: str) -> None:
+    click.echo(text, err=True)

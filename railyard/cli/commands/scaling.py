@@ -1,0 +1,52 @@
+"""railyard scaling: speed-up, efficiency and serial fraction of the sweeps over nodes that stand in stored runs."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from railyard.results.record.form import Record
+
+
+@click.command("scaling")
+@click.argument("names", metavar="[RUN]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print a list of sweeps as JSON.")
+def command(names: tuple[str, ...], as_json: bool) -> int:
+    """Print how applications scale over nodes in these runs (default: the last one); several runs are repeats.
+
+    A run is named by its id or its beginning, by a pattern ('20261121T*'), as last or last5, or by its folder.
+
+    \b
+      railyard run --spack -t scaling       measure NPB on 1, 2, 4 … nodes
+      railyard scaling                      say what came of it
+
+    Exit code: 0, or 2 where the runs hold no sweep.
+    """
+    from railyard.base.errors import RailyardError
+    from railyard.results.sweeps import as_json as json_of
+    from railyard.results.sweeps import sweeps, text
+
+    asked = names or ("last",)
+    found = sweeps(_records(asked))
+    if not found:
+        raise RailyardError(
+            f'"{" ".join(asked)}": found no problem on several numbers of nodes, expected a sweep; '
+            "measure one: railyard run -t scaling"
+        )
+    if as_json:
+        click.echo(json.dumps(json_of(found), ensure_ascii=False, allow_nan=False, indent=1))
+    else:
+        click.echo(text(found), nl=False)
+    return 0
+
+
+def _records(names: tuple[str, ...]) -> "tuple[Record, ...]":
+    """Return the records of these runs, the last of each case; a line that gave none is said on stderr."""
+    from railyard.base.paths import find_home
+    from railyard.results.store.finals import finals_of_runs
+    from railyard.rfm.run.reframe import runs_folder
+
+    return finals_of_runs(
+        names, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)
+    )

@@ -1,0 +1,216 @@
+"""`railyard spack`: builds and looks after the benchmarks that Spack builds, over Spack's own commands."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.paths import find_home, state_folder
+
+if TYPE_CHECKING:
+    from railyard.provision.spack.request import Request
+    from railyard.provision.spack.upkeep import Built
+
+_system = click.option(
+    "--system", "name", default="virtual", show_default=True, help="The system, as its file is named."
+)
+_stack = click.option("--stack", "stacks", multiple=True, help="One stack (may be given again); left out: all of them.")
+_verbose = click.option("-v", "--verbose", is_flag=True, help="Print each command of Spack before it runs.")
+_folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+
+
+@click.group(name="spack")
+def command() -> None:
+    """Build the benchmarks of a system's stacks with Spack, each environment once, with a proof of what came out."""
+
+
+@command.command()
+@_system
+@_stack
+@_verbose
+@click.option("--again", is_flag=True, help="Build anew, whatever is there.")
+def install(name: str, stacks: tuple[str, ...], verbose: bool, again: bool) -> int:
+    """Build the environments of a system, or find them built."""
+    from railyard.provision.spack.build import ensure
+
+    for request in _requests(name, stacks):
+        found = ensure(request, click.echo, verbose=verbose, again=again)
+        click.echo(f"{request.stack}: {found.contents}, built {found.built}")
+    return 0
+
+
+@command.command()
+@_system
+@_stack
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
+    """Say what is built, where, how old and how large; exit 0 where all of it is, else 1."""
+    from railyard.provision.spack.upkeep import status as look
+
+    requests = _requests(name, stacks)
+    found = {request.stack: look(request) for request in requests}
+    if as_json:
+        click.echo(json.dumps([asdict(each) for built in found.values() for each in built], indent=1, default=str))
+    else:
+        for request in requests:
+            for line in _status_lines(request, found[request.stack]):
+                click.echo(line)
+    return 0 if all(any(_is_good(each) for each in built) for built in found.values()) else 1
+
+
+@command.command()
+@_system
+@_stack
+@_verbose
+@click.option("--yes", is_flag=True, help="Write without asking.")
+def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
+    """Make the committed locks anew; what changes is shown before it is written."""
+    from railyard.provision.spack import relock
+
+    for request in _requests(name, stacks):
+        found = relock.relock(request, _shown_only(verbose), verbose=verbose)
+        if found.changes == ():
+            click.echo(f"{request.stack}: nothing changes")
+            continue
+        for line in found.changes if found.changes is not None else ("a first lock",):
+            click.echo(f"{request.stack}: {line}")
+        if yes or click.confirm(f"write {found.path}?"):
+            relock.write(found)
+            click.echo(f"{request.stack}: written to {found.path}")
+    return 0
+
+
+@command.command()
+@_system
+@_verbose
+@click.option("--replace", is_flag=True, help="Write over an overlay that is there.")
+@click.option("--print", "only_print", is_flag=True, help="Print it and write nothing.")
+def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
+    """Find the compilers, MPI and transport libraries of this machine, and write them as an overlay to review."""
+    from railyard.provision.spack import calls, detect
+    from railyard.provision.spack.overlay import overlay_file
+
+    spack = calls.find(click.echo, verbose)
+    spack.version()
+    found = detect.detect(spack)
+    text = detect.overlay_text(name, found)
+    if only_print:
+        click.echo(text)
+        return 0
+    path = overlay_file(find_home(), name)
+    detect.write(path, text, replace=replace)
+    click.echo(f"{len(found.packages)} packages written to {path}: review it")
+    for trap in found.traps:
+        click.echo(f"trap: {trap}")
+    return 0
+
+
+@command.command()
+@click.option(
+    "--to", "folder", type=click.Path(path_type=Path), help="Where to; left out: the site's .railyard/spack-itself."
+)
+@click.option("--spack", "source", help="Another source of Spack for git: a folder or a mirror's URL.")
+@click.option("--packages", help="Another source of spack-packages for git.")
+def bootstrap(folder: Path | None, source: str | None, packages: str | None) -> int:
+    """Get Spack and its package repository at the commits that Railyard was run with."""
+    from railyard.provision.spack.bootstrap import bootstrap as get
+
+    where = get(folder or state_folder(find_home()) / "spack-itself", click.echo, spack=source, packages=packages)
+    click.echo(f"put it on PATH: export PATH={where.resolve()}:$PATH")
+    return 0
+
+
+@command.group()
+def mirror() -> None:
+    """Sources in a folder, for a site without a network."""
+
+
+@mirror.command(name="create")
+@_folder
+@_system
+@_stack
+@_verbose
+def mirror_create(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) -> int:
+    """Put all sources of a system's environments into FOLDER."""
+    from railyard.provision.spack import mirrors
+
+    for request in _requests(name, stacks):
+        mirrors.create(request, folder, click.echo, verbose=verbose)
+    click.echo(f"in the overlay there: {mirrors.USE_SOURCES.format(folder=folder.resolve())}")
+    return 0
+
+
+@command.group()
+def cache() -> None:
+    """Binaries in a folder, so that another machine need not build."""
+
+
+@cache.command(name="push")
+@_folder
+@_system
+@_stack
+@_verbose
+def cache_push(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) -> int:
+    """Put what is built for a system into FOLDER."""
+    from railyard.provision.spack import mirrors
+
+    for request in _requests(name, stacks):
+        mirrors.push(request, folder, click.echo, verbose=verbose)
+    click.echo(f"in the overlay there: {mirrors.USE_BINARIES.format(folder=folder.resolve())}")
+    return 0
+
+
+@command.command()
+@_system
+@_verbose
+def gc(name: str, verbose: bool) -> int:
+    """Remove the environments that no source names any more, and what Spack installed for them alone."""
+    from railyard.provision.spack import calls, upkeep
+
+    requests = _requests(name, ())
+    root = requests[0].root
+    root.mkdir(parents=True, exist_ok=True)
+    removed = upkeep.collect(requests, calls.find(click.echo, verbose), click.echo, root / "gc.log")
+    click.echo(f"{removed} environment{'' if removed == 1 else 's'} removed")
+    return 0
+
+
+def _requests(name: str, stacks: tuple[str, ...]) -> "tuple[Request, ...]":
+    from railyard.provision.spack.wanted import requests
+
+    return requests(find_home(), name, stacks)
+
+
+def _is_good(each: "Built") -> bool:
+    return each.current and each.marker is not None and each.stale is None
+
+
+def _status_lines(request: "Request", found: "tuple[Built, ...]") -> list[str]:
+    lines = []
+    if not any(each.current for each in found):
+        hint = f"railyard spack install --system {request.system} --stack {request.stack}"
+        lines.append(f"{request.stack:<10} not built; type: {hint}")
+    for each in found:
+        which = "" if each.current else "of older sources: "
+        lines.append(f"{request.stack:<10} {which}{_state(each)}; {each.folder}")
+    return lines
+
+
+def _state(each: "Built") -> str:
+    from railyard.provision.spack.upkeep import age
+
+    if each.marker is None:
+        return "built by an older Railyard, to be proven again" if each.is_marked else "a build that did not end"
+    if each.stale is not None:
+        return f"not what was built: {each.stale}"
+    old = age(each.marker.built, datetime.now(timezone.utc))
+    return f"{each.marker.contents}, {old} old, {each.size_bytes / 1e6:.0f} MB"
+
+
+def _shown_only(verbose: bool) -> Callable[[str], None]:
+    """Return what prints Spack's lines where they were asked for: a lock's difference is what a person is to read."""
+    return click.echo if verbose else lambda line: None

@@ -1,0 +1,67 @@
+"""`railyard stacks install | status`: the MPI stacks that come as packages, a prefix each in .stacks."""
+
+import json
+from pathlib import Path
+
+import click
+
+from railyard.base.paths import find_home
+from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
+from railyard.provision.programs.build import build
+
+
+@click.group(name="stacks")
+def command() -> None:
+    """Make the MPI stacks' prefixes in .stacks, or say what is there."""
+
+
+@command.command(name="install")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def install_command(names: tuple[str, ...]) -> int:
+    """Make the prefix of each stack named (default: all); one that is there is left as it is."""
+    home = find_home()
+    for name in names or tuple(SOURCES):
+        install(home, name, say=click.echo)
+        # Intel's wheel has no compiler: what MPICH's wrapper made runs under it too, their ABI is one.
+        if SOURCES[name].compiles:
+            build(prefix_of(home, name) / "bin/mpicc", prefix_of(home, name) / "bin", say=click.echo)
+    return 0
+
+
+@command.command(name="compile")
+@click.argument("mpicc", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def compile_command(mpicc: Path, folder: Path) -> int:
+    """Compile Railyard's own MPI programs with MPICC, a site's compiler wrapper, into FOLDER."""
+    build(mpicc, folder, say=click.echo)
+    return 0
+
+
+@command.command(name="status")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of lines.")
+def status_command(names: tuple[str, ...], as_json: bool) -> int:
+    """Say of each stack named (default: all) whether its prefix is whole; exit 1 where one is not."""
+    home = find_home()
+    found = [status(home, name) for name in names or tuple(SOURCES)]
+    if as_json:
+        click.echo(json.dumps([_as_object(one) for one in found], indent=2))
+    else:
+        for one in found:
+            click.echo(_as_line(one))
+    return 0 if all(one.missing is None for one in found) else 1
+
+
+def _as_line(one: Status) -> str:
+    state = one.version if one.missing is None else f"missing: {one.missing}"
+    return f"{one.stack:<10} {state}  ({one.what}, {one.prefix})"
+
+
+def _as_object(one: Status) -> dict[str, str | None]:
+    return {
+        "stack": one.stack,
+        "prefix": str(one.prefix),
+        "what": one.what,
+        "missing": one.missing,
+        "version": one.version,
+    }

@@ -1,0 +1,182 @@
+"""``railyard testbed``: the virtual cluster from the command line."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import find_home
+from railyard.cli.commands.testbed import guests
+from railyard.cli.commands.testbed.entering import become
+
+if TYPE_CHECKING:
+    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.provision.testbed import RailStatus, Testbed
+
+_SYSTEM = "virtual"
+
+
+@click.group(name="testbed")
+def command() -> None:
+    """The virtual cluster: four nodes, two shaped rails and a management network on this machine."""
+
+
+command.add_command(guests.command)
+
+
+@command.command()
+@click.option("--slurm", is_flag=True, help="Start Slurm on it, too: slurmctld on the first node, a slurmd on each.")
+def up(slurm: bool) -> None:
+    """Bring it up; it stays up until `down`."""
+    bed = _bed()
+    if bed.up():
+        click.echo(f"up: {_summary(bed)}")
+    else:
+        click.echo(f"it is up already: {_summary(bed)}")
+        for fault in bed.state().degradations:
+            click.echo(f"degraded: {fault.device} of {fault.node} is {fault}")
+    if slurm:
+        _start_slurm(bed)
+
+
+@command.command()
+def down() -> None:
+    """End everything in it, and clean up after one that was killed."""
+    from railyard.provision.testbed import Testbed
+
+    # No system file is read: whatever it says now, what is up must come down.
+    click.echo("down" if Testbed(find_home()).down() else "it was not up")
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def status(as_json: bool) -> None:
+    """Show nodes, rails, rates, degradations and byte counters; and Slurm's view of the nodes where it runs."""
+    bed = _found()
+    rails, nodes = bed.status(), _slurm_nodes(bed)
+    if as_json:
+        slurm = None if nodes is None else [{"node": n.name, "state": n.state, "reason": n.reason} for n in nodes]
+        click.echo(json.dumps({"rails": [_as_json(rail) for rail in rails], "slurm": slurm}, indent=1))
+        return
+    _print_table(rails)
+    for node in nodes or ():
+        click.echo(f"Slurm: {node.words}")
+
+
+@command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("node")
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec(node: str, words: tuple[str, ...]) -> None:
+    """Run a command in a node; its exit code is passed on, environment and working folder are kept."""
+    bed = _found()
+    bed.state().node(node)
+    become(bed.enter, node, words)
+
+
+@command.command()
+@click.argument("node")
+@click.argument("rail")
+@click.argument("kind", metavar="slow|lossy|unplugged")
+@click.argument("value", metavar="[RATE|PERCENT]", required=False)
+def degrade(node: str, rail: str, kind: str, value: str | None) -> None:
+    """Make one rail of one node slow (RATE in Mbit/s), lossy (PERCENT of packets) or unplugged."""
+    from railyard.provision.testbed.faults import parse_degradation
+
+    bed = _found()
+    bed.spec.address(node, rail)
+    wanted = parse_degradation(node, rail, kind, value)
+    click.echo(f"{rail} of {node} is {bed.degrade(wanted.node, wanted.device, wanted.kind, wanted.value)}")
+
+
+@command.command()
+@click.argument("node", required=False)
+@click.argument("rail", required=False)
+def restore(node: str | None, rail: str | None) -> None:
+    """Undo the degradations of one rail of a node, of a node, or all."""
+    undone = _found().restore(node, rail)
+    for fault in undone:
+        click.echo(f"{fault.device} of {fault.node} is no longer {fault}")
+    if not undone:
+        click.echo("nothing was degraded")
+
+
+def _bed() -> "Testbed":
+    """Return the testbed of the site folder, as its systems/virtual.yaml says where there is one."""
+    from railyard.provision.testbed import DEFAULT_SPEC, Testbed, spec_of
+    from railyard.site.systems.load import find_system
+
+    home = find_home()
+    if not (home / "systems" / f"{_SYSTEM}.yaml").is_file():
+        return Testbed(home, DEFAULT_SPEC)
+    return Testbed(home, spec_of(find_system(home / "systems", _SYSTEM)))
+
+
+def _found() -> "Testbed":
+    """Return the testbed that is up. Raises SetupError where none is."""
+    from railyard.provision.testbed import Testbed
+    from railyard.provision.testbed.entry import NOT_UP
+
+    bed = Testbed.find(find_home())
+    if bed is None:
+        raise SetupError(f"testbed: {NOT_UP}")
+    return bed
+
+
+def _start_slurm(bed: "Testbed") -> None:
+    from railyard.provision.testbed import slurm
+
+    started = slurm.start(bed)
+    leaves = slurm.leaves_of(bed)
+    shape = "; ".join(f"{', '.join(nodes)} on leaf{number}" for number, nodes in enumerate(leaves))
+    click.echo(f"Slurm {'is up' if started else 'is up already'}: {shape}; {slurm.usage(bed)}")
+
+
+def _slurm_nodes(bed: "Testbed") -> "tuple[NodeState, ...] | None":
+    """Return the nodes as Slurm sees them; None where it does not run. Raises SetupError where it gives no answer."""
+    from railyard.provision.testbed import slurm
+
+    return slurm.node_states(bed) if slurm.has_controller(bed) else None
+
+
+def _summary(bed: "Testbed") -> str:
+    rates = ", ".join(f"{network.device} {_rate(network.rate_mbit_s)}" for network in bed.spec.networks)
+    return f"{len(bed.spec.nodes)} nodes ({', '.join(bed.spec.nodes)}); {rates}"
+
+
+def _rate(rate_mbit_s: float | None) -> str:
+    return "unshaped" if rate_mbit_s is None else f"{rate_mbit_s:g} Mbit/s"
+
+
+def _as_json(rail: "RailStatus") -> dict[str, Any]:
+    return {**asdict(rail), "degradations": [{"kind": f.kind, "value": f.value} for f in rail.degradations]}
+
+
+def _print_table(rails: "tuple[RailStatus, ...]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("node", "device", "network", "address", "rate")
+    table.add_column("tx MB", justify="right")
+    table.add_column("rx MB", justify="right")
+    table.add_column("state")
+    for rail in rails:
+        table.add_row(
+            rail.node,
+            rail.device,
+            rail.network,
+            rail.address,
+            _rate(rail.rate_mbit_s),
+            f"{rail.tx_bytes / 1e6:.1f}",
+            f"{rail.rx_bytes / 1e6:.1f}",
+            _state(rail),
+        )
+    Console(markup=False).print(table)
+
+
+def _state(rail: "RailStatus") -> str:
+    words = [str(fault) for fault in rail.degradations]
+    if not rail.carrier and "unplugged" not in words:
+        words.append("no carrier")
+    return ", ".join(words) or "ok"

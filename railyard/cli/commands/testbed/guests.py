@@ -1,0 +1,86 @@
+"""``railyard testbed guests``: two Soft-RoCE guests from the command line."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import find_home
+from railyard.cli.commands.testbed.entering import become
+
+if TYPE_CHECKING:
+    from railyard.provision.testbed.guests.bed import Guests
+
+SYSTEM = "virtual-verbs"
+
+
+@click.group(name="guests")
+def command() -> None:
+    """Two QEMU guests with two Soft-RoCE devices each: real verbs without a card."""
+
+
+@command.command()
+def up() -> None:
+    """Bring both up; they stay up until `down`."""
+    guests = _guests()
+    word = "up" if guests.up(click.echo) else "they are up already"
+    rates = ", ".join(
+        f"{network.device} {'unshaped' if network.rate_mbit_s is None else f'{network.rate_mbit_s:g} Mbit/s'}"
+        for network in guests.spec.networks[1:]
+    )
+    click.echo(f"{word}: {' and '.join(guests.spec.nodes)}; {rates}")
+
+
+@command.command()
+def down() -> None:
+    """End both, and clean up after ones that were killed."""
+    from railyard.provision.testbed import DEFAULT_SPEC
+    from railyard.provision.testbed.guests.bed import Guests
+
+    # No system file is read: whatever it says now, what is up must come down.
+    click.echo("down" if Guests(find_home(), DEFAULT_SPEC).down() else "they were not up")
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def status(as_json: bool) -> None:
+    """Show the RDMA devices of both guests, their rates and packet counters."""
+    devices = _guests().status()
+    if as_json:
+        click.echo(json.dumps({"devices": [asdict(device) for device in devices]}, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("guest", "device", "address", "rate", "state")
+    for heading in ("sent packets", "received packets"):
+        table.add_column(heading, justify="right")
+    for device in devices:
+        rate = "unshaped" if device.rate_mbit_s is None else f"{device.rate_mbit_s:g} Mbit/s"
+        counts = (str(device.sent_packets), str(device.received_packets))
+        table.add_row(device.node, device.device, device.address, rate, device.state, *counts)
+    Console(markup=False).print(table)
+
+
+@command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("node")
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec(node: str, words: tuple[str, ...]) -> None:
+    """Run a command in a guest; its exit code is passed on, environment and working folder are kept."""
+    guests = _guests()
+    guests.state().node(node)
+    become(guests.enter, node, words)
+
+
+def _guests() -> "Guests":
+    """Return the guests of the site folder, as its systems/virtual-verbs.yaml says. Raises SetupError without one."""
+    from railyard.provision.testbed import spec_of
+    from railyard.provision.testbed.guests.bed import Guests
+    from railyard.site.systems.load import find_system
+
+    home = find_home()
+    if not (home / "systems" / f"{SYSTEM}.yaml").is_file():
+        raise SetupError(f"testbed: {home} has no systems/{SYSTEM}.yaml, which says what the guests are")
+    return Guests(home, spec_of(find_system(home / "systems", SYSTEM)))

@@ -1,0 +1,1 @@
+"""Pipelines of GitLab, made from what a system can run."""

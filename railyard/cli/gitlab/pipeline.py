@@ -1,0 +1,250 @@
+"""A GitLab pipeline made from what a system can run: a job a (fabric, stack) or a test, and a page of all of them.
+
+ReFrame's own generator has a job a test variant, drops the system, and gives a fixture a job that selects nothing, so
+that all that need it die (reframe#3344). Here a job is one `railyard run`, which has its own fixtures, promises, folder
+and reports.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import yaml
+
+from railyard.base.errors import RailyardError
+from railyard.cli.gitlab import scripts as lines
+from railyard.cli.gitlab.scripts import FILES, RESULTS, Place
+from railyard.site.matrix import Cell
+
+Per = Literal["stack", "test"]
+#: What runs a job: the runner's own shell on a login node, Jacamar CI's there, or a batch executor (Jacamar's, or a
+#: custom one for Slurm) that makes each job one of Slurm's.
+Executor = Literal["shell", "jacamar", "slurm"]
+
+_HEAD = """\
+# Made by `railyard ci generate`: a child pipeline, made again for each pipeline. Edit the system, not this file.
+"""
+#: Only a broken runner is tried again: a failed verdict is an answer, not bad luck.
+_RETRY = {"max": 1, "when": ["runner_system_failure"]}
+#: A job with rules that always hold is in pipelines of merge requests too, one without rules in no such one.
+_ALWAYS = [{"when": "always"}]
+_AFTER_SUCCESS = [{"when": "on_success"}]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a site chooses: tags of the runner that measures, how long a job may take (GitLab's words), what a job is.
+
+    ``login_tags``: of the runner that builds and reports, empty where it is the same. ``build``: Spack builds the
+    benchmarks first, once. ``extended``: the extended checks too. ``pages``: the page in GitLab Pages.
+    """
+
+    tags: tuple[str, ...]
+    login_tags: tuple[str, ...] = ()
+    executor: Executor = "shell"
+    timeout: str = "4 hours"
+    per: Per = "stack"
+    build: bool = False
+    extended: bool = False
+    pages: bool = False
+    place: Place = field(default_factory=Place)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job that measures: its name, the folder for its files, the options of its `railyard run`, and its checks.
+
+    ``checks`` names the check of each of its tests, for what they ask of a scheduler.
+    """
+
+    name: str
+    folder: str
+    options: tuple[str, ...]
+    checks: tuple[str, ...]
+
+
+def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, ...]:
+    """Return a job for what runs: each (fabric, stack), or each test. Raises RailyardError where nothing does."""
+    running = [cell for cell in cells if cell.reason is None and (settings.extended or not cell.extended)]
+    if not running:
+        raise RailyardError(
+            f"{system}: found no cell that runs, expected one at least, since GitLab refuses an empty pipeline; "
+            f"railyard matrix --system {system} says why each does not"
+        )
+    checks: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for cell in running:
+        checks.setdefault(_job(system, cell, settings), []).append(cell.check.split()[0])
+    return tuple(Job(*job, tuple(names)) for job, names in checks.items())
+
+
+def pipeline(
+    system: str, cells: Sequence[Cell], settings: Settings, allocation: Callable[[Job], str] | None = None
+) -> dict[str, Any]:
+    """Return the child pipeline of a system as GitLab's keywords. Raises RailyardError where nothing runs.
+
+    ``allocation`` gives what a job asks of Slurm, for an executor that makes each job one of Slurm's.
+    """
+    measuring = jobs(system, cells, settings)
+    stages = [*(["build"] if settings.build else []), "measure", "report", *(["publish"] if settings.pages else [])]
+    default: dict[str, Any] = {"tags": list(settings.tags), "retry": _RETRY, "interruptible": False}
+    if settings.executor != "shell":
+        # Jacamar reads from it for whom a job runs; its own name is of no matter, its audience is.
+        default["id_tokens"] = {"SITE_ID_TOKEN": {"aud": "$CI_SERVER_URL"}}
+    made: dict[str, Any] = {"stages": stages, "default": default}
+    if settings.build:
+        made[f"{system} build"] = _building(system, settings)
+    for job in measuring:
+        made[job.name] = _measuring(system, job, settings, allocation)
+    made[f"{system} report"] = _reporting(system, measuring, settings)
+    made[f"{system} keep"] = _keeping(system, settings)
+    made[f"{system} compare"] = _comparing(system, settings)
+    if settings.pages:
+        made["pages"] = _publishing(settings)
+    return made
+
+
+def written(made: Mapping[str, Any]) -> str:
+    """Return a pipeline as the text of its YAML file."""
+    return _HEAD + yaml.dump(dict(made), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def _job(system: str, cell: Cell, settings: Settings) -> tuple[str, str, tuple[str, ...]]:
+    """Return name, folder and options of the job that a cell belongs to."""
+    # -p and -n are regular expressions, of which -n is held against the test's name without its blanks.
+    options = ["--system", f"{system}:{cell.fabric}", "-p", f"^{_plain(cell.stack)}$"]
+    words = [cell.fabric, cell.stack]
+    if settings.extended:
+        options.append("--extended")
+    if settings.per == "test":
+        check, *own = cell.check.split()
+        policy = [f"%policy={cell.policy}"] if cell.named else []
+        test = [check, f"%rails={cell.rails}", *policy, *own]
+        options += ["-n", f"^{_plain(''.join(test))}$"]
+        words += test
+    folder = "_".join(re.sub(r"[^\w.-]+", "-", word).strip("-") for word in words)
+    return " ".join([system, *words]), folder, tuple(options)
+
+
+def _plain(text: str) -> str:
+    """Return a text as a regular expression for itself; hyphens stay, since a policy is read from it as it is."""
+    return re.sub(r"([.+*?()\[\]{}|^$\\])", r"\\\1", text)
+
+
+def _login(stage: str, settings: Settings, rules: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return the keywords of a job that does not measure."""
+    tags = {"tags": list(settings.login_tags)} if settings.login_tags else {}
+    return {"stage": stage, **tags, "rules": list(rules), "variables": _runner_variables()}
+
+
+def _building(system: str, settings: Settings) -> dict[str, Any]:
+    place = settings.place
+    return _login("build", settings, _AFTER_SUCCESS) | {
+        "timeout": settings.timeout,
+        # Two builds at once would wait for each other's lock until their time is out.
+        "resource_group": f"railyard-build-{system}",
+        "script": [*lines.enter(place), lines.called(place, "spack", "install", "--system", system)],
+    }
+
+
+def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[Job], str] | None) -> dict[str, Any]:
+    folder, place = f"{RESULTS}/{job.folder}", settings.place
+    asked = {} if allocation is None else {"SCHEDULER_PARAMETERS": allocation(job)}
+    options = [*job.options, *(["--spack"] if settings.build else []), *(["--one-allocation"] if asked else [])]
+    call = lines.called(place, "run", *options, more=place.options)
+    return {
+        "stage": "measure",
+        "rules": _AFTER_SUCCESS,
+        "timeout": settings.timeout,
+        # Two runs at once would measure each other, those of another pipeline too.
+        "resource_group": f"railyard-{system}",
+        "variables": _runner_variables() | asked,
+        "script": [*lines.enter(place), *lines.measured(folder, call)],
+        "artifacts": {
+            "when": "always",
+            "name": f"railyard-{system}-{job.folder}-$CI_COMMIT_SHORT_SHA",
+            "expire_in": "1 year",
+            "paths": [f"{folder}/{name}" for name in FILES],
+            "reports": {"junit": f"{folder}/junit.xml"},
+        },
+    }
+
+
+def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dict[str, Any]:
+    """Return the job that makes one page of all jobs; the verdicts stay those of the jobs that measured."""
+    # A failed verdict ends the stage before, and is what the page is read for.
+    return _login("report", settings, _ALWAYS) | {
+        "script": [
+            *lines.enter(settings.place),
+            *lines.reported(settings.place, [job.folder for job in measuring]),
+        ],
+        "artifacts": _files(system, "report", lines.PAGE),
+    }
+
+
+def _keeping(system: str, settings: Settings) -> dict[str, Any]:
+    """Return the job that keeps a branch's results for merge requests into it."""
+    return _login("report", settings, [{"if": "$CI_COMMIT_BRANCH", "when": "always"}]) | {
+        # Two that add to one cache at once: the later one would drop what the other added.
+        "resource_group": f"railyard-keep-{system}",
+        "cache": _cache(system, "$CI_COMMIT_BRANCH", "pull-push"),
+        "script": lines.kept(),
+    }
+
+
+def _comparing(system: str, settings: Settings) -> dict[str, Any]:
+    """Return the job that compares a merge request's results with those of its target branch."""
+    return _login("report", settings, [{"if": "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "when": "always"}]) | {
+        "cache": _cache(system, "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "pull"),
+        "script": lines.compared(settings.place),
+        "artifacts": _files(system, "compare", lines.COMPARISON),
+    }
+
+
+def _publishing(settings: Settings) -> dict[str, Any]:
+    """Return the job by whose name GitLab knows what to publish; of the default branch alone."""
+    return _login("publish", settings, [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH", "when": "always"}]) | {
+        "script": lines.published(),
+        "artifacts": {"paths": ["public"]},
+    }
+
+
+def _files(system: str, what: str, path: str) -> dict[str, Any]:
+    return {
+        "when": "always",
+        "name": f"railyard-{system}-{what}-$CI_COMMIT_SHORT_SHA",
+        "expire_in": "1 year",
+        "paths": [path],
+    }
+
+
+def _cache(system: str, branch: str, policy: str) -> dict[str, Any]:
+    # unprotect: a merge request's branch is seldom protected, and would else see no cache of one that is
+    return {
+        "key": f"railyard-{system}-{branch}",
+        "paths": [lines.KEPT],
+        "policy": policy,
+        "unprotect": True,
+        "when": "always",
+    }
+
+
+def _runner_variables() -> dict[str, str]:
+    # INSTALL: a runner installs no system packages. Without x in the flags .venv and .stacks stay between jobs, and
+    # make sees whether they still fit.
+    return {"INSTALL": "0", "GIT_CLEAN_FLAGS": "-ffd"}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, as a person would, and never an anchor."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return that no value is written as a reference to an equal one."""
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,122 @@
+"""The command line: finds a command by its name, and turns what it raises into one sentence and an exit code."""
+
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+import click
+from click.shell_completion import shell_complete
+
+import railyard.cli.commands
+from railyard import __version__
+from railyard.base.errors import RailyardError, did_you_mean
+
+PROGRAM = "railyard"
+COMPLETION_VARIABLE = "_RAILYARD_COMPLETE"  # click's own: eval "$(_RAILYARD_COMPLETE=bash_source railyard)"
+
+EXIT_MISTAKE = 2
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+EXIT_READER_LEFT = 141  # 128 + SIGPIPE
+
+
+class LazyGroup(click.Group):
+    """A group whose command NAME is ``command`` in ``railyard/cli/commands/NAME.py``, imported when it is asked for.
+
+    A command's dependencies (ReFrame, pydantic, rich) are so paid by that command alone.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all modules in railyard/cli/commands, sorted."""
+        return sorted(module.name for module in pkgutil.iter_modules(railyard.cli.commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name, or None where no module has it."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"{railyard.cli.commands.__name__}.{cmd_name}")
+        command = module.command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module.__name__}.command is no click.Command but a {type(command).__name__}")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return what click finds; a name that it does not know is answered with the nearest one."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.list_commands(ctx):
+            ctx.fail(f'no command "{name}"; {did_you_mean(name, self.list_commands(ctx))}')
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=LazyGroup, name=PROGRAM, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def railyard_group() -> None:
+    """Say whether each interconnect of a cluster delivers what it should, with each MPI stack, on one rail and on
+    several; and when it does not, which node, rail or setting is to blame.
+
+    Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit code of one command line (default: the process's own, without the program's name).
+
+    A command returns its code (None is 0). What a user did wrong is printed as one line on stderr, and gives 2.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _answer(arguments)
+        sys.stdout.flush()
+        return code
+    except RailyardError as error:
+        click.echo(f"railyard: {error}", err=True)
+        return EXIT_MISTAKE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return EXIT_MISTAKE
+    except click.ClickException as error:
+        _explain(error)
+        return EXIT_MISTAKE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("railyard: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _reader_left()
+
+
+def _answer(arguments: list[str]) -> int:
+    """Return the command's own code.
+
+    Not through `Group.main`, which would end the process with 1 when a pipe breaks, and 1 says that a verdict failed.
+    """
+    instruction = os.environ.get(COMPLETION_VARIABLE)
+    if instruction:
+        return shell_complete(railyard_group, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
+    try:
+        with railyard_group.make_context(PROGRAM, arguments) as context:
+            result = railyard_group.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _explain(error: click.ClickException) -> None:
+    """Print a usage error as one sentence, and where its help is."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f" (see: {context.command_path} --help)" if context is not None else ""
+    sentence = error.format_message().strip()
+    sentence = sentence[:1].lower() + sentence[1:].rstrip(".")
+    click.echo(f"railyard: {sentence}{hint}", err=True)
+
+
+def _reader_left() -> int:
+    """Return 141 after the reader of our output (`head`, a pager) went away: never 0, since no verdict was reached.
+
+    stdout is pointed at nothing, or the interpreter's last flush would print the same error again.
+    """
+    with open(os.devnull, "w", encoding="utf-8") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
+    return EXIT_READER_LEFT

@@ -1,0 +1,76 @@
+"""What a new site's folder begins with: settings, systems, references and pipelines, as files to copy or to write."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from railyard.base.paths import SETTINGS_FILE
+from railyard.site.systems.load import load_systems
+
+REPLAYED = "replay"
+
+IGNORED = """\
+# what runs and installations leave behind
+/.railyard/
+/.stacks/
+# left by a plain `reframe`
+/output/
+/stage/
+/perflogs/
+/reframe.log
+/reframe.out
+/reframe_perf.out
+__pycache__/
+"""
+
+GUIDE = """\
+# A Railyard site
+
+`systems/NAME.yaml` says what a cluster has, `references/NAME.yaml` what it should give. Both have a schema.json beside
+them, by which editors complete. `railyard detect` writes a first pair for the cluster that it runs on.
+
+    railyard run                    # the virtual cluster of this machine, which needs no cluster
+    railyard matrix --system NAME   # what would run on a cluster of yours, and why the rest would not
+    railyard run --system NAME
+    reframe -C reframe_settings.py -r --system NAME     # the same checks through ReFrame alone
+
+The checks come with Railyard. A folder `checks/` here takes their place; `-c DIR` adds none but takes DIR's alone.
+`ci/gitlab-ci.yml` is a pipeline to include, `sh ci/needs.sh` names what the virtual cluster asks of a machine.
+"""
+
+#: Scripts of a clone, which has a Makefile to call them.
+_OF_A_CLONE = ("lock.sh", "venv.sh")
+
+
+def written() -> dict[str, str]:
+    """Return path -> text of the files that a site gets besides copies."""
+    return {".gitignore": IGNORED, "README.md": GUIDE}
+
+
+def copied(source: Path, published: bool) -> list[str]:
+    """Return the files below ``source``, which holds what Railyard ships, that a new site gets: sorted relative paths.
+
+    With ``published`` the published systems too, with their references and recordings: to replay, and to be compared
+    with. Raises InputError where a system's file there is wrong.
+    """
+    return sorted(path.relative_to(source).as_posix() for path in _files(source, published))
+
+
+def _files(source: Path, published: bool) -> Iterator[Path]:
+    yield source / SETTINGS_FILE
+    yield source / "systems" / "schema.json"
+    yield source / "references" / "schema.json"
+    for path in sorted((source / "ci").iterdir()):
+        if path.is_file() and path.name not in _OF_A_CLONE:
+            yield path
+    for name, system in load_systems(source / "systems").items():
+        if system.provider != REPLAYED or published:
+            yield from _files_of(source, name)
+
+
+def _files_of(source: Path, name: str) -> Iterator[Path]:
+    yield source / "systems" / f"{name}.yaml"
+    for path in (source / "references" / f"{name}.yaml", source / "systems" / "spack" / f"{name}.yaml"):
+        if path.is_file():
+            yield path
+    for folder in (source / "recordings" / name, source / "systems" / "spack" / name):
+        yield from (path for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,1 @@
+"""What nodes and fabrics show of themselves: detect, doctor, fabric, soak."""

@@ -1,0 +1,166 @@
+"""The ports of a node that could carry MPI: those of RDMA devices, from /sys/class/infiniband."""
+
+import re
+from dataclasses import dataclass, field
+
+from railyard.cluster.detect.bonds import bonded_ports
+from railyard.cluster.detect.rates import PortRate, infiniband_link, plain_link, port_rate, roce_mtu, slot_name
+from railyard.cluster.detect.source import Source
+
+RDMA = "/sys/class/infiniband"
+# Driver of the PCI device -> the row of the counters' table. bnxt_re and irdma sit on the Ethernet driver's device.
+_COUNTERS = {
+    "mlx4_core": "mlx4",
+    "mlx5_core": "mlx5",
+    "hfi1": "hfi1",
+    "bnxt_en": "bnxt_re",
+    "ice": "irdma",
+    "i40e": "irdma",
+    "idpf": "irdma",
+    "efa": "efa",
+}
+_STATE = re.compile(r"[0-9]+: (.+)")
+# A GID made of an IPv4 address (RoCE v2 routes by it).
+_IPV4_GID = re.compile(r"(?:0000:){5}ffff:[0-9a-f]{4}:[0-9a-f]{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pci:
+    """A device's place: its address, its slot now and at best (names of the table), and its domain of memory."""
+
+    driver: str | None = None
+    address: str | None = None
+    slot: str | None = None
+    best_slot: str | None = None
+    numa: int | None = None
+
+    @property
+    def card(self) -> str | None:
+        """The card, which two functions of it share: the address without the function."""
+        return self.address.rpartition(".")[0] if self.address else None
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One device and port, as the kernel shows it.
+
+    ``link`` is a name of the table, None where the rate is not known or the table has none; ``state`` is printed.
+    ``mtu`` is what a system's file says: the path's (RoCE) or the interface's (TCP), in bytes. ``gid_index`` is the
+    first RoCE v2 entry made of an IPv4 address. ``virtual``: no device of the machine is behind it.
+    ``bonded``: how many ports are bonded to it (LAG); link and rate are those of one.
+    """
+
+    device: str
+    port: int | None
+    kind: str
+    counters: str
+    up: bool
+    state: str
+    pci: Pci = field(default_factory=Pci)
+    link: str | None = None
+    rate: PortRate | None = None
+    netdev: str | None = None
+    mtu: int | None = None
+    firmware: str | None = None
+    board: str | None = None
+    gid_index: int | None = None
+    virtual: bool = False
+    bonded: int = 1
+
+    @property
+    def name(self) -> str:
+        """The port as stacks and counters name it."""
+        return self.device if self.port is None else f"{self.device}:{self.port}"
+
+
+def pci_of(source: Source, device: str) -> Pci:
+    """Return what the ``device`` folder of a class's entry says (``/sys/class/net/ens1/device``)."""
+    said = dict(
+        line.split("=", 1) for line in (source.read(f"{device}/uevent") or "").split("\n") if line.count("=") == 1
+    )
+
+    def slot(which: str) -> str | None:
+        return slot_name(source.read(f"{device}/{which}_link_speed"), source.read(f"{device}/{which}_link_width"))
+
+    numa = whole(source.read(f"{device}/numa_node"))
+    return Pci(
+        driver=said.get("DRIVER"),
+        address=said.get("PCI_SLOT_NAME"),
+        slot=slot("current"),
+        best_slot=slot("max"),
+        numa=None if numa is None or numa < 0 else numa,
+    )
+
+
+def whole(text: str | None) -> int | None:
+    """Return a whole number, None for anything else."""
+    return int(text) if text and re.fullmatch(r"-?[0-9]{1,18}", text) else None
+
+
+def rdma_ports(source: Source) -> tuple[Port, ...]:
+    """Return every port of every RDMA device, those without a link too, in natural order."""
+    return tuple(
+        _rdma_port(source, device, number)
+        for device in source.names(RDMA)
+        for port in source.names(f"{RDMA}/{device}/ports")
+        if (number := whole(port)) is not None
+    )
+
+
+def _rdma_port(source: Source, device: str, number: int) -> Port:
+    folder = f"{RDMA}/{device}"
+    port = f"{folder}/ports/{number}"
+    pci = pci_of(source, f"{folder}/device")
+    state, physical = (_state(source.read(f"{port}/{name}")) for name in ("state", "phys_state"))
+    # Soft-RoCE names the interface below it, and has no device of the machine.
+    parent = source.read(f"{folder}/parent")
+    kind = _kind(pci.driver, source.read(f"{port}/link_layer"))
+    netdev = source.read(f"{port}/gid_attrs/ndevs/0") or next(iter(source.names(f"{folder}/device/net")), parent)
+    is_soft = pci.driver is None and parent is not None
+    # Soft-RoCE says 2.5 Gbit/s of every interface.
+    rate = None if is_soft else port_rate(source.read(f"{port}/rate"))
+    interface_mtu = whole(source.read(f"/sys/class/net/{netdev}/mtu")) if netdev else None
+    return Port(
+        device=device,
+        port=None if kind == "efa" else number,
+        kind=kind,
+        counters="rxe" if is_soft else _COUNTERS.get(pci.driver or "", "none"),
+        up=state == "ACTIVE",
+        state=", ".join(word for word in (state, physical) if word) or "unknown",
+        pci=pci,
+        link=None if rate is None else _link(kind, rate),
+        rate=rate,
+        netdev=netdev,
+        mtu=roce_mtu(interface_mtu) if kind == "roce" and interface_mtu else None,
+        firmware=source.read(f"{folder}/fw_ver"),
+        board=source.read(f"{folder}/board_id"),
+        gid_index=_gid_index(source, port) if kind == "roce" else None,
+        virtual=is_soft,
+        bonded=bonded_ports(source, netdev),
+    )
+
+
+def _state(text: str | None) -> str | None:
+    found = _STATE.fullmatch(text or "")
+    return found[1] if found else None
+
+
+def _kind(driver: str | None, link_layer: str | None) -> str:
+    """Return the kind of fabric; Omni-Path calls its link layer InfiniBand, EFA calls its own Unspecified."""
+    if driver == "hfi1":
+        return "opa"
+    if driver == "efa":
+        return "efa"
+    return "roce" if link_layer == "Ethernet" else "ib"
+
+
+def _link(kind: str, rate: PortRate) -> str | None:
+    return infiniband_link(rate) if kind == "ib" else plain_link(kind, rate.gbit_s)
+
+
+def _gid_index(source: Source, port: str) -> int | None:
+    for name in source.names(f"{port}/gid_attrs/types"):
+        version_2 = source.read(f"{port}/gid_attrs/types/{name}") == "RoCE v2"
+        if version_2 and _IPV4_GID.fullmatch(source.read(f"{port}/gids/{name}") or ""):
+            return whole(name)
+    return None

@@ -1,0 +1,76 @@
+"""What a rate, a slot's speed or an MTU that the kernel prints is called in the tables of links and slots."""
+
+import re
+from dataclasses import dataclass
+
+from railyard.hardware.ib_speeds import lanes, speed_name, speed_of_lane, width_of
+from railyard.hardware.limits import LINKS, SLOTS
+from railyard.hardware.links import pcie_generation
+
+# "100 Gb/sec (4X EDR)"; before Linux 5.x without the speed's name for SDR: "10 Gb/sec (4X)"
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) Gb/sec(?: \(([0-9]+[xX])(?: ([A-Za-z0-9]+))?\))?")
+_IB_MTUS = (4096, 2048, 1024, 512, 256)
+# What the kernel takes off an Ethernet MTU before it chooses the path MTU: GRH 40, UDP 8, BTH 12, XRC 4, AtomicETH 28,
+# ICRC 4. Source: iboe_get_mtu in Linux include/rdma/ib_addr.h.
+_ROCE_HEADERS = 96
+
+
+@dataclass(frozen=True, slots=True)
+class PortRate:
+    """A port's rate in Gbit/s as the kernel names it, its width ("4X") and the speed of a lane ("EDR")."""
+
+    gbit_s: float
+    width: str | None
+    speed: str | None
+
+    @property
+    def words(self) -> str:
+        """The rate as people write it: ``4X EDR, 100 Gbit/s``."""
+        name = " ".join(word for word in (self.width, self.speed) if word)
+        return f"{name}, {self.gbit_s:g} Gbit/s" if name else f"{self.gbit_s:g} Gbit/s"
+
+
+def port_rate(text: str | None) -> PortRate | None:
+    """Return what a ``rate`` file of an RDMA port says; None for another text, or none."""
+    found = _RATE.fullmatch(text or "")
+    if found is None or float(found[1]) <= 0:
+        return None
+    gbit_s, width = float(found[1]), width_of(found[2] or "")
+    count = lanes(width)
+    speed = speed_name(found[3]) if found[3] else speed_of_lane(gbit_s / count) if count else None
+    return PortRate(gbit_s, width, speed)
+
+
+def infiniband_link(rate: PortRate) -> str | None:
+    """Return the table's name of an InfiniBand link (``ib-hdr100`` for 2X HDR); None where the table has no such."""
+    count = lanes(rate.width)
+    if count is None or rate.speed is None:
+        return None
+    head = f"ib-{rate.speed.lower()}"
+    name = {4: head, 2: f"{head}{rate.gbit_s:.0f}"}.get(count, f"{head}-{count}x")
+    return name if name in LINKS else None
+
+
+def plain_link(family: str, gbit_s: float) -> str | None:
+    """Return the table's name of a link that is told by its rate alone (``roce-100``, ``eth-25``, ``opa-100``)."""
+    name = f"{family}-{gbit_s:g}"
+    return name if name in LINKS else None
+
+
+def slingshot_link(gbit_s: float) -> str | None:
+    """Return the generation of Slingshot's own cards (Cassini) at this rate; its number is no rate."""
+    return {200.0: "slingshot-11", 400.0: "slingshot-400"}.get(gbit_s)
+
+
+def slot_name(speed: str | None, width: str | None) -> str | None:
+    """Return the table's name of a slot, from ``16.0 GT/s PCIe`` and ``16``; None for what is no slot of the table.
+
+    Virtual functions print 0 lanes or "Unknown".
+    """
+    name = f"pcie{pcie_generation(speed)}-x{width}"
+    return name if name in SLOTS else None
+
+
+def roce_mtu(interface_mtu: int) -> int | None:
+    """Return the path MTU that the kernel gives RoCE on an interface of this MTU; None below the least."""
+    return next((mtu for mtu in _IB_MTUS if mtu <= interface_mtu - _ROCE_HEADERS), None)

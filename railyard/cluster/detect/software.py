@@ -1,0 +1,172 @@
+"""Which stacks a node has: MPI libraries on its search path or among its modules, and benchmarks that need no MPI.
+
+To add one: a line in PROGRAMS (what says its version) or MODULES (what its module is called).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from railyard.cluster.detect.source import Source, natural
+
+MODULES_ASKED = ("module", "-t", "avail")
+MODULES_VERSION = ("module", "--version")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that tells which MPI a search path has: what it is asked, how it answers, and what its path has in it.
+
+    The first of a program that answers so is taken.
+    """
+
+    stack: str
+    name: str
+    words: tuple[str, ...]
+    answer: re.Pattern[str]
+    within: str = ""
+
+
+PROGRAMS: tuple[Program, ...] = (
+    Program("hpcx", "ompi_info", ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE), within="hpcx"),
+    Program("openmpi", "ompi_info", ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE)),
+    Program("mpich", "mpichversion", (), re.compile(r"^MPICH Version:\s+(\S+)", re.MULTILINE)),
+    Program("mvapich", "mpichversion", (), re.compile(r"^MVAPICH Version:\s+(\S+)", re.MULTILINE)),
+    Program("mvapich2", "mpichversion", (), re.compile(r"^MVAPICH2 Version:\s+(\S+)", re.MULTILINE)),
+    Program("intelmpi", "mpirun", ("--version",), re.compile(r"Intel\(R\) MPI Library[^\n]*Version ([0-9][\w.]*)")),
+)
+#: A module's name up to its version -> the stack, as sites, EasyBuild and Spack call it.
+MODULES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?:.*/)?openmpi(?:-x86_64)?", re.IGNORECASE), "openmpi"),
+    (re.compile(r"(?:.*/)?hpcx(?:-ompi|-mt-ompi)?", re.IGNORECASE), "hpcx"),
+    (re.compile(r"(?:.*/)?cray-mpich", re.IGNORECASE), "craympich"),
+    (re.compile(r"(?:.*/)?mpich(?:-x86_64)?", re.IGNORECASE), "mpich"),
+    (re.compile(r"(?:.*/)?mvapich2(?:-gdr)?", re.IGNORECASE), "mvapich2"),
+    (re.compile(r"(?:.*/)?mvapich(?:-plus)?", re.IGNORECASE), "mvapich"),
+    (re.compile(r"(?:.*/)?(?:impi|intel-?mpi|intel-oneapi-mpi)", re.IGNORECASE), "intelmpi"),
+)
+#: Of a client and a server: the stack, a program of it, the tool, and whether the tool is the folder of that program.
+PAIRS: tuple[tuple[str, str, str, bool], ...] = (
+    ("tcp", "iperf3", "iperf3", False),
+    ("tcp", "NPtcp", "netpipe", False),
+    ("verbs", "ib_write_bw", "perftest", True),
+    ("libfabric", "fi_pingpong", "fabtests", True),
+)
+#: Of MPI: a program, the tool, and how many folders above the program the tool's path ends.
+MPI_TOOLS: tuple[tuple[str, str, int], ...] = (
+    ("IMB-MPI1", "imb", 0),
+    ("osu_bw", "osu", 2),  # …/mpi/pt2pt/osu_bw: the folder is …/mpi
+    ("NPmpi", "netpipe", 0),
+    ("NPopenmpi", "netpipe", 0),
+)
+_NAMES_OF_MODULES = re.compile(r"([A-Za-z][\w.+-]*(?:/[\w.+-]+)*)(?:\s*\((?:[a-zA-Z:,]*)\))*")
+_SYSTEMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"Modules based on Lua"), "lmod"),
+    (re.compile(r"Modules Release [45]\."), "tmod4"),
+    (re.compile(r"VERSION=3\.2"), "tmod32"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStack:
+    """A stack: its prefix or its module, tools by path, and the sentence that says how it was found."""
+
+    name: str
+    how: str
+    prefix: str | None = None
+    module: str | None = None
+    benchmarks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """All stacks, ReFrame's word for the modules system, where Spack lies, and what was guessed."""
+
+    stacks: tuple[FoundStack, ...]
+    modules_system: str | None
+    spack: str | None
+    doubts: tuple[str, ...] = ()
+
+
+def software_of(source: Source) -> Software:
+    """Return what the search path and the modules have; a stack that both have is taken from its module."""
+    by_path = _on_path(source)
+    by_module = _in_modules(source.run(*MODULES_ASKED) or "")
+    tools = _mpi_tools(source)
+    doubts: list[str] = []
+    found = [by_module.get(name) or by_path[name] for name in dict.fromkeys((*by_module, *by_path))]
+    if tools and found:
+        # Programs on the search path are linked to one MPI, and nothing but the loader says to which.
+        owner = next(iter(by_path), found[0].name)
+        found = [_with(one, tools) if one.name == owner else one for one in found]
+        doubts.append(
+            f"{', '.join(tools)} on the search path {'is' if len(tools) == 1 else 'are'} taken for {owner}'s: each run "
+            f"holds what the loader says against that"
+        )
+    version = source.run(*MODULES_VERSION) or ""
+    modules_system = next((name for pattern, name in _SYSTEMS if pattern.search(version)), None)
+    if by_module and modules_system is None:
+        doubts.append("there are modules, and `module --version` does not say of which kind: modules_system is missing")
+    return Software((*found, *_pairs(source)), modules_system, source.which("spack"), tuple(doubts))
+
+
+def _on_path(source: Source) -> dict[str, FoundStack]:
+    found: dict[str, FoundStack] = {}
+    known: set[str] = set()
+    for program in PROGRAMS:
+        path = source.which(program.name)
+        if path is None or path in known or program.within not in path.lower():
+            continue
+        answer = program.answer.search(source.run(program.name, *program.words) or "")
+        if answer is not None:
+            known.add(path)
+            prefix = path.rpartition("/bin/")[0] or "/usr"
+            found[program.stack] = FoundStack(program.stack, f"{program.name} says version {answer[1]}", prefix)
+    return found
+
+
+def _in_modules(listing: str) -> dict[str, FoundStack]:
+    """Return the newest module of each stack; one that the site marks as its default stands above the newest."""
+    candidates: dict[str, list[tuple[bool, str]]] = {}
+    for line in listing.split("\n"):
+        found = _NAMES_OF_MODULES.fullmatch(line.strip())
+        if found is None or found[1].endswith("/"):
+            continue
+        # Debian and Red Hat have modules without a version: mpi/openmpi-x86_64
+        names = (found[1].rpartition("/")[0], found[1])
+        stack = next((name for pattern, name in MODULES if any(map(pattern.fullmatch, names))), None)
+        if stack is not None:
+            marked = "(d" in line.lower().replace(" ", "")
+            candidates.setdefault(stack, []).append((marked, found[1]))
+    chosen = {}
+    for stack, modules in candidates.items():
+        _, module = max(modules, key=lambda one: (one[0], natural(one[1])))
+        how = "a module" if len(modules) == 1 else f"the default or else newest of {len(modules)} modules"
+        chosen[stack] = FoundStack(stack, how, module=module)
+    return chosen
+
+
+def _mpi_tools(source: Source) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for program, tool, above in MPI_TOOLS:
+        path = source.which(program)
+        if path is not None:
+            found.setdefault(tool, "/".join(path.split("/")[:-above]) if above else path)
+    return found
+
+
+def _with(stack: FoundStack, tools: Mapping[str, str]) -> FoundStack:
+    return FoundStack(stack.name, stack.how, stack.prefix, stack.module, dict(tools))
+
+
+def _pairs(source: Source) -> tuple[FoundStack, ...]:
+    found: dict[str, FoundStack] = {}
+    for stack, program, tool, is_folder in PAIRS:
+        path = source.which(program)
+        if path is None:
+            continue
+        folder = path.rpartition("/")[0]
+        there = dict(found[stack].benchmarks) if stack in found else {}
+        there[tool] = folder if is_folder else path
+        found[stack] = FoundStack(stack, "on the search path", folder.removesuffix("/bin") or "/usr", benchmarks=there)
+    return tuple(found.values())

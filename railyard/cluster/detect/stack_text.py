@@ -1,0 +1,91 @@
+"""The stacks of a new cluster's file: what was found of each, which benchmarks it lacks, and what nothing can run."""
+
+from collections.abc import Collection, Iterator
+
+from railyard.cluster.detect.found import Found
+from railyard.cluster.detect.software import FoundStack
+from railyard.cluster.detect.yaml_text import GUESSED, comment, scalar
+from railyard.stacks import STACKS, why_not
+
+#: Built where a stack has no benchmarks of its own: what the everyday checks take of an MPI library.
+SPACK_BENCHMARKS = ("osu", "imb")
+
+
+def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
+    """Yield the lines below ``stacks:``; ``environments`` are the stacks whose benchmarks Spack builds."""
+    listed = _listed(found)
+    for stack in found.software.stacks:
+        if stack not in listed:
+            yield from comment(f"{stack.name} is there ({stack.how}), and nothing of it runs over these fabrics.", "  ")
+    for doubt in found.software.doubts:
+        yield from comment(f"{GUESSED}: {doubt}", "  ")
+    for stack in listed:
+        yield from _stack(stack, environments)
+    if not any(not STACKS[stack.name].pair for stack in listed):
+        yield from comment(f"{GUESSED}: no MPI was found on the search path or among modules: Spack builds one.", "  ")
+        yield "  openmpi:"
+        yield from _built()
+
+
+def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each thing without which benchmarks cannot run, whatever else the file says."""
+    sentences = []
+    if found.scheduler.name == "local":
+        sentences.append(
+            "no scheduler was found, so that this system has one node and nothing between nodes runs: look from a "
+            "host that has the scheduler's commands, or try stacks on this host alone with --system local"
+        )
+    for stack in _listed(found):
+        if not stack.benchmarks and stack.name not in environments:
+            sentences.append(
+                f"{stack.name} has no benchmarks: none was found, and Spack builds none for it; build OSU or IMB with "
+                f"its compiler wrapper and name them under benchmarks"
+            )
+    if found.software.spack is None and _is_built(found, environments):
+        sentences.append(
+            "Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it"
+        )
+    return tuple(sentences)
+
+
+def _listed(found: Found) -> tuple[FoundStack, ...]:
+    """Return the stacks that can run over one of the fabrics at least."""
+    kinds = {fabric.first.kind for fabric in found.fabrics}
+    return tuple(
+        stack for stack in found.software.stacks if any(why_not(stack.name, kind, 1) is None for kind in kinds)
+    )
+
+
+def _is_built(found: Found, environments: Collection[str]) -> bool:
+    listed = _listed(found)
+    bare = any(not stack.benchmarks and stack.name in environments for stack in listed)
+    return bare or all(STACKS[stack.name].pair for stack in listed)
+
+
+def _stack(stack: FoundStack, environments: Collection[str]) -> Iterator[str]:
+    yield f"  {stack.name}:  # {stack.how}"
+    if stack.module is not None:
+        yield f"    modules: [{scalar(stack.module)}]"
+    elif stack.prefix is not None:
+        yield f"    prefix: {scalar(stack.prefix)}"
+    if stack.benchmarks:
+        yield "    benchmarks:"
+        for tool, path in stack.benchmarks.items():
+            yield f"      {tool}: {scalar(path)}"
+        lacking = [tool for tool in SPACK_BENCHMARKS if tool not in stack.benchmarks]
+        if lacking and not STACKS[stack.name].pair and stack.name in environments:
+            yield from comment(
+                f"Not found: {' and '.join(lacking)}. In place of these, `spack: {{benchmarks: [osu, imb]}}` builds "
+                f"both.",
+                "    ",
+            )
+    elif stack.name in environments:
+        yield from comment(f"{GUESSED}: none of its benchmarks was found, so Spack builds them.", "    ")
+        yield from _built()
+    else:
+        yield "    # No benchmarks of it were found, and no environment of Spack is for it: name them under benchmarks."
+
+
+def _built() -> Iterator[str]:
+    yield "    spack:"
+    yield f"      benchmarks: [{', '.join(SPACK_BENCHMARKS)}]"

@@ -1,0 +1,200 @@
+"""The two files of a new cluster as texts to review: what was read stands plainly, what was guessed says so."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from railyard.base.wording import listing
+from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
+from railyard.cluster.detect.found import Found
+from railyard.cluster.detect.ports import Port
+from railyard.cluster.detect.stack_text import missing, stacks_text
+from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, comment, scalar
+
+REPORT_ONLY = (
+    "nothing has been measured here yet: runs are judged by the limit and the day-one floor of their links alone"
+)
+#: How ``where`` begins that names a job, whose rails are those that runs will have.
+IN_JOB = "inside a job"
+_TITLES = {
+    "ib": "InfiniBand",
+    "roce": "RoCE",
+    "opa": "Omni-Path",
+    "slingshot": "Slingshot",
+    "efa": "Elastic Fabric Adapter",
+    "tcp": "Ethernet",
+}
+
+
+def system_text(found: Found, name: str, where: str, environments: Collection[str]) -> str:
+    """Return systems/NAME.yaml. ``where`` is what was looked at, ``environments`` what Spack builds benchmarks for."""
+    lines = [
+        "# yaml-language-server: $schema=schema.json",
+        *comment(
+            f"Written by `railyard detect` on {found.node.hostname or 'a nameless host'} ({where}). Read it through: "
+            f"a line with {GUESSED} was not read from the machine. Rails are those of this host"
+            + (
+                "."
+                if where.startswith(IN_JOB)
+                else ": a login host often has others than the nodes; run `railyard detect` inside a job to be sure."
+            )
+        ),
+        *_marked(TRAP, found.traps),
+        *_marked(MISSING, missing(found, environments)),
+        *_marked(LEFT_OUT, found.left_out),
+        f"system: {scalar(name)}",
+        f"description: {scalar(_description(found))}",
+        *_gpus(found),
+        *_hostnames(found),
+        *_scheduling(found),
+        f"report_only: {scalar(REPORT_ONLY)}",
+        "",
+        "fabrics:",
+        *(line for fabric in found.fabrics for line in _fabric(fabric)),
+        "",
+        "stacks:",
+        *stacks_text(found, environments),
+        "",
+        "time_limit: 10m",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def references_text(name: str) -> str:
+    """Return references/NAME.yaml of a cluster of which nothing is known yet."""
+    lines = [
+        "# yaml-language-server: $schema=schema.json",
+        *comment(
+            f"None yet, and systems/{name}.yaml says why (report_only). After healthy runs `railyard capture --system "
+            f"{name}` proposes entries from them; what a vendor promised is an entry of kind contract. With the first "
+            f"entry report_only becomes false."
+        ),
+        f"system: {scalar(name)}",
+        "entries: []",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _description(found: Found) -> str:
+    """Return the system in one line: its rails, its processors and GPUs."""
+    rails = [
+        f"{_count(len(fabric.ports))} of {_TITLES[fabric.first.kind]} {_rate(fabric.first)}" for fabric in found.fabrics
+    ]
+    parts = [listing(rails) or "no network"]
+    if found.node.processor:
+        parts.append(found.node.processor)
+    if found.node.gpus:
+        models = list(dict.fromkeys(gpu.model for gpu in found.node.gpus))
+        parts.append(f"{len(found.node.gpus)} GPUs ({listing(models)})")
+    return "; ".join(parts)
+
+
+def _rate(port: Port) -> str:
+    if port.rate is None:
+        return "of unknown rate"
+    # What the kernel calls 4X EDR of an Ethernet port is no InfiniBand.
+    return port.rate.words if port.kind == "ib" else f"{port.rate.gbit_s:g} Gbit/s"
+
+
+def _count(number: int) -> str:
+    return "one rail" if number == 1 else f"{number} rails"
+
+
+def _marked(mark: str, sentences: Iterable[str]) -> Iterator[str]:
+    for sentence in sentences:
+        yield from comment(f"{mark}: {sentence}")
+
+
+def _gpus(found: Found) -> Iterator[str]:
+    """Yield how many GPUs sit in each domain of memory; the rails' comments say theirs."""
+    domains = [gpu.numa for gpu in found.node.gpus if gpu.numa is not None]
+    if domains:
+        counts = [f"{domains.count(domain)} on NUMA {domain}" for domain in sorted(set(domains))]
+        yield from comment(f"GPUs: {listing(counts)}.")
+
+
+def _hostnames(found: Found) -> Iterator[str]:
+    stem = re.sub(r"[0-9]+$", "", found.node.hostname.split(".")[0])
+    if not stem:
+        yield "hostnames: []"
+        return
+    yield from comment(f"{GUESSED}: on hosts of this name runs are of this system without --system; add login hosts.")
+    pattern = re.escape(stem).replace("\\-", "-") + "[0-9]*"
+    yield f"hostnames: [{scalar(pattern)}]"
+
+
+def _scheduling(found: Found) -> Iterator[str]:
+    scheduler = found.scheduler
+    for remark in scheduler.remarks:
+        yield from comment(f"{GUESSED}: {remark}")
+    others = [one for one in scheduler.partitions if one.up and one is not scheduler.chosen]
+    if others:
+        sizes = [one.name if one.nodes is None else f"{one.name} ({one.nodes} nodes)" for one in others]
+        yield from comment(f"Other partitions: {', '.join(sizes)}. Each with rails of its own is a system of its own.")
+    yield f"scheduler: {scheduler.name}"
+    yield f"launcher: {scheduler.launcher}"
+    if scheduler.access:
+        yield f"access: [{', '.join(scalar(option) for option in scheduler.access)}]"
+    if found.software.modules_system:
+        yield f"modules_system: {found.software.modules_system}"
+    yield "nodes:"
+    if scheduler.name == "local":
+        yield f"  names: [{scalar(found.node.hostname.split('.')[0] or 'localhost')}]"
+    else:
+        if scheduler.nodes is None:
+            yield f"  # {GUESSED}: the scheduler did not say how many; two are what most checks take."
+        yield f"  count: {scheduler.nodes or 2}"
+
+
+def _fabric(fabric: FoundFabric) -> Iterator[str]:
+    first = fabric.first
+    yield f"  {fabric.name}:"
+    for doubt in fabric.doubts:
+        yield from comment(f"{GUESSED}: {doubt}", "    ")
+    yield f"    description: {scalar(f'{_TITLES[first.kind]} {_rate(first)}, {_count(len(fabric.ports))}')}"
+    yield f"    kind: {first.kind}"
+    yield from _link(fabric)
+    if fabric.slot is not None:
+        yield f"    slot: {fabric.slot}"
+    if fabric.mtu is not None:
+        yield f"    mtu: {fabric.mtu}"
+    if first.gid_index is not None:
+        said_by = f"RoCE v2 by IPv4 has GID index {first.gid_index} on {first.name}; UCX and perftest find it."
+        yield from comment(said_by, "    ")
+    yield "    rails:"
+    for port in fabric.ports:
+        yield f"      - {_rail(port, fabric)}"
+
+
+def _link(fabric: FoundFabric) -> Iterator[str]:
+    first = fabric.first
+    if first.link is not None:
+        yield f"    link: {first.link}"
+        return
+    rate = f"{first.rate.gbit_s:g}" if first.rate else "null"
+    said = f"the kernel says {first.rate.words}" if first.rate else "the kernel says no rate"
+    yield "    link:"
+    yield f"      name: {fabric.name}-link"
+    yield f"      data_rate_gbit_s: {rate}"
+    yield f"      source: {scalar(f'{said} of {first.name}; replace it by what the vendor states')}"
+
+
+def _rail(port: Port, fabric: FoundFabric) -> str:
+    fields = [f"device: {scalar(port.device)}"]
+    # Stacks and counters name a device with its port where a card has several.
+    if port.port is not None:
+        fields.append(f"port: {port.port}")
+    if port.pci.slot is not None and port.pci.slot != fabric.slot:
+        fields.append(f"slot: {port.pci.slot}")
+    sharing = sharing_slot(port, fabric)
+    if sharing > 1:
+        fields.append(f"rails_per_card: {sharing}")
+    if port.bonded > 1:
+        fields.append(f"bonded_ports: {port.bonded}")
+    fields.append(f"counters: {port.counters}")
+    said = [port.pci.address or ""]
+    said.append(f"NUMA {port.pci.numa}" if port.pci.numa is not None else "")
+    said.append(f"interface {port.netdev}" if port.netdev and port.netdev != port.device else "")
+    said.append("a stream is held to one of its ports" if port.bonded > 1 else "")
+    said.append(f"firmware {port.firmware}" if port.firmware else "")
+    comment = ", ".join(words for words in said if words)
+    return f"{{{', '.join(fields)}}}" + (f"  # {comment}" if comment else "")

@@ -1,0 +1,65 @@
+"""Reads what the login host's findings rest on: versions, programs, paths, and a file written and removed again."""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import state_folder
+from railyard.cluster.doctor.login import Login, sought
+from railyard.site.references.load import references_of
+from railyard.site.systems.load import System, find_system
+
+
+def ask(home: Path, name: str) -> tuple[Login, System | None]:
+    """Return what the login host says, and the system where its file can be read. Raises nothing for what is wrong."""
+    system, wrong = None, None
+    try:
+        system = find_system(home / "systems", name)
+        references_of(home / "references", system)
+    except RailyardError as error:
+        wrong = str(error).split("\n")[0]
+    state, clock = _state(state_folder(home))
+    return Login(
+        python=sys.version_info[:2],
+        reframe=_version("reframe-hpc"),
+        programs={} if system is None else {program: shutil.which(program) for program in sought(system)},
+        paths={} if system is None else {path: Path(path).exists() for path in _paths(system, home)},
+        system=wrong,
+        state=state,
+        file_clock_s=clock,
+    ), system
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _paths(system: System, home: Path) -> list[str]:
+    """Return each prefix and each benchmark that a stack states, once."""
+    found: list[str] = []
+    for entry in system.stacks.values():
+        if entry.prefix is not None:
+            found.append(entry.path(entry.prefix, home))
+        found += [entry.executable(tool, home) for tool in entry.benchmarks]
+    return list(dict.fromkeys(found))
+
+
+def _state(folder: Path) -> tuple[str | None, float | None]:
+    """Return why the state folder cannot be written, and how its file system's clock differs from this host's, in s."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="doctor-") as probe:
+            probe.write(b"railyard doctor\n")
+            probe.flush()
+            os.fsync(probe.fileno())
+            return None, os.stat(probe.name).st_mtime - time.time()
+    except OSError as error:
+        return f"{folder} cannot be written ({error.strerror})", None

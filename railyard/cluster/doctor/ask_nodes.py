@@ -1,0 +1,145 @@
+"""Runs doctor.sh on nodes, as a job step of the system's own launcher would run a benchmark there."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import state_folder
+from railyard.cluster.doctor.finding import Finding
+from railyard.cluster.doctor.node_block import SCRIPT
+from railyard.job.launch import device_name
+from railyard.site.systems.load import System
+from railyard.site.systems.schedulers import is_slurm
+
+_STEP_LIMIT_S = 120
+_QUEUE_LIMIT_S = 90
+_END_LIMIT_S = 10
+_NODE_LIMIT_S = 30
+#: What most checks take, and what is asked where the system's file names no nodes and nobody says how many.
+DEFAULT_COUNT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the nodes printed, when the step began and ended (seconds since 1970), and which nodes were to answer.
+
+    ``expected`` is empty where the scheduler chose them; ``count`` is how many were asked. ``calibration``: findings of
+    the transfers of known size, made where Railyard can make them itself.
+    """
+
+    text: str
+    step: tuple[float, float]
+    expected: tuple[str, ...]
+    count: int
+    calibration: tuple[Finding, ...] = ()
+
+
+def rails_of(system: System) -> str:
+    """Return every rail of the system as doctor.sh takes them, once each, commas between."""
+    rails = [device_name(rail) for fabric in system.fabrics.values() for rail in fabric.rails]
+    return ",".join(dict.fromkeys(rails))
+
+
+def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str], None]) -> Answer:
+    """Return what nodes of the system say. Raises SetupError where nothing here can start a step, or the step fails."""
+    script = _script(home)
+    if system.provider == "testbed":
+        return _in_testbed(home, system, count, script, echo)
+    if system.provider == "host":
+        # Its file calls it localhost, whatever its own name is.
+        return _step(["sh", str(script), rails_of(system)], (), 1, "sh")
+    if system.provider == "replay":
+        raise SetupError(
+            f"doctor: {system.system} is replayed and has no nodes; leave --nodes out, or name a system that runs"
+        )
+    if is_slurm(system.scheduler):
+        return _by_srun(system, count, script)
+    raise SetupError(
+        f"doctor: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
+        f"node, one process each, `sh {script} {rails_of(system)}`, keep what all print in one file, and then: "
+        f"railyard doctor --system {system.system} --from FILE"
+    )
+
+
+def _by_srun(system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
+    """Return what the nodes say in a step of Slurm; ``before`` leads to where srun finds its slurmctld."""
+    asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
+    words = [*before, "srun", *system.access, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
+    words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
+    if count is None and system.nodes.names:
+        words.append(f"--nodelist={','.join(system.nodes.names)}")
+    expected = system.nodes.names if count is None else ()
+    return _step([*words, "sh", str(script), rails_of(system)], expected, asked, "srun")
+
+
+def _script(home: Path) -> Path:
+    """Return the script, copied to where nodes see it: the site's state folder."""
+    path = state_folder(home) / SCRIPT
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files("railyard.cluster.doctor").joinpath(SCRIPT).read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), where the nodes read it") from None
+    return path
+
+
+def _step(words: list[str], expected: tuple[str, ...], count: int, program: str) -> Answer:
+    begun = time.time()
+    try:
+        code, out, err = _run(words)
+    except subprocess.TimeoutExpired:
+        raise SetupError(
+            f"doctor: the step did not end within {_STEP_LIMIT_S} s, expected a few seconds: no free nodes, or a node "
+            f"that hangs; squeue says which"
+        ) from None
+    except OSError as error:
+        raise SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module") from None
+    if "railyard-doctor" not in out:
+        said = (err.strip().splitlines() or [f"exit code {code} and no word"])[-1]
+        raise SetupError(f"doctor: found no answer of any node, expected {count}; {program} said: {said}")
+    return Answer(out, (begun, time.time()), expected, count)
+
+
+def _run(words: list[str]) -> tuple[int, str, str]:
+    """Return exit code and both outputs. Raises subprocess.TimeoutExpired, when srun has been asked to end its job."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace"
+    ) as running:
+        try:
+            out, err = running.communicate(timeout=_STEP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            running.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.communicate(timeout=_END_LIMIT_S)
+            running.kill()
+            raise
+    return running.returncode, out, err
+
+
+def _in_testbed(home: Path, system: System, count: int | None, script: Path, echo: Callable[[str], None]) -> Answer:
+    """Return what nodes of the virtual cluster say; it is brought up for that where it is not up.
+
+    Under its Slurm a step is asked for as on any cluster: limits of a job step are slurmd's, not the namespace's.
+    """
+    from railyard.cluster.doctor.transfers import calibrate
+    from railyard.provision.testbed import Testbed, spec_of
+    from railyard.provision.testbed.lifecycle import provided
+    from railyard.provision.testbed.slurm_texts import client_variables
+
+    with provided(home, system, echo):
+        bed = Testbed(home, spec_of(system))
+        if is_slurm(system.scheduler):
+            configuration = f"SLURM_CONF={client_variables(home)['SLURM_CONF']}"
+            before = (str(bed.enter), bed.spec.nodes[0], "--", "env", configuration)
+            return replace(_by_srun(system, count, script, before), calibration=calibrate(bed))
+        begun = time.time()
+        words = ["sh", str(script), rails_of(system)]
+        text = "".join(bed.exec(node, words, timeout_s=_NODE_LIMIT_S).stdout for node in bed.spec.nodes)
+        step = (begun, time.time())
+        return Answer(text, step, bed.spec.nodes, len(bed.spec.nodes), calibrate(bed))

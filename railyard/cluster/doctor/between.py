@@ -1,0 +1,78 @@
+"""What is wrong between nodes: who did not answer, names and addresses that two have, clocks, what differs."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from railyard.base.wording import listing
+from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.cluster.doctor.node_block import NodeState
+
+#: Beyond the time that the step took: a clock is read in whole seconds.
+_CLOCK_SLACK_S = 2.0
+#: Facts that are to be the same everywhere, and what they are called.
+_UNIFORM = {
+    "memlock_kb": "the limit of locked memory in a job step",
+    "governor": "the frequency governor",
+    "numa_balancing": "NUMA balancing",
+    "processors": "the number of processors",
+}
+
+
+def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Finding]:
+    """Yield the nodes that were asked and did not answer; a domain behind a name is no difference."""
+    there = {node.name.split(".")[0] for node in nodes}
+    for name in expected:
+        if name.split(".")[0] not in there:
+            yield problem(name, "it did not answer", "see whether it is up, and whether a job starts there")
+
+
+def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
+    """Yield names that two nodes have, and addresses."""
+    for name, count in Counter(node.name for node in nodes).items():
+        if count > 1:
+            yield problem(
+                name, f"{count} nodes have this name", "give each its own: counters and blame go by a node's name"
+            )
+    addresses: dict[str, list[str]] = {}
+    for node in nodes:
+        address = node.facts.get("address")
+        if address is not None and not address.startswith("127."):
+            addresses.setdefault(address, []).append(node.name)
+    for address, names in addresses.items():
+        if len(set(names)) > 1:
+            yield problem(listing(names), f"their names mean one address, {address}", "correct DNS or /etc/hosts")
+
+
+def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterator[Finding]:
+    """Yield clocks that said a time outside the step, as the host that started it saw it (seconds since 1970)."""
+    for node in nodes:
+        said = node.number("clock_s")
+        if said is None:
+            continue
+        early, late = begun_s - _CLOCK_SLACK_S - said, said - ended_s - _CLOCK_SLACK_S
+        if early > 0 or late > 0:
+            direction = "behind" if early > 0 else "ahead of"
+            yield problem(
+                node.name,
+                f"its clock is {max(early, late):.0f} s or more {direction} this host's",
+                "let chrony or ntpd set it: records, logs and the scheduler's times cannot be put together",
+            )
+
+
+def differing(nodes: Sequence[NodeState]) -> Iterator[Finding]:
+    """Yield nodes of which a setting is not that of most; nothing where there is no most."""
+    for fact, what in _UNIFORM.items():
+        yield from _odd({node.name: node.facts.get(fact) for node in nodes}, what)
+
+
+def _odd(values: dict[str, str | None], what: str) -> Iterator[Finding]:
+    counts = Counter(value for value in values.values() if value is not None)
+    if len(counts) < 2:
+        return
+    (usual, most), *_ = counts.most_common(1)
+    if most * 2 <= sum(counts.values()):
+        return
+    for name, value in values.items():
+        if value is not None and value != usual:
+            words = f"{what} is {value}, on most nodes {usual}"
+            yield remark(name, words, "make the nodes alike, or measure them apart")

@@ -1,0 +1,88 @@
+"""Whether a rail's counter counts what passes: a known number of bytes sent, and what both ends' counters say."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from railyard.base.wording import traffic
+from railyard.cluster.doctor.finding import Finding, problem, remark
+
+#: Sent over each rail; far above what a quiet network carries in a second, and 0.4 s of a rail of 400 Mbit/s.
+CALIBRATION_BYTES = 20_000_000
+# Headers of TCP are 4.6 % of a frame (hardware/links.py); retransmissions and what else passes in the time come on top.
+# All the bytes arrived, so that a counter of bytes shows them at least.
+_MOST = 1.15
+_ELSEWHERE_BYTES = 2_000_000
+#: A counter in other units than bytes reads so much of what passed: InfiniBand's port counters count 4-byte words.
+_UNITS = {4: "words of 4 bytes", 8: "words of 8 bytes", 1448: "packets"}
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One calibration: bytes of payload from one node's rail to another's, and each device's growth, tx and rx.
+
+    ``sent`` and ``received`` map every device of sender and receiver to the bytes that its counter grew by; None where
+    it could not be read.
+    """
+
+    rail: str
+    sender: str
+    receiver: str
+    payload_bytes: int
+    sent: Mapping[str, int | None]
+    received: Mapping[str, int | None]
+
+
+def findings(transfer: Transfer) -> Iterator[Finding]:
+    """Yield what is wrong with the counters of a rail at its two ends, and whether the bytes took another way.
+
+    Bytes that left by another rail come in by another: the receiver is then not to blame.
+    """
+    yield from _end(transfer, transfer.sender, "sent", transfer.sent)
+    if _astray(transfer, transfer.sent) is None:
+        yield from _end(transfer, transfer.receiver, "received", transfer.received)
+
+
+def not_calibrated(where: str, why: str) -> Finding:
+    """Return the remark that a rail's counter was not tried."""
+    return remark(where, f"its counter was not calibrated: {why}", "a run's path proof shows it all the same")
+
+
+def _end(transfer: Transfer, node: str, word: str, grown: Mapping[str, int | None]) -> Iterator[Finding]:
+    where, bytes_ = f"{node} {transfer.rail}", grown.get(transfer.rail)
+    said = f"{traffic(transfer.payload_bytes)} were {word}"
+    astray = _astray(transfer, grown)
+    if bytes_ is None:
+        yield problem(where, f"{said}, and its counter could not be read", "see the driver in the system's file")
+    elif astray is not None:
+        yield problem(
+            where,
+            f"{said}, and the counter of {astray} grew by {traffic(grown[astray] or 0)}, its own by {traffic(bytes_)}",
+            "see the routes and ARP settings of the node: what is sent to this rail takes another",
+        )
+    elif bytes_ < transfer.payload_bytes:
+        yield problem(
+            where,
+            f"{said}, and its counter grew by {traffic(bytes_)}{_unit(transfer.payload_bytes, bytes_)}",
+            "see the driver in the system's file: with this counter no path can be proven",
+        )
+    elif bytes_ > _MOST * transfer.payload_bytes:
+        yield remark(
+            where, f"{said}, and its counter grew by {traffic(bytes_)}", "something else uses this rail; run it again"
+        )
+
+
+def _astray(transfer: Transfer, grown: Mapping[str, int | None]) -> str | None:
+    """Return the rail that carried at one end what this one did not, or None."""
+    if (grown.get(transfer.rail) or 0) >= transfer.payload_bytes:
+        return None
+    others = {device: count or 0 for device, count in grown.items() if device != transfer.rail}
+    most = max(others, key=lambda device: others[device], default=None)
+    return most if most is not None and others[most] > _ELSEWHERE_BYTES else None
+
+
+def _unit(payload_bytes: int, counted: int) -> str:
+    """Return the unit that would explain a count, within 15 %; nothing where none does."""
+    for factor, name in _UNITS.items():
+        if counted and 0.85 <= payload_bytes / counted / factor <= 1.15:
+            return f" ({name}?)"
+    return ""

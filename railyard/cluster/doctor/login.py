@@ -1,0 +1,117 @@
+"""What is wrong on the host that runs are started from: facts by a caller, findings by rules, nothing read here."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.site.systems.load import System
+
+WHERE = "login"
+#: A scheduler in ReFrame's words -> the commands that its backend calls.
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "slurm": ("sbatch", "scancel", "sacct"),
+    "squeue": ("sbatch", "scancel", "squeue"),
+    "pbs": ("qsub", "qstat", "qdel"),
+    "torque": ("qsub", "qstat", "qdel"),
+    "lsf": ("bsub", "bjobs", "bkill"),
+    "flux": ("flux",),
+    "sge": ("qsub", "qstat", "qdel"),
+    "oar": ("oarsub", "oarstat", "oardel"),
+}
+_LEAST_PYTHON = (3, 10)
+_REFRAME = ((4, 10, 4), (4, 11))
+#: A file server's clock may differ by so much before make, locks and records show it, s.
+_FILE_CLOCK_SLACK_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What was seen: versions, programs of the search path, paths that are there, and whether state can be kept.
+
+    ``reframe``: its version, None where it cannot be imported. ``programs`` maps what was sought to where it lies, None
+    where it is not there; ``paths`` an absolute path to whether it is there. ``system``: None, or the sentence of what
+    is wrong in the system's or the references' file. ``state``: None, or why the state folder cannot be written.
+    ``file_clock_s``: how much later a file written now is dated than this host's clock says, None where none was.
+    """
+
+    python: tuple[int, int]
+    reframe: str | None
+    programs: Mapping[str, str | None] = field(default_factory=dict)
+    paths: Mapping[str, bool] = field(default_factory=dict)
+    system: str | None = None
+    state: str | None = None
+    file_clock_s: float | None = None
+
+
+def sought(system: System) -> tuple[str, ...]:
+    """Return the programs that runs of this system call on the login host."""
+    commands = COMMANDS.get(system.scheduler, ())
+    launcher = ("srun",) if system.launcher == "srun" else ()
+    built = any(entry.spack is not None for entry in system.stacks.values())
+    return (*commands, *launcher, *(("spack",) if built else ()))
+
+
+def findings(login: Login, system: System | None) -> Iterator[Finding]:
+    """Yield what is wrong on the login host; ``system`` is None where its file cannot be read."""
+    yield from _python(login)
+    if login.system is not None:
+        yield problem(WHERE, login.system, "correct the file; railyard lint reads all of them")
+    if login.state is not None:
+        yield problem(WHERE, login.state, "results are kept there: give yourself the right to write, or move the site")
+    if login.file_clock_s is not None and abs(login.file_clock_s) > _FILE_CLOCK_SLACK_S:
+        direction = "ahead of" if login.file_clock_s > 0 else "behind"
+        yield problem(
+            WHERE,
+            f"the file system of the site dates files {abs(login.file_clock_s):.0f} s {direction} this host's clock",
+            "let chrony or ntpd set the clocks of both, file server and host",
+        )
+    if system is not None and system.provider != "replay":
+        yield from _programs(login, system)
+        yield from _stacks(login, system)
+
+
+def _python(login: Login) -> Iterator[Finding]:
+    if login.python < _LEAST_PYTHON:
+        least = ".".join(map(str, _LEAST_PYTHON))
+        yield problem(
+            WHERE, f"this Python is {login.python[0]}.{login.python[1]}", f"make .venv with {least} or newer: make venv"
+        )
+    if login.reframe is None:
+        yield problem(WHERE, "ReFrame cannot be imported", "make venv")
+        return
+    numbers = tuple(int(part) for part in login.reframe.split(".")[:3] if part.isdigit())
+    if not _REFRAME[0] <= numbers < _REFRAME[1]:
+        yield problem(
+            WHERE,
+            f"ReFrame is {login.reframe}, and 4.10.4 or a later 4.10 is asked",
+            "make venv: the guards against silent passes rest on that version's behaviour",
+        )
+
+
+def _programs(login: Login, system: System) -> Iterator[Finding]:
+    missing = [name for name in sought(system) if name != "spack" and not login.programs.get(name)]
+    if missing:
+        yield problem(
+            WHERE,
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not on the search path, and the file "
+            f"says scheduler {system.scheduler}, launcher {system.launcher}",
+            "load the scheduler's module, run it on a host that has it, or correct the file",
+        )
+    if "spack" in sought(system) and not login.programs.get("spack"):
+        yield problem(
+            WHERE,
+            "Spack is not on the search path, and it builds benchmarks of this system",
+            "railyard spack bootstrap, or put your own Spack on PATH",
+        )
+
+
+def _stacks(login: Login, system: System) -> Iterator[Finding]:
+    """Yield prefixes and benchmarks that are not there; what the nodes mount may be missing on a login host."""
+    missing = [path for path, there in login.paths.items() if not there]
+    if not missing:
+        return
+    what = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} not there"
+    if system.provider in ("testbed", "host"):
+        yield problem(WHERE, what, "make stacks, or make needs: the stacks of this system come as packages")
+    else:
+        yield remark(WHERE, what, "correct the system's file, unless the nodes alone mount it")

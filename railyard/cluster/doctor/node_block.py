@@ -1,0 +1,99 @@
+"""What doctor.sh said on each node, as typed facts; lines of many nodes may come mixed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from railyard.base.clean_text import one_line
+
+FORMAT = "1"
+SCRIPT = "doctor.sh"
+_HEAD = "railyard-doctor"
+
+
+@dataclass
+class NodeState:
+    """One node: facts by name, facts by name of each rail, and what comes more than once.
+
+    ``subnets``: (interface, network, mask) in the kernel's hexadecimal words. ``cstates``: (latency in us, name) of the
+    idle states not switched off. ``verbs``: device files, and whether this user may open them. ``gids``: indexes
+    of RoCE v2 of each rail. ``whole`` is False where the node's last line is missing.
+    """
+
+    name: str
+    facts: dict[str, str] = field(default_factory=dict)
+    devices: dict[str, dict[str, str]] = field(default_factory=dict)
+    modules: set[str] = field(default_factory=set)
+    subnets: list[tuple[str, str, str]] = field(default_factory=list)
+    cstates: list[tuple[int, str]] = field(default_factory=list)
+    processes: list[tuple[str, str]] = field(default_factory=list)
+    verbs: dict[str, bool] = field(default_factory=dict)
+    gids: dict[str, list[int]] = field(default_factory=dict)
+    format: str | None = None
+    whole: bool = False
+
+    def number(self, name: str) -> float | None:
+        """Return a fact that begins with a number, None where there is none."""
+        return _number(self.facts.get(name))
+
+    def device(self, rail: str) -> Mapping[str, str]:
+        """Return what was said of a rail."""
+        return self.devices.get(rail, {})
+
+
+def parse(text: str) -> tuple[NodeState, ...]:
+    """Return the nodes in the order of their first lines; lines of anything else are passed over.
+
+    Two nodes of one name are two entries: each process says its number.
+    """
+    found: dict[tuple[str, str], NodeState] = {}
+    for line in text.split("\n"):
+        # srun --label and MPI launchers put words of their own in front.
+        _, mark, rest = line.partition(f"{_HEAD} ")
+        words = rest.split(None, 2)
+        if not mark or len(words) < 3:
+            continue
+        node, process, said = one_line(words[0]), words[1], one_line(words[2])
+        _take(found.setdefault((node, process), NodeState(node)), said.split(" ", 1))
+    return tuple(found.values())
+
+
+def _take(state: NodeState, words: list[str]) -> None:
+    """Keep one line; one of another form is left out: what is not known is then not judged."""
+    kind, rest = words[0], words[1] if len(words) > 1 else ""
+    parts = rest.split(" ")
+    match kind:
+        case "begin":
+            state.format = rest
+        case "end":
+            state.whole = True
+        case "fact" if len(parts) > 1:
+            state.facts.setdefault(parts[0], rest.partition(" ")[2])
+        case "device" if len(parts) > 2:
+            state.devices.setdefault(parts[0], {}).setdefault(parts[1], rest.split(" ", 2)[2])
+        case "module":
+            state.modules.add(rest)
+        case _:
+            _take_list(state, kind, parts)
+
+
+def _take_list(state: NodeState, kind: str, parts: list[str]) -> None:
+    match [kind, *parts]:
+        case ["subnet", interface, network, mask]:
+            state.subnets.append((interface, network, mask))
+        case ["cstate", latency, name] if latency.isdigit():
+            state.cstates.append((int(latency), name))
+        case ["process", number, name]:
+            state.processes.append((number, name))
+        case ["uverbs", name, access]:
+            state.verbs[name] = access == "open"
+        case ["gid", rail, index] if index.isdigit():
+            state.gids.setdefault(rail, []).append(int(index))
+        case _:
+            return
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float((text or "").split(" ")[0])
+    except ValueError:
+        return None

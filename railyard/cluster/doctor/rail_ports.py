@@ -1,0 +1,73 @@
+"""RDMA ports and slots as doctor.sh shows them, judged by what judges a fabric: all commands are of one opinion."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from railyard.cluster.detect.rates import roce_mtu
+from railyard.cluster.doctor.finding import Finding
+from railyard.cluster.doctor.node_block import NodeState
+from railyard.cluster.fabric.expected import VERBS, expected_of
+from railyard.cluster.fabric.judge import of_kind
+from railyard.cluster.fabric.link_state import link_findings
+from railyard.cluster.fabric.model import Card, Readings, SlotState
+from railyard.cluster.fabric.slots import slot_findings
+from railyard.cluster.fabric.sysfs import port_of
+from railyard.cluster.fabric.uniform import uniform_findings
+from railyard.job.launch import device_name
+from railyard.parsers.fabric.port import PortState
+from railyard.site.systems.load import Fabric, Rail, System
+
+_JUDGES = (link_findings, slot_findings, uniform_findings)
+
+
+def of_nodes(nodes: Sequence[NodeState], system: System) -> Iterator[Finding]:
+    """Yield what is wrong with the links, slots, path MTUs and firmware of all rails that are RDMA devices."""
+    for name, fabric in system.fabrics.items():
+        if fabric.kind not in VERBS:
+            continue
+        expected = expected_of(system, name)
+        readings = of_kind(expected, Readings(own=tuple(_ports(nodes, fabric)), cards=tuple(_cards(nodes, fabric))))
+        for judge in _JUDGES:
+            for one in judge(expected, readings):
+                yield Finding(one.weight, one.place, f"found {one.found}, expected {one.expected}", one.fix)
+
+
+def _said(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[tuple[NodeState, Rail, dict[str, str]]]:
+    for node in nodes:
+        for rail in fabric.rails:
+            said = dict(node.device(device_name(rail)))
+            if said.get("there") == "rdma":
+                yield node, rail, said
+
+
+def _ports(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[PortState]:
+    for node, rail, said in _said(nodes, fabric):
+        port = port_of(node.name, rail.device, rail.port or 1, said.get)
+        mtu = said.get("mtu", "")
+        # Of InfiniBand the interface is IPoIB's, whose MTU says nothing of the path.
+        path = (roce_mtu(int(mtu)) or 0) if fabric.kind == "roce" and mtu.isdigit() else None
+        yield port._replace(netdev=said.get("interface"), mtu_bytes=path)
+
+
+def _cards(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[Card]:
+    """Yield each card once, whatever number of its ports are rails."""
+    seen = set()
+    for node, rail, said in _said(nodes, fabric):
+        if (id(node), rail.device) not in seen:
+            seen.add((id(node), rail.device))
+            card = Card(node=node.name, device=rail.device, firmware=said.get("firmware"))
+            yield replace(card, slot=_slot(said)) if "slot_width" in said else card
+
+
+def _slot(said: dict[str, str]) -> SlotState:
+    return SlotState(
+        address=said.get("slot", ""),
+        speed=said.get("slot_speed"),
+        width=_whole(said.get("slot_width")),
+        max_speed=said.get("slot_max_speed"),
+        max_width=_whole(said.get("slot_max_width")),
+    )
+
+
+def _whole(word: str | None) -> int | None:
+    return int(word) if word is not None and word.isdigit() else None

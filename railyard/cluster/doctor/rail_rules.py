@@ -1,0 +1,118 @@
+"""What is wrong with the rails of one node, held against the system's file: one function a rule, in a table.
+
+Links and slots of RDMA devices are not judged here, but in ``rail_ports``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+
+from railyard.cluster.detect.rates import plain_link
+from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.cluster.doctor.node_block import NodeState
+from railyard.cluster.fabric.expected import VERBS
+from railyard.job.launch import device_name
+from railyard.site.systems.load import Fabric, Rail
+
+#: A node, a fabric of the system, one of its rails, and what the node said of that.
+RailRule = Callable[[NodeState, Fabric, Rail, Mapping[str, str]], Iterator[Finding]]
+
+
+def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]:
+    """Yield what is wrong with each rail, then with rails of one fabric together."""
+    for fabric in fabrics.values():
+        for rail in fabric.rails:
+            said = node.device(device_name(rail))
+            if said.get("there") == "no":
+                yield problem(
+                    _where(node, rail),
+                    "there is no such device",
+                    "correct the rail in the system's file (railyard detect on a node says its devices), or the node",
+                )
+            elif said:
+                for rule in RULES:
+                    yield from rule(node, fabric, rail, said)
+            else:
+                yield remark(_where(node, rail), "nothing was said of it", "name every rail when doctor.sh is called")
+        yield from arp_flux(node, fabric)
+
+
+def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+    """An interface has a carrier, a card of Slingshot or EFA is up; of other RDMA ports ``rail_ports`` says it."""
+    if fabric.kind in VERBS:
+        return
+    now, carrier = said.get("state", ""), said.get("carrier")
+    down = bool(now) and "ACTIVE" not in now and now != "up"
+    if not now and carrier == "off":
+        yield problem(_where(node, rail), "it is switched off", f"ip link set {said.get('interface')} up")
+    elif down or (not now and carrier == "0"):
+        words = f"its port is {now}" if now else "it has no carrier"
+        yield problem(_where(node, rail), words, "look at its cable, and at the port of the switch that it goes to")
+
+
+def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+    """An interface runs at the rate of the system's file; of one without a carrier it means nothing."""
+    speed = said.get("speed", "")
+    if fabric.kind != "tcp" or said.get("carrier") != "1" or not speed.isdigit():
+        return
+    gbit_s = int(speed) / 1000
+    if isinstance(fabric.declared_link, str) and plain_link("eth", gbit_s) != fabric.link.name:
+        yield problem(
+            _where(node, rail),
+            f"its link runs at {gbit_s:g} Gbit/s, the system's file says {fabric.link.name}",
+            "look at cable and switch port (a bad lane or a cable of an older kind lowers it), or correct the file",
+        )
+
+
+def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+    """RoCE has an address to be routed by, and trusts the priority that packets carry."""
+    if fabric.kind != "roce":
+        return
+    where, interface = _where(node, rail), said.get("interface", "its interface")
+    if not node.gids.get(device_name(rail)):
+        yield problem(
+            where, "it has no GID of RoCE v2", f"give {interface} an IP address; then see that cma_roce_mode is RoCE v2"
+        )
+    trust = said.get("trust")
+    if trust is not None and trust != "dscp":
+        yield remark(
+            where,
+            f"it trusts {trust}, not DSCP",
+            f"mlnx_qos -i {interface} --trust dscp where the switches do so: else RoCE has no lossless class",
+        )
+
+
+def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
+    """Rails in one IP subnet answer each for its own address alone; else traffic for one comes in by another."""
+    if fabric.kind not in ("tcp", "roce"):
+        return
+    networks: dict[tuple[str, str], set[str]] = {}
+    for interface, network, mask in node.subnets:
+        networks.setdefault((network, mask), set()).add(interface)
+    rails = {device_name(rail): node.device(device_name(rail)) for rail in fabric.rails}
+    for (first, one), (second, other) in combinations(rails.items(), 2):
+        pair = {one.get("interface", first), other.get("interface", second)}
+        if len(pair) < 2 or not any(pair <= members for members in networks.values()):
+            continue
+        lacking = [name for name, least in _ARP if any(_effective(node, said, name) < least for said in (one, other))]
+        if lacking:
+            settings = " ".join(f"net.ipv4.conf.all.{name}={least}" for name, least in _ARP if name in lacking)
+            yield problem(
+                f"{node.name} {first} and {second}",
+                "two rails are in one IP subnet, and either may answer for the other's address (ARP flux)",
+                f"give each rail a subnet of its own, or sysctl {settings}",
+            )
+
+
+#: Setting -> the least value with which an interface answers, and asks, for its own address alone.
+_ARP = (("arp_ignore", 1), ("arp_announce", 2))
+RULES: tuple[RailRule, ...] = (state, rate, roce)
+
+
+def _effective(node: NodeState, said: Mapping[str, str], name: str) -> int:
+    """Return the larger of the value for all and the interface's own, which is what the kernel takes."""
+    values = (node.facts.get(name, "0"), said.get(name, "0"))
+    return max(int(value) if value.isdigit() else 0 for value in values)
+
+
+def _where(node: NodeState, rail: Rail) -> str:
+    return f"{node.name} {device_name(rail)}"

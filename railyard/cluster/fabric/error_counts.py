@@ -1,0 +1,112 @@
+"""Error counters of ports: which of them are faults, how many are too many, and what was never to be seen."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from railyard.base.bounds import HARD_ERRORS, PORT_DISCARDS, PORT_ERRORS, JudgingBound
+from railyard.base.wording import listing
+from railyard.cluster.fabric.merge import by_guid
+from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.cluster.fabric.words import cable
+from railyard.parsers.fabric.port import ALL_PORTS, PortState
+
+#: Faults of this port's own link: counter, and its bound since it was cleared; between two readings none may grow.
+HARD: Mapping[str, JudgingBound] = MappingProxyType(
+    {
+        "SymbolErrorCounter": PORT_ERRORS,
+        "LinkErrorRecoveryCounter": PORT_ERRORS,
+        "LinkDownedCounter": PORT_ERRORS,
+        "PortRcvErrors": PORT_ERRORS,
+        "LocalLinkIntegrityErrors": PORT_ERRORS,
+        "ExcessiveBufferOverrunErrors": PORT_ERRORS,
+        "PortLocalPhysicalErrors": PORT_ERRORS,
+        "PortMalformedPktErrors": PORT_ERRORS,
+        "PortBufferOverrunErrors": PORT_ERRORS,
+        "PortXmitDiscards": PORT_DISCARDS,
+        "PortXmitConstraintErrors": PORT_DISCARDS,
+        "PortRcvConstraintErrors": PORT_DISCARDS,
+    }
+)
+#: Reported and no fault unless the site bounds them. PortRcvRemotePhysicalErrors counts packets that another port had
+#: already marked as bad: the port that shows it is not to blame.
+SIGNALS = (
+    "PortRcvRemotePhysicalErrors",
+    "PortRcvSwitchRelayErrors",
+    "VL15Dropped",
+    "QP1Dropped",
+    "PortXmitWait",
+)
+_CLEAR = "ibclearerrors (or perfquery -R LID PORT)"
+
+
+def counter_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each port whose error counters grew, are too high, or can grow no more."""
+    if readings.counters is None:
+        return []
+    before = {by_guid(port): port for port in readings.counters}
+    told = {by_guid(port): port for port in readings.ports}
+    grows = readings.later is not None
+    found: list[Finding] = []
+    for port in readings.counters if readings.later is None else readings.later:
+        if port.port == ALL_PORTS:
+            continue
+        linked = told.get(by_guid(port))
+        if linked is not None:
+            port = port._replace(node=linked.node, device=linked.device, peer=port.peer or linked.peer)
+        counts = growth(before.get(by_guid(port)), port) if grows else dict(port.counters)
+        found += _of_port(expected, port, counts, grows)
+    return found
+
+
+def growth(first: PortState | None, later: PortState) -> dict[str, int]:
+    """Return by how much each counter grew at least: one that was not printed before was at most at its threshold.
+
+    A counter that is lower than before was cleared in between: all that it shows has come since.
+    """
+    grown = {}
+    for name, value in later.counters.items():
+        base = None if first is None else first.counters.get(name)
+        if base is None:
+            base = later.thresholds.get(name, 0)
+        grown[name] = value if value < base else value - base
+    return grown
+
+
+def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], grows: bool) -> list[Finding]:
+    found = []
+    full = [name for name in port.saturated if name in HARD or name in expected.errors]
+    if full:
+        shown = listing([f"{name} {port.counters[name]}" for name in full])
+        fix = f"nobody can see it grow: clear it, {_CLEAR}, and read it again"
+        found.append(_finding("saturated", port, f"{shown}, where the counter ends", "counters that can grow", fix))
+    hard = {name: value for name, value in counts.items() if name not in full and value > _bound(expected, name, grows)}
+    if hard:
+        when = "in the time between two readings" if grows else "since they were cleared"
+        shown = listing([f"{name} {'+' if grows else ''}{value}" for name, value in hard.items()])
+        most = listing([f"{_bound(expected, name, grows):.0f}" for name in hard])
+        fix = f"reseat or replace {cable(port)}, then {_CLEAR}"
+        found.append(_finding("errors", port, f"{shown} {when}", f"at most {most}", fix))
+    return found
+
+
+def _bound(expected: Expected, name: str, grows: bool) -> float:
+    """Return the most that is no fault; infinity for a signal that the site does not bound."""
+    if name in expected.errors:
+        return expected.errors[name]
+    if name not in HARD:
+        return float("inf")
+    return (HARD_ERRORS if grows else HARD[name]).value
+
+
+def signals(readings: Readings) -> dict[str, int]:
+    """Return how many ports show each signal: said, and no fault."""
+    shown: dict[str, int] = {}
+    for port in readings.later or readings.counters or ():
+        for name in SIGNALS:
+            if port.counters.get(name):
+                shown[name] = shown.get(name, 0) + 1
+    return shown
+
+
+def _finding(what: str, port: PortState, found: str, expected: str, fix: str) -> Finding:
+    return Finding(what, port.node, port.device, port.port, found, expected, fix)

@@ -1,0 +1,183 @@
+"""Width, speed and state of every link: a link is one finding, at the node's end, whichever end shows it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from railyard.base.hostlist import label
+from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.cluster.fabric.words import cable, count, is_adapter, is_other, link_words
+from railyard.hardware.ib_speeds import lanes, slower
+from railyard.parsers.fabric.port import Peer, PortState
+
+#: A port's physical state: what mends a port that is down so.
+_DOWN = {
+    "Polling": "it sees no partner: plug its cable in, or look at the port of the switch that it goes to",
+    "Disabled": "somebody switched it off: ibportstate LID PORT enable, or rdma and ip link on the node",
+    "Sleep": "it is asleep: ibportstate LID PORT reset",
+    "LinkErrorRecovery": "it recovers from errors again and again: reseat or replace its cable",
+}
+_NO_PARTNER = "look at its cable, and at the port of the switch that it goes to"
+#: A port's logical state: what was found, and what mends it.
+_NOT_ACTIVE = {
+    "Initializing": "no subnet manager has configured it: start one (opensm, or the switch's own)",
+    "Armed": "the subnet manager has not finished: wait, and look at its log",
+}
+
+
+def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each link that is not as expected, or is not active."""
+    found: list[Finding] = []
+    judged: list[tuple[PortState, str | None]] = []
+    for port in links(readings.ports):
+        if is_adapter(port) and is_other(expected.others, port.node):
+            continue
+        if port.state not in (None, "Active"):
+            if port.peer is not None:
+                found.append(_not_active(port))
+            continue
+        if port.width is None and port.speed is None and port.rate is None:
+            continue
+        judged.append((port, _wrong(expected, port)))
+    for port in _only_own(expected, readings):
+        if port.state not in (None, "Active"):
+            found.append(_not_active(port))
+        elif not is_software(expected, port):
+            judged.append((port, _wrong(expected, port)))
+    return found + _told(expected, judged)
+
+
+def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
+    """Return the rails that nodes read of themselves and the subnet does not show."""
+    shown = {_name(port) for port in readings.ports}
+    guids = {port.guid for port in readings.ports if port.guid}
+    rails = [port for port in readings.own if expected.rail(port.device, port.port) is not None]
+    return [port for port in rails if _name(port) not in shown and port.guid not in guids]
+
+
+def is_software(expected: Expected, port: PortState) -> bool:
+    """Return whether a rail is a software device (rdma_rxe), which prints 2.5 Gbit/s whatever carries it."""
+    rail = expected.rail(port.device, port.port)
+    return rail is not None and rail.counters == "rxe"
+
+
+def unjudged(expected: Expected, readings: Readings) -> list[str]:
+    """Return the active rails whose nodes show neither width, speed nor rate in a form that is known."""
+    return [
+        f"{port.node} {port.device} port {port.port}"
+        for port in _only_own(expected, readings)
+        if port.state in (None, "Active") and port.width is None and port.speed is None and port.rate is None
+    ]
+
+
+def links(ports: Iterable[PortState]) -> list[PortState]:
+    """Return one port a link, the adapter's end where there is one, and the ports without a partner as they are."""
+    chosen: dict[Any, PortState] = {}
+    for port in ports:
+        key: Any = (id(port),) if port.peer is None else frozenset((_end(port), _end(port.peer)))
+        before = chosen.get(key)
+        if before is None or (is_adapter(port) and not is_adapter(before)):
+            chosen[key] = port
+    return list(chosen.values())
+
+
+def _end(end: PortState | Peer) -> tuple[object, ...]:
+    """Return what names one end of a link in its own line and in its partner's: the LID, which is 0 before the SM."""
+    return (end.lid, end.port) if end.lid else (end.node, end.device, end.port)
+
+
+def _name(port: PortState) -> tuple[str | None, str | None, int | None]:
+    return label(port.node) if port.node else None, port.device, port.port
+
+
+def _not_active(port: PortState) -> Finding:
+    state, physical = port.state or "", port.physical_state
+    if state == "Down":
+        fix = _DOWN.get(physical or "", _NO_PARTNER)
+    else:
+        fix = _NOT_ACTIVE.get(state, _NO_PARTNER)
+    shown = f"{state} ({physical})" if physical else state
+    return _finding("state", port, shown, "Active", fix)
+
+
+def _wrong(expected: Expected, port: PortState) -> str | None:
+    """Return "width", "speed", "rate" or "degraded" for the first in which a link differs, None for one that is right.
+
+    A link between switches may be better than a node's; one of a node that is better contradicts the file.
+    """
+    if expected.width is None and expected.speed is None:
+        if expected.rate is None:
+            return "degraded" if port.degraded and port.best_from == "both ends" else None
+        return _wrong_rate(expected.rate, port)
+    width = lanes(port.width)
+    if expected.width is not None and width is not None and width != expected.width:
+        if width < expected.width or is_adapter(port):
+            return "width"
+    if expected.speed is not None and port.speed is not None and port.speed != expected.speed:
+        if is_adapter(port) or slower(port.speed, expected.speed):
+            return "speed"
+    # ibstat prints no width, and a kernel may name a speed that is not known here: the rate tells that something is
+    # wrong, not what
+    is_told = port.width is not None and port.speed is not None
+    return None if is_told or expected.rate is None else _wrong_rate(expected.rate, port)
+
+
+def _wrong_rate(rate: float, port: PortState) -> str | None:
+    """Return "rate" where a port's is not the expected one.
+
+    7 % above are none: some tools sum signalled rates (4 x 25.78125 is printed as 104).
+    """
+    if port.rate is None or rate <= port.rate <= 1.07 * rate:
+        return None
+    return "rate" if port.rate < rate or is_adapter(port) else None
+
+
+def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> list[Finding]:
+    """Return a finding a link; where all nodes' links differ alike, one for the file that says otherwise."""
+    ours = [(port, wrong) for port, wrong in judged if is_adapter(port) or expected.rail(port.device, port.port)]
+    alike = Counter((port.width, port.speed, port.rate) for port, _ in ours)
+    meant = link_words(_x(expected.width), expected.speed, expected.rate)
+    if len(ours) > 1 and len(alike) == 1 and all(wrong for _, wrong in ours):
+        width, speed, rate = next(iter(alike))
+        found = f"{link_words(width, speed, rate)} on all {count(len(ours), 'port')} of nodes"
+        fix = f"the file contradicts the fabric: mend link of fabrics.{expected.fabric}, or find what holds all back"
+        said = f"{meant}, as {expected.file} says"
+        whole = Finding("contradiction", None, None, None, found, said, fix)
+        # links between switches that are the same are the same contradiction
+        rest = [(port, wrong) for port, wrong in judged if (port.width, port.speed, port.rate) != (width, speed, rate)]
+        return [whole, *(_link(expected, port, wrong) for port, wrong in rest if wrong)]
+    return [_link(expected, port, wrong) for port, wrong in judged if wrong]
+
+
+def _link(expected: Expected, port: PortState, wrong: str) -> Finding:
+    meant = link_words(_x(expected.width), expected.speed, expected.rate)
+    if wrong == "degraded":
+        best = link_words(port.best_width, port.best_speed, None)
+        return _finding("degraded", port, link_words(port.width, port.speed, port.rate), best, _fix("width", port))
+    below = _is_below(expected, port, wrong)
+    fix = _fix(wrong, port) if below else f"mend link of fabrics.{expected.fabric} in {expected.file}, or this port"
+    return _finding(wrong, port, link_words(port.width, port.speed, port.rate), meant, fix)
+
+
+def _is_below(expected: Expected, port: PortState, wrong: str) -> bool:
+    if wrong == "width":
+        return (lanes(port.width) or 0) < (expected.width or 0)
+    if wrong == "speed":
+        return bool(slower(port.speed or "", expected.speed or ""))
+    return (port.rate or 0.0) < (expected.rate or 0.0)
+
+
+def _fix(wrong: str, port: PortState) -> str:
+    if wrong == "width":
+        return f"lanes are lost: reseat or replace {cable(port)}"
+    if wrong == "speed":
+        return f"replace {cable(port)}, or look with ibportstate which of both ends is not enabled for more"
+    return f"lanes or speed are lost: reseat or replace {cable(port)}"
+
+
+def _x(width: int | None) -> str | None:
+    return None if width is None else f"{width}X"
+
+
+def _finding(what: str, port: PortState, found: str, expected: str, fix: str) -> Finding:
+    return Finding(what, port.node, port.device, port.port, found, expected, fix)

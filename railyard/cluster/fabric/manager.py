@@ -1,0 +1,52 @@
+"""The subnet manager: what ``sminfo`` prints, and whether there is one that governs."""
+
+import re
+
+from railyard.cluster.fabric.model import Expected, Finding, Manager, Readings
+
+# sminfo: sm lid 1 sm guid 0xb8599f0300001015, activity count 446 priority 0 state 3 SMINFO_MASTER
+_SMINFO = re.compile(
+    r"^sminfo: sm lid (?P<lid>[0-9]{1,6}) sm guid (?P<guid>0x[0-9a-fA-F]{1,16}), activity count [0-9]{1,20} "
+    r"priority [0-9]{1,3} state [0-9]{1,3} SMINFO_(?P<state>[A-Z_]{1,30})\s*$",
+    re.MULTILINE,
+)
+_START = "start one (opensm, or the switch's own), and look at its log"
+
+
+def parse_sminfo(text: str) -> Manager | None:
+    """Return what ``sminfo`` prints; None for a text in which no manager answers."""
+    found = _SMINFO.search(text)
+    return Manager(int(found["lid"]), found["guid"].lower(), found["state"]) if found else None
+
+
+def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding where a manager is expected and none governs.
+
+    Without ``sminfo`` a node's own ports tell: a port that is linked and has no manager's LID was never configured.
+    """
+    if not expected.subnet_manager:
+        return []
+    if readings.managers:
+        return [finding for asked, manager in readings.managers.items() for finding in _answered(asked, manager)]
+    linked = [
+        port
+        for port in readings.own
+        if expected.rail(port.device, port.port) and port.physical_state == "LinkUp" and port.sm_lid is not None
+    ]
+    if linked and all(port.sm_lid == 0 for port in linked):
+        return [_finding("no subnet manager's LID on any port that is linked", _START)]
+    return []
+
+
+def _answered(asked: str, manager: Manager | None) -> list[Finding]:
+    where = f", asked from {asked}" if asked else ""
+    if manager is None:
+        return [_finding(f"no subnet manager that answers{where}", _START)]
+    if manager.state != "MASTER":
+        shown = f"the subnet manager {manager.guid} (LID {manager.lid}) in state {manager.state}{where}"
+        return [_finding(shown, "a standby alone governs nothing: look at its log and at other managers")]
+    return []
+
+
+def _finding(found: str, fix: str) -> Finding:
+    return Finding("manager", None, None, None, found, "a subnet manager that governs (MASTER)", fix)

@@ -1,0 +1,120 @@
+"""Who is on the subnet: nodes and rails that are missing, hosts that nobody expects, descriptions that name no host."""
+
+from collections.abc import Iterable
+
+from railyard.base.hostlist import label
+from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.cluster.fabric.words import count, is_adapter, is_other, some, unique
+from railyard.parsers.fabric.port import PortState
+
+_CABLE = "is the node up? look at its cable, and at ibstat on the node"
+
+
+def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each missing node or rail and each unknown host.
+
+    Without a discovered subnet only rails are missed that a node's own reading lacks. A rail that its own node says is
+    down is told there, with its state, and not as missing.
+    """
+    absent = _absent(expected, readings)
+    if not readings.is_whole:
+        return absent
+    seen = adapters(readings.ports)
+    if not expected.nodes:
+        return absent + _counted(expected, seen)
+    known = {label(node) for node in expected.nodes}
+    if seen and not known & set(seen):
+        shown = some(unique(f'"{port.node}"' for ports in seen.values() for port in ports), 3)
+        fix = (
+            "let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in /sys), "
+            f"or mend nodes.names of {expected.file}"
+        )
+        found = f"no node of {expected.file} among {count(len(seen), 'host')} of the subnet ({shown})"
+        return [*absent, Finding("names", None, None, None, found, f"{count(len(known), 'node')} by name", fix)]
+    down = {(label(port.node or ""), port.device) for port in readings.own if port.state not in (None, "Active")}
+    down |= {(label(finding.node or ""), finding.device) for finding in absent}
+    found_ones: list[Finding] = []
+    for node in expected.nodes:
+        found_ones += _missing(expected, node, seen.get(label(node), []), down)
+    return absent + found_ones + _unknown(expected, seen, known)
+
+
+def _absent(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each rail whose device its own node does not show: the card is dead, or not there.
+
+    A host that has none of the rails and is no node by name is another (a log-in node), and is not judged.
+    """
+    known = {label(node) for node in expected.nodes}
+    found = []
+    for node in unique(port.node for port in readings.own if port.node):
+        here = {(port.device, port.port) for port in readings.own if port.node == node}
+        gone = [rail for rail in expected.rails if (rail.device, rail.port) not in here]
+        if len(gone) == len(expected.rails) and label(node) not in known:
+            continue
+        for rail in gone:
+            fix = "is the card in its slot (lspci), is its driver loaded? or mend rails in " + expected.file
+            shown = "no such device or port on the node"
+            found.append(Finding("absent", node, rail.device, rail.port, shown, "a rail of the file", fix))
+    return found
+
+
+def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:
+    """Return the adapters' ports that are linked, by host (the name's first label), each port once."""
+    found: dict[str, dict[object, PortState]] = {}
+    for port in ports:
+        if is_adapter(port) and port.node is not None and port.peer is not None:
+            key = port.guid or (port.device, port.port)
+            found.setdefault(label(port.node), {}).setdefault(key, port)
+    return {node: list(of_node.values()) for node, of_node in found.items()}
+
+
+def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]) -> list[Finding]:
+    rails = [rail for rail in expected.rails if (label(node), rail.device) not in down]
+    meant = f"{count(len(expected.rails), 'rail')} of it on the subnet"
+    if not rails:
+        return []
+    if not ports:
+        if len(rails) == len(expected.rails):
+            return [Finding("missing", node, None, None, "none of its ports on the subnet", meant, _CABLE)]
+        return [_gone(node, rail.device, rail.port) for rail in rails]
+    here = {(port.device, port.port) for port in ports}
+    by_name = {rail.device for rail in expected.rails} & {device for device, _ in here}
+    if by_name:
+        return [_gone(node, rail.device, rail.port) for rail in rails if (rail.device, rail.port) not in here]
+    # "node1 HCA-1" names no device: then the rails can only be counted
+    if len(ports) < len(rails):
+        found = f"{count(len(ports), 'port')} on the subnet ({some([str(port.device) for port in ports])})"
+        return [Finding("missing", node, None, None, found, meant, _CABLE)]
+    return []
+
+
+def _gone(node: str, device: str, port: int) -> Finding:
+    fix = "its link is down: look at its cable, and at ibstat on the node"
+    return Finding("missing", node, device, port, "no such port on the subnet", "the rail linked", fix)
+
+
+def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[str]) -> list[Finding]:
+    found = []
+    for host, ports in seen.items():
+        name = ports[0].node or host
+        if host in known or is_other(expected.others, name):
+            continue
+        ends = sorted((port.peer.node or "", port.peer.port or 0) for port in ports if port.peer)
+        where = [f"{switch} port {number}" for switch, number in ends]
+        fix = f"add it to nodes.names, or to fabric_state.others of fabrics.{expected.fabric}, in {expected.file}"
+        found.append(
+            Finding("unknown", name, None, None, f"an unknown host at {some(where)}", "a node of the file", fix)
+        )
+    return found
+
+
+def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Finding]:
+    """Return a finding where fewer hosts are there than the file counts; more may be servers and log-in nodes."""
+    hosts = [
+        ports[0].node or host for host, ports in seen.items() if not is_other(expected.others, ports[0].node or host)
+    ]
+    if len(hosts) >= expected.count:
+        return []
+    fix = f"name the nodes in {expected.file} (nodes.names), and the missing ones will be named"
+    found = f"{count(len(hosts), 'host')} on the subnet"
+    return [Finding("missing", None, None, None, found, count(expected.count, "node"), fix)]

@@ -1,0 +1,63 @@
+"""Several tools' views of the same ports -> one PortState a port: what the first does not say the next may."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from railyard.base.hostlist import label
+from railyard.parsers.fabric.port import NOTHING, PortState
+
+Key = Callable[[PortState], object]
+_MOST_LIDS = 65536
+
+
+def by_guid(port: PortState) -> object:
+    """Return what names a port on the subnet: GUID and number, without a GUID its description."""
+    return (port.guid, port.port) if port.guid else (port.node, port.device, port.port)
+
+
+def by_device(port: PortState) -> object:
+    """Return what names a node's own port."""
+    return label(port.node or ""), port.device, port.port
+
+
+def merged(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
+    """Return each port once, in its first order; a field that an earlier view fills is not overwritten.
+
+    Counters of all views stand together, the earlier one's value where two have the same name.
+    """
+    found: dict[object, PortState] = {}
+    for view in views:
+        for port in view:
+            before = found.get(key(port))
+            found[key(port)] = port if before is None else _filled(before, port)
+    return tuple(found.values())
+
+
+def _filled(first: PortState, second: PortState) -> PortState:
+    new: dict[str, Any] = {
+        name: value for name, value in second._asdict().items() if value is not None and getattr(first, name) is None
+    }
+    if second.counters:
+        new["counters"] = {**second.counters, **first.counters}
+        new["saturated"] = tuple(dict.fromkeys((*first.saturated, *second.saturated)))
+    if second.extra and first.extra is NOTHING:
+        new["extra"] = second.extra
+    return first._replace(**new) if new else first
+
+
+def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place: int) -> tuple[PortState, ...]:
+    """Return the ports of all subnets: seen from two rails they are one where they share a GUID, else two.
+
+    LIDs are a subnet's own: those of another are moved up, so that no two ports have one LID.
+    """
+    guids = {port.guid for port in known if port.guid}
+    if any(port.guid in guids for port in more):
+        return merged(by_guid, known, more)
+    return (*known, *(_moved(port, place * _MOST_LIDS) for port in more))
+
+
+def _moved(port: PortState, by: int) -> PortState:
+    peer = port.peer
+    if peer is not None and peer.lid:
+        peer = peer._replace(lid=peer.lid + by)
+    return port._replace(lid=port.lid + by if port.lid else port.lid, peer=peer)

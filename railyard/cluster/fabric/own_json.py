@@ -1,0 +1,88 @@
+"""What one node read of its own ports and cards as a line of JSON, so that a job's output holds all of its nodes."""
+
+# History of the format: 1 the first.
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from railyard.base.errors import InputError
+from railyard.base.json_codec import FormError, decode, encode
+from railyard.cluster.fabric.model import Card
+from railyard.hardware.ib_counters import full
+from railyard.parsers.fabric.port import PortState
+
+FORMAT = 1
+_EXPECTED = "a line that `railyard fabric --own` printed"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPort:
+    """The fields of a PortState that a node can read of itself, in its units."""
+
+    device: str
+    port: int
+    state: str | None = None
+    physical_state: str | None = None
+    rate: float | None = None
+    width: str | None = None
+    speed: str | None = None
+    lid: int | None = None
+    sm_lid: int | None = None
+    guid: str | None = None
+    link_layer: str | None = None
+    mtu_bytes: int | None = None
+    firmware: str | None = None
+    netdev: str | None = None
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """One node's reading. Raises FormError on decoding where a key is missing or has another type."""
+
+    format: int
+    node: str
+    ports: tuple[OwnPort, ...] = ()
+    cards: tuple[Card, ...] = ()
+
+
+def line_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -> str:
+    """Return one line of JSON; a port without a device or a number is left out."""
+    own = tuple(_own(port) for port in ports if port.device is not None and port.port is not None)
+    return json.dumps(encode(Own(FORMAT, node, own, cards)), separators=(",", ":"), ensure_ascii=True)
+
+
+def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card, ...]]:
+    """Return ports and cards of all lines that are such JSON; others (of a launcher, say) are passed over.
+
+    Raises InputError, with the line, where a line begins as one and is cut or of another form, or none is one.
+    """
+    ports: list[PortState] = []
+    cards: list[Card] = []
+    known = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.lstrip().startswith('{"format":'):
+            continue
+        try:
+            own = decode(Own, json.loads(line))
+        except (ValueError, FormError) as error:
+            raise InputError(file, f"no whole JSON ({error})", _EXPECTED, number) from None
+        if own.format != FORMAT:
+            action = "read it with its own Railyard"
+            raise InputError(file, f"format {own.format}", f"format {FORMAT}", number, action=action)
+        known = True
+        ports += [_state(own.node, port) for port in own.ports]
+        cards += own.cards
+    if not known:
+        raise InputError(file, "no such line", _EXPECTED)
+    return tuple(ports), tuple(cards)
+
+
+def _own(port: PortState) -> OwnPort:
+    return OwnPort(**{each.name: getattr(port, each.name) for each in fields(OwnPort)})
+
+
+def _state(node: str, port: OwnPort) -> PortState:
+    said = {each.name: getattr(port, each.name) for each in fields(OwnPort)}
+    return PortState(node=node, kind="CA", saturated=full(port.counters), **said)

@@ -1,0 +1,104 @@
+"""The PCIe slot of each card: what it negotiated against the system's file, before a benchmark is run."""
+
+from railyard.base.wording import number
+from railyard.cluster.fabric.model import Card, Expected, Finding, Readings, SlotState
+from railyard.hardware import limits
+from railyard.hardware.links import pcie_generation
+
+_MENDS = {
+    "max_payload": "set PCIe max payload in the BIOS, or boot with pci=pcie_bus_perf",
+    "max_read_request": "setpci -s {address} CAP_EXP+8.w, bits 14 to 12, or the BIOS",
+    "relaxed_ordering": "mlxconfig PCI_WR_ORDERING, or the BIOS",
+    "acs": "switch ACS in the BIOS, or by setpci on the bridges above the card",
+    "iommu": "boot with iommu=pt (passthrough), or with intel_iommu= or amd_iommu=",
+}
+
+
+def slot_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each card of a rail whose slot is narrower, slower or otherwise set than expected."""
+    found: list[Finding] = []
+    for card in readings.cards:
+        rail = expected.sits(card.device)
+        if rail is None or card.slot is None:
+            continue
+        if rail.slot is not None and rail.slot.startswith("pcie"):
+            found += _negotiated(expected, card, card.slot, limits.SLOTS[rail.slot])
+        found += _settings(expected, card, card.slot)
+    return found
+
+
+def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: limits.Slot) -> list[Finding]:
+    wanted = int(meant.name[len("pcie")])
+    width, here = slot.width or 0, pcie_generation(slot.speed)
+    if not width or here is None:
+        said = f"a slot of speed {_quoted(slot.speed)} and width {width or 'unknown'}"
+        fix = f"cannot be judged: lspci -vv -s {slot.address} as root shows LnkSta"
+        return [_finding("slot-unread", card, said, _shown(wanted, meant.lanes), fix, is_problem=False)]
+    if width == meant.lanes and here == wanted:
+        return []
+    if width >= meant.lanes and here >= wanted:
+        fix = f"better than the file says: mend slot in {expected.file}, by which limits are computed"
+        return [_finding("slot-better", card, _shown(here, width), _shown(wanted, meant.lanes), fix, False)]
+    place = f" ({slot.address})" if slot.address else ""
+    found = f"{_shown(here, width)}{place}{_bound(expected, here, width)}"
+    return [_finding("slot", card, found, _shown(wanted, meant.lanes), _fix(slot, meant, here, wanted))]
+
+
+def _fix(slot: SlotState, meant: limits.Slot, here: int, wanted: int) -> str:
+    """Return what to do: a card that could do no more is in the wrong place, one that could was trained badly."""
+    best = pcie_generation(slot.max_speed)
+    could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted
+    if not could:
+        most = "less" if slot.max_width is None or best is None else _shown(best, slot.max_width)
+        return f"the card itself says that it can do {most}: is it another card than the file has?"
+    if (slot.width or 0) < meant.lanes:
+        return "put it into a slot with all lanes wired, or reseat it and its riser; look at bifurcation in the BIOS"
+    return "look at the slot's speed in the BIOS, reseat the card and its riser, and update its firmware"
+
+
+def _bound(expected: Expected, here: int, width: int) -> str:
+    """Return what such a slot gives at most, where the table has it: ", 7.2 GB/s at most"."""
+    slot = limits.SLOTS.get(f"pcie{here}-x{width}")
+    if slot is None:
+        return ""
+    link = limits.LINKS.get(expected.link)
+    bound = None if link is None else limits.limit(link, slot, max_payload=expected.max_payload)
+    return "" if bound is None else f", {number(bound.value_mb_s)} MB/s at most"
+
+
+def _settings(expected: Expected, card: Card, slot: SlotState) -> list[Finding]:
+    """Return a finding for each setting that the file names and the slot has otherwise; what is unread is none."""
+    rows: tuple[tuple[str, object, object], ...] = (
+        ("max_payload", slot.max_payload, expected.max_payload),
+        ("max_read_request", slot.max_read_request, expected.max_read_request),
+        ("relaxed_ordering", slot.relaxed_ordering, expected.relaxed_ordering),
+        ("acs", slot.acs, expected.acs),
+        ("iommu", slot.iommu, expected.iommu),
+    )
+    found = []
+    for what, here, meant in rows:
+        if meant is None or here is None or here == meant:
+            continue
+        # A larger payload than the file has only makes its limits too low.
+        better = what == "max_payload" and isinstance(here, int) and isinstance(meant, int) and here > meant
+        said, fix = f"{what} {_word(here)}", _MENDS[what].format(address=slot.address)
+        if better:
+            fix = f"mend max_payload of fabrics.{expected.fabric} in {expected.file}"
+        found.append(_finding(what, card, said, f"{what} {_word(meant)}", fix, is_problem=not better))
+    return found
+
+
+def _word(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+
+
+def _shown(gen: int, width: int) -> str:
+    return f"PCIe Gen{gen} x{width}"
+
+
+def _quoted(text: str | None) -> str:
+    return f'"{text}"' if text else "unknown"
+
+
+def _finding(what: str, card: Card, found: str, expected: str, fix: str, is_problem: bool = True) -> Finding:
+    return Finding(what, card.node, card.device, None, found, expected, fix, "problem" if is_problem else "remark")

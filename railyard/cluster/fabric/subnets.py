@@ -1,0 +1,71 @@
+"""Two fabrics on the same nodes: which of the subnets that were discovered belong to the one that is judged.
+
+A node with an EDR and an FDR card is on two subnets, and the diagnostics are asked from both. What is on the other
+fabric's subnet is not held against this one's link, nodes and counters.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from railyard.cluster.fabric.merge import by_guid
+from railyard.cluster.fabric.model import Expected, Readings
+from railyard.cluster.fabric.words import asked_as, is_adapter
+from railyard.parsers.fabric.port import Peer, PortState
+
+
+def of_subnets(expected: Expected, readings: Readings) -> Readings:
+    """Return the readings without what belongs to the system's other fabrics alone: subnets, ports, managers.
+
+    A subnet on which no adapter names a rail of any fabric ("HCA-1") stays.
+    """
+    if not expected.neighbours:
+        return readings
+    kept: list[PortState] = []
+    for subnet in subnets(readings.ports):
+        rails = {(port.device, port.port) for port in subnet if is_adapter(port)}
+        ours = any(expected.rail(*rail) is not None for rail in rails)
+        if ours or not rails & expected.neighbours:
+            kept += [port for port in subnet if not _is_neighbours(expected, port)]
+    dropped = {by_guid(port) for port in readings.ports} - {by_guid(port) for port in kept}
+    others = {asked_as(*rail) for rail in expected.neighbours}
+    return replace(
+        readings,
+        ports=tuple(kept),
+        is_whole=readings.is_whole and bool(kept),
+        counters=_without(dropped, readings.counters),
+        later=_without(dropped, readings.later),
+        managers={asked: manager for asked, manager in readings.managers.items() if asked not in others},
+    )
+
+
+def subnets(ports: Iterable[PortState]) -> list[list[PortState]]:
+    """Return the ports of each subnet, in their order: those that cables join."""
+    known = list(ports)
+    above: dict[object, object] = {}
+
+    def top(node: object) -> object:
+        while above.setdefault(node, node) != node:
+            node = above[node]
+        return node
+
+    for port in known:
+        if port.peer is not None:
+            above[top(_node(port))] = top(_node(port.peer))
+    found: dict[object, list[PortState]] = {}
+    for port in known:
+        found.setdefault(top(_node(port)), []).append(port)
+    return list(found.values())
+
+
+def _node(end: PortState | Peer) -> object:
+    """Return what names a switch, or one port of an adapter, whose ports may be on different subnets."""
+    return end.lid or (end.node, end.device, end.port if end.device is not None else None)
+
+
+def _is_neighbours(expected: Expected, port: PortState) -> bool:
+    ends: tuple[PortState | Peer | None, ...] = (port, port.peer)
+    return any(end is not None and (end.device, end.port) in expected.neighbours for end in ends)
+
+
+def _without(dropped: set[object], counted: tuple[PortState, ...] | None) -> tuple[PortState, ...] | None:
+    return None if counted is None else tuple(port for port in counted if by_guid(port) not in dropped)

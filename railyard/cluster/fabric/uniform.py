@@ -1,0 +1,94 @@
+"""What is to be the same on every node: firmware, board id (PSID), MTU; the odd one is named, not its neighbours."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from railyard.cluster.fabric.model import Card, Expected, Finding, Readings, Weight
+from railyard.cluster.fabric.words import some
+from railyard.hardware.counters import DRIVERS
+
+_KNOWN = frozenset(module for driver in DRIVERS.values() for module in driver.modules)
+
+
+def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each card whose firmware, board or MTU is not the expected one, or not the others'."""
+    cards = [card for card in readings.cards if expected.sits(card.device)]
+    found: list[Finding] = []
+    # Two kinds of cards in a node have firmware and PSID of their own: a card is held against its namesakes.
+    for device in dict.fromkeys(card.device for card in cards):
+        same = [card for card in cards if card.device == device]
+        found += _alike(same, "firmware", expected.firmware, lambda card: card.firmware, "update it as on the others")
+        found += _alike(same, "psid", expected.psid, lambda card: card.psid, "is it another model of card?")
+    return found + _mtus(expected, readings)
+
+
+def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
+    """Return a finding for each card whose driver is not that of the file's counters, or that no table has."""
+    found = []
+    for card in readings.cards:
+        rail = expected.sits(card.device)
+        if rail is None or card.driver is None or rail.counters in ("none", "netdev"):
+            continue
+        modules = DRIVERS[rail.counters].modules
+        if card.driver in modules:
+            continue
+        unknown = card.driver not in _KNOWN
+        meant = f"{' or '.join(modules)} (counters: {rail.counters})"
+        fix = f"mend counters of this rail in {expected.file}"
+        if unknown:
+            fix = "no table has this driver: link and slot are judged, counters by their standard names alone"
+        weight: Weight = "remark" if unknown else "problem"
+        shown = f"the driver {card.driver}"
+        found.append(Finding("driver", card.node, card.device, None, shown, meant, fix, weight))
+    return found
+
+
+def _alike(
+    cards: list[Card], what: str, meant: str | None, value: Callable[[Card], str | None], fix: str
+) -> list[Finding]:
+    """Return a finding for each card whose value is not ``meant``, or where that is not said, not the majority's.
+
+    Where no value has more than half of the cards nobody is odd: one remark says who has which.
+    """
+    said = [(card, text) for card in cards if (text := value(card)) is not None]
+    if not said:
+        return []
+    if meant is None:
+        most, times = Counter(text for _, text in said).most_common(1)[0]
+        if 2 * times <= len(said):
+            return [_no_majority(said, what)]
+        meant, shown = most, f"{most}, as on {times} of {len(said)} cards"
+    else:
+        shown = meant
+    return [
+        Finding(what, card.node, card.device, None, f"{what} {text}", shown, fix)
+        for card, text in said
+        if text != meant
+    ]
+
+
+def _no_majority(said: list[tuple[Card, str]], what: str) -> Finding:
+    groups: dict[str, list[str]] = {}
+    for card, text in said:
+        groups.setdefault(text, []).append(f"{card.node} {card.device}")
+    shown = "; ".join(f"{what} {text} on {some(places, 4)}" for text, places in groups.items())
+    fix = f"update some of them, or say which is meant (fabric_state.{what})"
+    return Finding(what, None, None, None, shown, f"one {what} on all cards", fix, "remark")
+
+
+def _mtus(expected: Expected, readings: Readings) -> list[Finding]:
+    found = []
+    for port in readings.own:
+        if expected.rail(port.device, port.port) is None or port.mtu_bytes is None or port.is_active is False:
+            continue
+        if expected.mtu is None or port.mtu_bytes == expected.mtu:
+            continue
+        fix = "look at the subnet manager's MTU of this port and of its switch (max_mtu of ibv_devinfo)"
+        if port.link_layer == "Ethernet" or expected.kind == "roce":
+            device = port.netdev or "INTERFACE"
+            fix = f"raise the interface's MTU: ip link set {device} mtu 9000 (4200 or more gives a path MTU of 4096)"
+        if port.mtu_bytes > expected.mtu:
+            fix = f"mend mtu of fabrics.{expected.fabric} in {expected.file}"
+        place = (port.node, port.device, port.port)
+        found.append(Finding("mtu", *place, f"MTU {port.mtu_bytes}", f"MTU {expected.mtu}", fix))
+    return found

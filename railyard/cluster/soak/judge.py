@@ -1,0 +1,182 @@
+"""What a soak saw in readings of every rail's counters: rates, errors an hour, links that flapped or stalled.
+
+Readings are cumulative counters; what happened lies between two of them. An error that the counters of a device do not
+have is not seen, and nothing here says that it was absent.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from railyard.cluster.doctor.finding import Finding, problem, remark
+
+#: A rail of one node.
+Place = tuple[str, str]
+#: A stream that loaded the rails: who sends, who receives, on which device of both.
+Stream = tuple[str, str, str]
+#: Bytes sent and received.
+TRAFFIC = ("tx_bytes", "rx_bytes")
+CHANGES = "carrier_changes"
+#: Errors of the link itself, of which a healthy one has none in a night; the others are signals of load.
+HARD = ("rx_crc_errors", "rx_frame_errors", "rx_length_errors", "tx_carrier_errors", "rx_errors", "tx_errors")
+#: What else a counter of errors is called; all others count traffic.
+_ERRORS = ("_errors", "_dropped", "collisions", "_discards", "link_downed", "symbol_error")
+#: Between two readings a rail that carries less than this share of its own median has stalled.
+_STALLED = 0.5
+_STALL_FIX = "see what else happened then: the node's log, the switch's, another job"
+_S_PER_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All counters at one moment: ``at_s`` since the soak began; a rail that could not be read is not in ``values``."""
+
+    at_s: float
+    values: Mapping[Place, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Soaked:
+    """One rail over the whole soak.
+
+    ``sent_mb_s`` and ``received_mb_s`` are medians of the intervals (10^6 B/s), ``least_mb_s`` the lower of both
+    directions in its worst interval, which began at ``least_at_s``. ``stalled_s``: when first an interval carried less
+    than half of the usual both ways, or that way alone (``sent``, ``received``). ``errors`` are what grew, an hour.
+    ``changes``: how often the link went up or down, and when that was first seen. ``unread``: readings without it.
+    """
+
+    node: str
+    rail: str
+    sent_mb_s: float
+    received_mb_s: float
+    least_mb_s: float
+    least_at_s: float
+    stalled_s: Mapping[str, float]
+    errors: Mapping[str, float]
+    changes: int
+    first_change_s: float | None
+    unread: int
+
+    @property
+    def where(self) -> str:
+        """The rail as findings name it."""
+        return f"{self.node} {self.rail}"
+
+    @property
+    def is_sick(self) -> bool:
+        """Whether it is to blame for what its partners' rails did not carry: it flapped, or stalled both ways."""
+        return self.changes > 0 or "both" in self.stalled_s
+
+
+def soaked(readings: Sequence[Reading]) -> tuple[Soaked, ...]:
+    """Return each rail that was read at least twice, in the order of the first reading that has it."""
+    places = dict.fromkeys(place for reading in readings for place in reading.values)
+    found = (_soaked(place, readings) for place in places)
+    return tuple(one for one in found if one is not None)
+
+
+def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Finding]:
+    """Yield what is wrong: links that went down, hard errors, stalls; then what may be, and what was not seen.
+
+    A rail that stalls one way alone is a partner of one that is sick, or the stream between two that are well stalled.
+    """
+    for rail in rails:
+        if rail.changes:
+            yield problem(
+                rail.where,
+                f"its link went up or down {rail.changes} time{'' if rail.changes == 1 else 's'}, first seen after "
+                f"{duration(rail.first_change_s or 0.0)}",
+                "change the cable or transceiver, then the port: a link under load stays up",
+            )
+        hard = {name: rate for name, rate in rail.errors.items() if name in HARD}
+        if hard:
+            yield problem(rail.where, _errors(hard), "change the cable or transceiver, then the port")
+        if "both" in rail.stalled_s and not rail.changes:
+            usual, since = min(rail.sent_mb_s, rail.received_mb_s), duration(rail.stalled_s["both"])
+            yield problem(
+                rail.where,
+                f"it stalled both ways from {since} on: {rail.least_mb_s:.1f} MB/s at worst, usually {usual:.1f} MB/s",
+                _STALL_FIX,
+            )
+        soft = {name: rate for name, rate in rail.errors.items() if name not in HARD}
+        if soft:
+            yield remark(rail.where, _errors(soft), "a signal of load: compare the rails with one another")
+        if rail.unread:
+            readings = f"{rail.unread} reading{'' if rail.unread == 1 else 's'}"
+            yield remark(rail.where, f"it is not in {readings}", "its counters could not be read then")
+    yield from _one_way({(rail.node, rail.rail): rail for rail in rails}, streams)
+
+
+def is_error(counter: str) -> bool:
+    """Return whether a counter counts errors or losses; one that a driver calls otherwise is not looked at."""
+    return counter.endswith(_ERRORS)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it: ``42 s``, ``5 min 10 s``, ``7 h 3 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
+    own = [(reading.at_s, reading.values[place]) for reading in readings if place in reading.values]
+    if len(own) < 2 or own[-1][0] <= own[0][0]:
+        return None
+    sent, received = _rates(own, TRAFFIC[0]), _rates(own, TRAFFIC[1])
+    lower = [min(pair) for pair in zip(sent, received, strict=True)]
+    worst = min(range(len(lower)), key=lower.__getitem__)
+    below = {"sent": _below_half(sent), "received": _below_half(received)}
+    below["both"] = [one and other for one, other in zip(*below.values(), strict=True)]
+    hours = (own[-1][0] - own[0][0]) / _S_PER_HOUR
+    first, last = own[0][1], own[-1][1]
+    names = [name for name in first if is_error(name) and last.get(name, 0) > first[name]]
+    before = first.get(CHANGES, 0)
+    changed = next((at for at, counters in own if counters.get(CHANGES, 0) > before), None)
+    return Soaked(
+        *place,
+        sent_mb_s=median(sent),
+        received_mb_s=median(received),
+        least_mb_s=lower[worst],
+        least_at_s=own[worst][0],
+        stalled_s={way: own[said.index(True)][0] for way, said in below.items() if any(said)},
+        errors={name: (last[name] - first[name]) / hours for name in names},
+        changes=max(0, last.get(CHANGES, 0) - before),
+        first_change_s=changed,
+        unread=len(readings) - len(own),
+    )
+
+
+def _rates(own: Sequence[tuple[float, Mapping[str, int]]], counter: str) -> list[float]:
+    """Return MB/s (10^6 B/s) between each reading and the next; a counter that went back counts as nothing moved."""
+    pairs = itertools.pairwise(own)
+    return [
+        max(0, after.get(counter, 0) - before.get(counter, 0)) / 1e6 / (later - earlier)
+        for (earlier, before), (later, after) in pairs
+    ]
+
+
+def _below_half(rates: Sequence[float]) -> list[bool]:
+    usual = median(rates)
+    return [rate < _STALLED * usual for rate in rates]
+
+
+def _one_way(rails: Mapping[Place, Soaked], streams: Iterable[Stream]) -> Iterator[Finding]:
+    """Yield the streams that stalled at both their ends while neither of the two rails is sick by itself."""
+    for sender, receiver, device in streams:
+        one, other = rails.get((sender, device)), rails.get((receiver, device))
+        if one is None or other is None or one.is_sick or other.is_sick:
+            continue
+        if "sent" in one.stalled_s and "received" in other.stalled_s:
+            since = duration(one.stalled_s["sent"])
+            what = f"what it sends {receiver} stalled from {since} on, and nothing else of the two rails"
+            yield problem(one.where, what, "look at its transmitter and at the receiver of the other, cable and port")
+
+
+def _errors(errors: Mapping[str, float]) -> str:
+    said = ", ".join(f"{name} {rate:.3g}" for name, rate in errors.items())
+    return f"errors grew, an hour: {said}"

@@ -1,0 +1,109 @@
+"""Loads every rail of the virtual cluster both ways at once, around all nodes, and reads every counter in turn."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from railyard.cluster.doctor import payload
+from railyard.cluster.soak.judge import Reading, Stream
+from railyard.provision.testbed import Testbed, TestbedSpec
+
+_FIRST_PORT = 19900
+_EXEC_LIMIT_S = 30
+# No stream comes to an end of itself: 10^18 B are 200,000 hours of a rail of 10 Gbit/s.
+_ENDLESS = str(10**18)
+# Every counter of every device but lo, as DEVICE NAME VALUE.
+_READ = """\
+for path in /sys/class/net/*/statistics/* /sys/class/net/*/carrier_changes; do
+    device=${path#/sys/class/net/}
+    device=${device%%/*}
+    [ "$device" != lo ] && { IFS= read -r value <"$path"; } 2>/dev/null && echo "$device ${path##*/} $value"
+done
+"""
+
+
+@dataclass
+class _End:
+    """One end of a stream: a node, and the process there, which dies with this one whatever ends it."""
+
+    enter: str
+    node: str
+    words: list[str]
+    running: "subprocess.Popen[bytes] | None" = field(default=None)
+
+    def hold(self) -> None:
+        """Begin it, or begin it again where it ended, as it does when its link is gone for long."""
+        if self.running is None or self.running.poll() is not None:
+            silent = subprocess.DEVNULL
+            # `enter` ends its command when it is ended itself, and the kernel ends it with this process.
+            self.running = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", self.enter, self.node, "--", *self.words],
+                stdin=silent, stdout=silent, stderr=silent, start_new_session=True,
+            )  # fmt: skip
+
+    def end(self) -> None:
+        """End it, with all that it started."""
+        if self.running is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.running.pid, signal.SIGKILL)
+            self.running.wait()
+
+
+def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading], None]) -> None:
+    """Load all rails for so long; ``keep`` is given each reading as it is made, from the beginning to the end."""
+    with _loaded(bed) as ends:
+        time.sleep(min(1.0, every_s))  # streams begin
+        begun = time.monotonic()
+        while True:
+            keep(Reading(time.monotonic() - begun, _counters(bed)))
+            left = begun + seconds - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(every_s, left))
+            for end in ends:
+                end.hold()
+
+
+@contextlib.contextmanager
+def _loaded(bed: Testbed) -> Iterator[list[_End]]:
+    """Hold both ends of every stream."""
+    ends = list(_ends(bed))
+    try:
+        for end in ends:
+            end.hold()
+        yield ends
+    finally:
+        for end in ends:
+            end.end()
+
+
+def streams(spec: TestbedSpec) -> tuple[Stream, ...]:
+    """Return a stream from each node to the next on each network: every rail then sends and receives at once."""
+    ring = tuple(zip(spec.nodes, (*spec.nodes[1:], spec.nodes[0]), strict=True))
+    return tuple((node, peer, network.device) for network in spec.networks for node, peer in ring)
+
+
+def _ends(bed: Testbed) -> Iterator[_End]:
+    enter, program = str(bed.enter), [sys.executable, payload.__file__]
+    for number, (node, peer, device) in enumerate(streams(bed.spec)):
+        own, to = bed.spec.address(node, device), bed.spec.address(peer, device)
+        tail = [str(_FIRST_PORT + number), _ENDLESS]
+        yield _End(enter, peer, [*program, "receive", to, *tail])
+        yield _End(enter, node, [*program, "send", own, to, *tail])
+
+
+def _counters(bed: Testbed) -> dict[tuple[str, str], dict[str, int]]:
+    """Return every counter by node and device."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for node in bed.spec.nodes:
+        done = bed.exec(node, ["sh", "-c", _READ], timeout_s=_EXEC_LIMIT_S)
+        for line in done.stdout.splitlines():
+            device, name, value = line.split()
+            if value.isdigit():
+                found.setdefault((node, device), {})[name] = int(value)
+    return found

@@ -1,1 +1,0 @@
-"""The commands of `railyard`, one module a command: NAME.py holds `command`, a click.Command (railyard/cli.py)."""

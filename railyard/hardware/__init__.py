@@ -1,0 +1,1 @@
+"""Facts of links, slots and counters' drivers, and the limits that they set."""

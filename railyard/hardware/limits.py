@@ -1,0 +1,245 @@
+"""The physical limit of (link, slot, rails, MTU, directions), and the floors that a link's class sets.
+
+Payload per packet, in bytes: InfiniBand carries MTU of MTU + 26 (LRH 8, BTH 12, ICRC 4, VCRC 2), RoCEv2 MTU of
+MTU + 82 (preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12), TCP over Ethernet MTU - 40 of
+MTU + 38 (IPv4 20, TCP 20; preamble 8, Ethernet 14, FCS 4, gap 12). On 12.5 GB/s: InfiniBand at 4096 B
+12.5 x 4096/4122 = 12.42, RoCEv2 at 4096 B 12.5 x 4096/4178 = 12.25, RoCEv2 at 1024 B 12.5 x 1024/1106 = 11.57 GB/s.
+A slot carries payload of TLPs: max payload / (max payload + 24), 0.914 at 256 B.
+
+A rail shaped by HTB ("tcp-shaped"): the qdisc counts each segment of a GSO super-frame with its Ethernet, IP and TCP
+headers (qdisc_pkt_len_init adds the missing ones), never preamble, FCS or gap: MTU + 14. Linux sends TCP timestamps, so
+1448 of 1514 B, 95.6 %, is payload as a rule, and 95.7 % was measured; without that option it would be 1460 of 1514,
+96.4 %. The limit takes the latter: 12.05 MB/s at 100 Mbit/s. It must be a true upper bound. Besides, a
+full bucket passes at once, and one segment of TCP (64 KiB of a GSO super-frame) passes as long as the bucket is not
+empty: that is the link's burst, which every message may have again after a pause.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from railyard.hardware.links import HEADERS, LINKS, SLOTS, Headers, Link, Slot
+
+__all__ = [
+    "DAY_ONE_FROM_BYTES",
+    "DEFAULT_MAX_PAYLOAD",
+    "HEADERS",
+    "LINKS",
+    "SLOTS",
+    "Headers",
+    "LatencyCeiling",
+    "Limit",
+    "Link",
+    "LinkFloor",
+    "Slot",
+    "class_floors",
+    "combine",
+    "data_rate_mb_s",
+    "day_one_floor",
+    "day_one_latency",
+    "limit",
+]
+
+DEFAULT_MAX_PAYLOAD = 256
+"""PCIe max payload size, bytes: the default of Gen3 servers; 512 leaves 4.5 % more, which a system may state."""
+
+DAY_ONE_FROM_BYTES = 1 << 20
+_DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
+_DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
+_DAY_ONE_SOURCE = "day-one floor: the lowest healthy systems published are FDR at 92 % one way and 79 % both ways"
+_ROCE_JUDGED_UP_TO_GBIT_S = 200.0
+_DAY_ONE_LATENCY_US = 10.0
+_DAY_ONE_LATENCY_UP_TO_BYTES = 8
+_DAY_ONE_LATENCY_SOURCE = (
+    "day-one ceiling: published half round trips of up to 8 B take at most 7 us over RDMA (InfiniBand 4X of 2003) and "
+    "at least 12.7 us over TCP (100 Gigabit Ethernet)"
+)
+
+# One way, per rail, from 1 MiB. Conditions of the project; published PowerEdge C6320 systems reach 12.4 and 6.3.
+_CLASS_FLOORS_MB_S = {"ib-edr": 12000.0, "ib-fdr": 6000.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """No run can move payload faster: ``value_mb_s`` in MB/s (10^6 B/s), all rails and the asked directions summed.
+
+    ``terms`` is the sum in words, ``source`` where its constants stand. It holds for messages of
+    ``from_bytes`` and more. A value below it does not mean that hardware can reach it.
+    ``burst_bytes`` of a message pass at once, all rails together: ``at`` has the bound of a message with them.
+    """
+
+    value_mb_s: float
+    terms: str
+    source: str
+    from_bytes: int = 0
+    burst_bytes: int = 0
+
+    def at(self, size_bytes: int) -> float:
+        """Return the bound in MB/s for messages of one size; without a size (0) that of a long stream.
+
+        Of a message of n bytes n - burst wait for the rate. A burst that is a message and more bounds nothing.
+        """
+        if not size_bytes or not self.burst_bytes:
+            return self.value_mb_s
+        waits = size_bytes - self.burst_bytes
+        return self.value_mb_s * size_bytes / waits if waits > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFloor:
+    """A healthy link streams at least this: MB/s (10^6 B/s), for messages of ``from_size_bytes`` and more."""
+
+    value_mb_s: float
+    from_size_bytes: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCeiling:
+    """A healthy link needs at most this for half a round trip: us, for messages up to ``up_to_bytes``."""
+
+    value_us: float
+    up_to_bytes: int
+    source: str
+
+
+def data_rate_mb_s(link: Link) -> float | None:
+    """Return one rail's data rate after the line code, MB/s one way, headers included; None where it is not known."""
+    return None if link.data_rate_gbit_s is None else link.data_rate_gbit_s * 1000 / 8
+
+
+def limit(
+    link: Link,
+    slot: Slot | None = None,
+    rails: int = 1,
+    rails_per_card: int = 1,
+    mtu: int | None = None,
+    directions: int = 1,
+    *,
+    rails_per_port: int = 1,
+    ports_per_rail: int = 1,
+    max_payload: int = DEFAULT_MAX_PAYLOAD,
+) -> Limit | None:
+    """Return the bound on payload over ``rails`` rails, or None where the link's data rate is not known.
+
+    ``rails_per_card`` rails share one slot, ``rails_per_port`` devices share one port (Socket Direct, multi-host),
+    ``ports_per_rail`` ports are bonded to each. ``mtu`` defaults to the link's largest, so that the bound stays an
+    upper one; ``directions`` is 1 (one way) or 2 (the sum of both; a shared bus gives no more for it). Raises
+    ValueError for counts below 1.
+    """
+    if min(rails, rails_per_card, rails_per_port, ports_per_rail) < 1 or directions not in (1, 2):
+        raise ValueError(
+            f"rails {rails}, per card {rails_per_card}, per port {rails_per_port}, ports per rail {ports_per_rail}, "
+            f"directions {directions}"
+        )
+    rate = data_rate_mb_s(link)
+    if rate is None:
+        return None
+    ports = -(-rails // rails_per_port) * ports_per_rail
+    share, share_terms = _payload_share(link, mtu)
+    wire = ports * rate * share * directions
+    wire_terms = f"{_times(ports, 'port')}{link.name} {rate:.1f} MB/s{share_terms}{_both_ways(directions)}"
+    sources = [link.source, HEADERS[link.headers].source]
+    burst = ports * link.burst_bytes
+    if slot is None:
+        return Limit(wire, f"{wire_terms} = {wire:.1f} MB/s", "; ".join(sources), link.limit_from_bytes, burst)
+    full, rest = divmod(rails, rails_per_card)
+    per_rail = wire / rails
+    budget, budget_terms = _slot_budget(slot, max_payload, directions)
+    value = full * min(rails_per_card * per_rail, budget) + min(rest * per_rail, budget)
+    if value >= wire * (1 - 1e-12):
+        terms = f"{wire_terms} = {wire:.1f} MB/s (the slot allows more: {budget_terms} a card)"
+    else:
+        cards = full + (1 if rest else 0)
+        terms = f"{_times(cards, 'card')}slot {budget_terms}, below the link's {wire:.1f} MB/s = {value:.1f} MB/s"
+        sources = [slot.source]
+    return Limit(value, terms, "; ".join(sources), link.limit_from_bytes, burst)
+
+
+def combine(limits: Iterable[Limit | None]) -> Limit | None:
+    """Return the sum of the limits of unlike rails, or None where one of them is not known."""
+    total: Limit | None = None
+    for part in limits:
+        if part is None:
+            return None
+        if total is None:
+            total = part
+            continue
+        source = total.source if part.source in total.source else f"{total.source}; {part.source}"
+        total = replace(
+            total,
+            value_mb_s=total.value_mb_s + part.value_mb_s,
+            terms=f"{total.terms}, plus {part.terms}",
+            source=source,
+            from_bytes=max(total.from_bytes, part.from_bytes),
+            burst_bytes=total.burst_bytes + part.burst_bytes,
+        )
+    return total
+
+
+def class_floors(link: Link, directions: int, streaming: bool) -> tuple[LinkFloor, ...]:
+    """Return the floors that every system with such a link inherits, for any number of rails; () where none is stated.
+
+    They bind streaming bandwidth one way only: neither ping-pong nor the sum of both directions.
+    """
+    floor = _CLASS_FLOORS_MB_S.get(link.name)
+    if floor is None or directions != 1 or not streaming:
+        return ()
+    source = f"class of the link: {link.generation} streams at least {floor / 1000:g} GB/s one way"
+    return (LinkFloor(floor, DAY_ONE_FROM_BYTES, source),)
+
+
+def day_one_floor(link: Link, limit: Limit | None, directions: int, streaming: bool) -> LinkFloor | str:
+    """Return the floor of a system without references, or the sentence "not judged: …" that says why there is none.
+
+    85 % of the limit one way, 75 % both ways, from 1 MiB.
+    """
+    if not streaming:
+        return "not judged: a ping-pong takes no streaming floor"
+    if limit is None:
+        return f"not judged: no limit known for {link.name}"
+    rate = link.data_rate_gbit_s or 0.0
+    if link.family not in _DAY_ONE_FAMILIES and not (link.family == "roce" and rate <= _ROCE_JUDGED_UP_TO_GBIT_S):
+        return f"not judged: no day-one floor has a source for {link.generation}"
+    fraction = _DAY_ONE_FRACTION[directions]
+    source = f"{_DAY_ONE_SOURCE}; {fraction:.0%} of {limit.value_mb_s:.1f} MB/s"
+    return LinkFloor(fraction * limit.value_mb_s, DAY_ONE_FROM_BYTES, source)
+
+
+def day_one_latency(link: Link) -> LatencyCeiling | str:
+    """Return the ceiling of a ping-pong between host buffers without references, or "not judged: …" and why.
+
+    It tells RDMA from TCP on the same link, no more: a latency below it may still be three times what it should be.
+    """
+    if link.family not in _DAY_ONE_FAMILIES | {"roce"}:
+        return f"not judged: no day-one latency has a source for {link.generation}"
+    return LatencyCeiling(_DAY_ONE_LATENCY_US, _DAY_ONE_LATENCY_UP_TO_BYTES, _DAY_ONE_LATENCY_SOURCE)
+
+
+def _payload_share(link: Link, mtu: int | None) -> tuple[float, str]:
+    headers = HEADERS[link.headers]
+    used = mtu if mtu is not None else max(link.mtus, default=None)
+    if used is None or headers.inside + headers.outside == 0:
+        return 1.0, ""
+    payload, wire = used - headers.inside, used + headers.outside
+    return payload / wire, f" x {payload}/{wire} payload ({headers.name}, MTU {used})"
+
+
+def _slot_budget(slot: Slot, max_payload: int, directions: int) -> tuple[float, str]:
+    efficiency = slot.flit_efficiency * max_payload / (max_payload + slot.tlp_overhead_bytes)
+    ways = 1 if slot.shared else directions
+    terms = f"{slot.name} {slot.raw_mb_s:.1f} MB/s"
+    if slot.flit_efficiency < 1:
+        terms += " x 236/256 of a flit"
+    if slot.tlp_overhead_bytes:
+        terms += f" x {max_payload}/{max_payload + slot.tlp_overhead_bytes} of a TLP"
+    terms += " shared by both directions" if slot.shared else _both_ways(ways)
+    return slot.raw_mb_s * efficiency * ways, terms
+
+
+def _times(count: int, thing: str) -> str:
+    return f"{count} {thing}s x " if count > 1 else ""
+
+
+def _both_ways(directions: int) -> str:
+    return " x 2 directions" if directions == 2 else ""

@@ -1,0 +1,67 @@
+"""What a run was meant to do, and what it left: all that is judged."""
+
+from dataclasses import dataclass
+
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.job.launch import Launch
+from railyard.parsers.slurm.jobs import Ended
+from railyard.provision.replay.form import Played
+from railyard.site.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``.
+
+    ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
+    benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
+    was told to check the data that it moves. ``hops``: switches between its two nodes, where they are known.
+    ``remarks`` are added to the sentence: what a check chose, and why. ``threads``: of each rank, of a benchmark that
+    prints how many it had; 0 for any other.
+    """
+
+    name: str
+    hash: str
+    check: str
+    site: Site
+    fabric: str
+    stack: str
+    rails: int
+    benchmark: str
+    launch: Launch
+    ranks_per_node: int = 1
+    window: int = 1
+    repetitions: Repetitions | None = None
+    passes: int = 1
+    time_limit_s: float | None = None
+    node_pairs: int = 1
+    pairs: int = 1
+    validates: bool = False
+    hops: int | None = None
+    remarks: tuple[str, ...] = ()
+    threads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
+
+    ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
+    ``ended`` is the scheduler's word on a job that did not run to its end. ``unplaced`` is why its processes were
+    not near its rails, or far from them, as they were told to be.
+    ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
+    of nodes gave when they were measured again, a text a step.
+    """
+
+    stdout: str
+    stderr: str = ""
+    exit_code: int | None = None
+    timed_out: bool = False
+    counters: tuple[str, ...] = ()
+    tag: str = ""
+    linked: str | None = None
+    scheduler_error: str | None = None
+    unplaced: str | None = None
+    ended: Ended | None = None
+    played: Played | None = None
+    again: tuple[str, ...] = ()

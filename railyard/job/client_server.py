@@ -1,0 +1,78 @@
+"""How what needs no MPI is launched: a client and a server, a pair of them a rail, or one process a node.
+
+The latter is an application that starts its own processes: the first node's process becomes it, and is told the others.
+"""
+
+import zlib
+from importlib.resources import files
+from pathlib import Path
+
+from railyard.base.errors import RailyardError
+from railyard.job.client_server_words import both_ends
+from railyard.provision.testbed.entry import CLUSTER, enter_script
+from railyard.stacks.programs import ONE_RAIL
+
+#: Both lie beside the job's script, and what the processes say to one another in the folder beside them.
+SCRIPT = "pair.sh"
+START_SCRIPT = "start.sh"
+FOLDER = "pair"
+#: The launcher's program in the virtual cluster; elsewhere srun, or whatever starts two processes, does without.
+STARTER = "sh"
+#: The name of no device: then it is the node's name that others are told.
+_NO_DEVICE = "-"
+# Below the ports that Linux gives to clients (net.ipv4.ip_local_port_range: from 32768), above registered ones in use.
+_FIRST_PORT, _PORTS, _RAILS_AT_MOST = 20000, 10000, 16
+
+
+def scripts() -> dict[str, str]:
+    """Return the scripts that are to be written beside a job's script: name and text."""
+    scripts = files("railyard.job.scripts")
+    return {name: scripts.joinpath(name).read_text(encoding="utf-8") for name in (SCRIPT, START_SCRIPT)}
+
+
+def start_words(home: Path, nodes: tuple[str, ...], ranks_per_node: int, bed: str = CLUSTER) -> tuple[str, ...]:
+    """Return what follows STARTER in a testbed of ours: so many processes on each of these nodes, in their order."""
+    ranks = (node for node in nodes for _ in range(ranks_per_node))
+    return (START_SCRIPT, str(enter_script(home, bed)), *ranks, "--")
+
+
+def run_words(
+    tool: str,
+    kind: str,
+    devices: tuple[str, ...],
+    executable: str,
+    arguments: tuple[str, ...],
+    *,
+    tag: str,
+    in_turn: bool = False,
+) -> list[str]:
+    """Return the command of both processes: over all these devices at once, or over one after the other.
+
+    ``tag`` is this run's alone: it tells its files from an earlier run's, and makes its ports. Raises RailyardError for
+    a tool without a client and a server on this kind of fabric.
+    """
+    server, client = both_ends(tool, kind, executable, arguments)
+    first = first_port(tag)
+    rails = ",".join(f"{device}={first + index}" for index, device in enumerate(devices))
+    how = "in-turn" if in_turn else "at-once"
+    return ["sh", SCRIPT, "run", FOLDER, tag, how, rails, "--", *server, "--", *client]
+
+
+def first_words(
+    nodes: int, devices: tuple[str, ...], agent: str, executable: str, arguments: tuple[str, ...], *, tag: str
+) -> list[str]:
+    """Return the command of each of so many processes, one a node: an application that starts its own on them all.
+
+    It is told the address of the one device on each node, or the nodes' names where no device is meant (one node
+    alone). ``agent`` is what starts a command on another node, as ssh does. Raises RailyardError for several devices.
+    """
+    if len(devices) > 1:
+        found = f"{len(devices)} rails ({', '.join(devices)})"
+        raise RailyardError(f"{executable}: found {found}, expected one: {ONE_RAIL}")
+    device = devices[0] if devices else _NO_DEVICE
+    return ["sh", SCRIPT, "first", FOLDER, tag, str(nodes), device, agent, "--", executable, *arguments]
+
+
+def first_port(tag: str) -> int:
+    """Return the TCP port of the first rail's pair; a server that was left behind holds another run's."""
+    return _FIRST_PORT + zlib.crc32(tag.encode()) % (_PORTS // _RAILS_AT_MOST) * _RAILS_AT_MOST

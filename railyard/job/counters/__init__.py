@@ -1,0 +1,1 @@
+"""What the counter reader wrote on each node, as typed values."""

@@ -1,0 +1,74 @@
+"""What a run took of energy, where a node shows it without root: its own meter (Cray), or its processors' (RAPL).
+
+It is reported and never judged: it goes with whatever else a node did, and RAPL leaves out memory, cards and fans.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from railyard.benchmarks.metrics import Figure
+from railyard.job.counters.lines import Facts
+
+Of = Literal["nodes", "processors"]
+
+_NODE = "node_joules"
+_PROCESSOR, _RANGE = "processor_uj/", "processor_range_uj/"
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Joules of one node between two readings, and what was metered: the whole of it, or its processors."""
+
+    joules: float
+    of: Of
+
+
+class Metered(Protocol):
+    """What one node's counters say of it."""
+
+    @property
+    def energy(self) -> Energy | None: ...
+
+    @property
+    def elapsed_s(self) -> float | None: ...
+
+
+def energy_of(facts: Facts) -> Energy | None:
+    """Return what a node took between its two readings, None where it shows none, or not of all its processors.
+
+    Sources: Linux Documentation/power/powercap/powercap.rst (energy_uj counts microjoules and begins again at
+    max_energy_range_uj); HPE Cray EX, /sys/cray/pm_counters (energy: joules of the node since it started).
+    """
+    whole = facts.grown("-", _NODE)
+    if whole is not None:
+        return Energy(float(whole), "nodes")
+    names = [name for name in facts.counters_of("-") if name.startswith(_PROCESSOR)]
+    parts = [_processor(facts, name.removeprefix(_PROCESSOR)) for name in names]
+    known = [part for part in parts if part is not None]
+    return Energy(sum(known) / 1e6, "processors") if known and len(known) == len(parts) else None
+
+
+def figures(readings: Mapping[str, Metered], nodes: Iterable[str]) -> tuple[Figure, ...]:
+    """Return the energy (J) and the mean power (W) of all nodes of a run; () where not every one shows the same."""
+    found = [readings[node] if node in readings else None for node in nodes]
+    taken = [each.energy for each in found if each is not None and each.energy is not None]
+    times = [each.elapsed_s for each in found if each is not None and each.elapsed_s]
+    if not found or len(taken) < len(found) or len({each.of for each in taken}) > 1:
+        return ()
+    of = taken[0].of
+    energy = Figure(f"energy_of_{of}", sum(each.joules for each in taken), "J", None)
+    if len(times) < len(found):
+        return (energy,)
+    watts = sum(each.joules / seconds for each, seconds in zip(taken, times, strict=True))
+    return (energy, Figure(f"power_of_{of}", watts, "W", None))
+
+
+def _processor(facts: Facts, name: str) -> int | None:
+    grown = facts.grown("-", f"{_PROCESSOR}{name}")
+    if grown is not None:
+        return grown
+    before, after = (facts.count(when, "-", f"{_PROCESSOR}{name}") for when in ("before", "after"))
+    most = facts.count("before", "-", f"{_RANGE}{name}")
+    # It began again once: a second time within one run would take hours at any power that a processor has.
+    return None if before is None or after is None or most is None or before > most else most - before + after

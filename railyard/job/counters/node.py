@@ -1,0 +1,237 @@
+"""What the counter reader wrote on one node, as typed deltas per device.
+
+The reader (``reader.sh``, package data beside this file) copies every counter that the kernel shows; which of them
+count bytes, in which unit and how wide they are stands in ``railyard.hardware.counters``, a row a driver.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from railyard.base.bounds import IDLE_INTERVAL
+from railyard.hardware.counters import DRIVERS, Driver, error_maximum, of_device
+from railyard.job.counters.device import DeviceCounters, Direction
+from railyard.job.counters.energy import Energy, energy_of
+from railyard.job.counters.lines import Facts, facts_of, is_count
+from railyard.job.counters.overlap import counted_elsewhere, interfaces, overlap
+
+FORMAT = 1
+#: Beside the reader: how many milliseconds the idle devices are read before the run.
+IDLE = "idle_ms"
+REFUSED_EXIT_CODE = 71
+"""The reader's exit code where a meant rail is missing or down (EX_OSERR of sysexits.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The reader did not start the benchmark because of this rail."""
+
+    rail: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """The ports that are bonded to one rail (LAG), and the kernel's name of how: ``802.3ad``, ``active-backup`` …
+
+    The rail counts their bytes; each port has errors and a carrier of its own.
+    """
+
+    mode: str
+    ports: tuple[DeviceCounters, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCounters:
+    """All that the reader wrote on one node; ``problem`` says why it cannot be relied on (None: it can).
+
+    ``exit_code`` is the command's, None where the file has no end: the run was killed there.
+    ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
+    segments of TCP, ``clock_khz`` is that of the processor of the node's first process as the run ended; None where the
+    node does not show them. ``bonds`` are the meant rails that are bonds, ``energy`` what the node
+    took.
+    """
+
+    node: str
+    devices: tuple[DeviceCounters, ...]
+    exit_code: int | None
+    first_by: str | None = None
+    elapsed_s: float | None = None
+    refusal: Refusal | None = None
+    problem: str | None = None
+    resent: int | None = None
+    sent: int | None = None
+    clock_khz: int | None = None
+    bonds: Mapping[str, Bond] = field(default_factory=dict)
+    energy: Energy | None = None
+
+    def device(self, name: str) -> DeviceCounters | None:
+        """Return a device by its name, None where the node has no such reading."""
+        return next((device for device in self.devices if device.device == name), None)
+
+
+def reader_script() -> str:
+    """Return the text of the reader, to be written beside a job's script."""
+    return files("railyard.job.scripts").joinpath("reader.sh").read_text(encoding="utf-8")
+
+
+def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> NodeCounters:
+    """Return what one ``<hostname>.counters`` holds. ``drivers`` maps devices to rows of DRIVERS (default netdev).
+
+    Never raises for what the file holds: a file of another run, cut or garbled gives a ``problem``, which
+    is not a pass anywhere.
+    """
+    lines = [line.split(" ", 3) for line in text.split("\n") if line]
+    if not text.endswith("\n") and lines:
+        lines.pop()  # cut in mid-line: what is left of it may be a shorter number
+    node = next((words[1] for words in lines if words[0] == "node" and len(words) == 2), "")
+    header = lines[0] if lines else []
+    problem = _header_problem(header, tag)
+    if problem is not None:
+        return NodeCounters(node, (), None, problem=problem)
+    facts = facts_of(lines[1:])
+    refusal = None if facts.refused is None else Refusal(*facts.refused)
+    if facts.exit_code is None:
+        problem = "the file has no end: the run was killed before the counters were read again"
+    elif facts.garbled and refusal is None:
+        problem = f'the file is garbled at "{facts.garbled}": two processes wrote it'
+    return NodeCounters(
+        node,
+        _devices(facts, drivers or {}),
+        facts.exit_code,
+        facts.first_by,
+        facts.elapsed_s("before", "after"),
+        refusal=refusal,
+        problem=problem,
+        resent=facts.grown("-", "tcp_retrans_segs"),
+        sent=facts.grown("-", "tcp_out_segs"),
+        clock_khz=facts.count("after", "-", "clock_khz"),
+        bonds={rail: _bond(rail, ports, facts) for rail, ports in facts.ports.items()},
+        energy=energy_of(facts),
+    )
+
+
+def by_node(readings: Iterable[NodeCounters], expected: Iterable[str]) -> dict[str, NodeCounters]:
+    """Return the readings of the expected nodes; a host name with a domain answers to its first label as well."""
+    found: dict[str, NodeCounters] = {}
+    pool = tuple(readings)
+    for name in expected:
+        for reading in pool:
+            if reading.node == name or reading.node.split(".")[0] == name.split(".")[0]:
+                found[name] = reading
+                break
+    return found
+
+
+def _header_problem(header: list[str], tag: str) -> str | None:
+    if len(header) != 3 or header[0] != "railyard-counters":
+        return "the file is empty or none of the counter reader's"
+    if header[1] != str(FORMAT):
+        return f"the file has format {header[1]}, expected {FORMAT}: reader and library are of different versions"
+    if header[2] != tag:
+        return f"the file is of another run ({header[2]}, expected {tag})"
+    return None
+
+
+def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, ...]:
+    """Return the named devices in the file's order, then those that were found, each with its own bytes once."""
+    rows = {name: _row(name, facts, drivers) for name in facts.names}
+    meant = facts.named["meant"]
+    besides = interfaces(facts, rows)
+    found = []
+    for name, row in rows.items():
+        if row is None or (name not in meant and counted_elsewhere(name, facts, rows)):
+            continue
+        found.append(_device(name, name, facts, row, besides.get(name) if name not in meant else None))
+    netdev = DRIVERS["netdev"]
+    # A rail that is named by its interface has the interface's own statistics under the same name.
+    own = [name for name in meant if besides.get(name) == name]
+    return (*found, *(_device(f"{name}/net", name, facts, netdev, name) for name in own))
+
+
+def _bond(rail: str, ports: Iterable[str], facts: Facts) -> Bond:
+    found = tuple(_device(port, port, facts, DRIVERS["netdev"], None) for port in ports)
+    return Bond(facts.about(rail, "bond") or "unknown", found)
+
+
+def _row(name: str, facts: Facts, drivers: Mapping[str, str]) -> Driver | None:
+    """Return the row of a device: as the system's file says, else netdev; of an unnamed one by what it shows."""
+    if name in drivers:
+        return DRIVERS[drivers[name]]
+    if name in facts.named["meant"] or name in facts.named["watched"]:
+        return DRIVERS["netdev"]
+    shown = facts.counters_of(name)
+    return DRIVERS["netdev"] if "tx_bytes" in shown else of_device(facts.about(name, "driver"), shown)
+
+
+def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None) -> DeviceCounters:
+    meant = name in facts.named["meant"] and label == name
+    virtual = facts.about(name, "virtual") == "yes"
+    packet = _path_mtu(facts.about(facts.beside.get(name, ""), "mtu")) if row.packets else None
+    module = facts.about(name, "driver")
+    lifespan = facts.count("after", name, "hw/lifespan") or 0
+    uses_held = any("hw/" in counter for counter in (row.tx, row.rx))
+    return DeviceCounters(
+        label,
+        meant,
+        _direction(facts, name, row.tx, row, packet or row.unit_bytes),
+        _direction(facts, name, row.rx, row, packet or row.unit_bytes),
+        _carrier(facts, "before", name),
+        _carrier(facts, "after", name),
+        {} if virtual else _growth(facts, name, row.errors),
+        _growth(facts, name, row.signals),
+        stuck=tuple(c for c in row.errors if facts.count("before", name, c) == error_maximum(c) is not None),
+        driver=row.name,
+        overlap=overlap(name, facts, row),
+        beside=beside,
+        packet_bytes=packet,
+        virtual=virtual,
+        held_ms=lifespan if uses_held and lifespan > facts.waited_ms else None,
+        unnamed=beside is None and name not in facts.named["meant"] and name not in facts.named["watched"],
+        foreign=module if _is_foreign(module, row) else None,
+    )
+
+
+def _is_foreign(module: str | None, row: Driver) -> bool:
+    known = any(module in each.modules for each in DRIVERS.values())
+    return known and row.name != "netdev" and bool(row.modules) and module not in row.modules
+
+
+def _path_mtu(interface_mtu: str | None) -> int:
+    """Return the largest path MTU that an interface of this MTU can have, the largest of all where it is not known."""
+    sizes = (4096, 2048, 1024, 512, 256)
+    known = int(interface_mtu) if interface_mtu is not None and is_count(interface_mtu) else sizes[0]
+    return next((size for size in sizes if size <= known), sizes[-1])
+
+
+def _growth(facts: Facts, device: str, counters: Iterable[str]) -> dict[str, int]:
+    grown = {counter: facts.grown(device, counter) for counter in counters}
+    return {counter: count for counter, count in grown.items() if count}
+
+
+def _direction(facts: Facts, device: str, counter: str, driver: Driver, unit: int) -> Direction:
+    before, after = facts.sum("before", device, counter), facts.sum("after", device, counter)
+    full = driver.clamps and (1 << driver.width_bits) - 1 in (before, after)
+    return Direction(
+        None if before is None else before * unit,
+        None if after is None else after * unit,
+        full,
+        unit * _idle(facts, device, counter, before),
+    )
+
+
+def _idle(facts: Facts, device: str, counter: str, before: int | None) -> int:
+    """Return what the rate before the run makes of the run's time; 0 where it was not measured for long enough."""
+    first, waited_s = facts.sum("idle", device, counter), facts.elapsed_s("idle", "before")
+    run_s = facts.elapsed_s("before", "after")
+    if first is None or before is None or before < first or waited_s is None or run_s is None:
+        return 0
+    return max(0, round((before - first) / waited_s * run_s)) if waited_s >= IDLE_INTERVAL.value else 0
+
+
+def _carrier(facts: Facts, when: str, device: str) -> bool | None:
+    value = facts.values.get((when, device, "carrier"))
+    if value is not None:
+        return {"1": True, "0": False}.get(value)
+    state = facts.values.get((when, device, "state"))
+    return None if state in (None, "unreadable") else "ACTIVE" in state

@@ -1,0 +1,208 @@
+"""How one run is launched: variables, launcher words, and which rails of which nodes it is meant to use."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from railyard import stacks
+from railyard.job import client_server
+from railyard.job.mpi_identity import Meant
+from railyard.provision.installed import installed
+from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
+from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
+from railyard.site.site import Site
+from railyard.site.systems.load import Rail, System
+from railyard.site.systems.schedulers import is_slurm
+from railyard.stacks import Settings
+
+#: The launchers that start a stack's own mpirun on a node of a testbed of ours, and the testbed's folder: the virtual
+#: cluster's nodes are namespaces, the guests virtual machines.
+TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
+#: Launchers that are Slurm's srun: of a job's script, and of a step in an allocation.
+SRUN = ("srun", "srunalloc")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name.
+
+    ``prefix`` is where the stack's MPI library must come from, None where a module decides; ``mpi`` is what it must be.
+    """
+
+    program: str
+    env: Mapping[str, str]
+    options: tuple[str, ...]
+    settings: Settings
+    meant: tuple[str, ...]
+    watched: tuple[str, ...]
+    nodes: tuple[str, ...]
+    prefix: str | None = None
+    mpi: Meant | None = None
+
+
+def device_name(rail: Rail) -> str:
+    """Return a rail as stacks and counters name it: ``hsn0``, ``mlx5_0:1``."""
+    return rail.device if rail.port is None else f"{rail.device}:{rail.port}"
+
+
+def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
+    """Return every other device of the system's fabrics that has counters: what the run must not use."""
+    rails = [rail for fabric in site.system.fabrics.values() for rail in fabric.rails if rail.counters != "none"]
+    return tuple(dict.fromkeys(name for rail in rails if (name := device_name(rail)) not in meant))
+
+
+def plan_launch(
+    site: Site,
+    fabric: str,
+    stack: str,
+    devices: tuple[str, ...],
+    nodes: tuple[str, ...],
+    *,
+    ranks: int,
+    ranks_per_node: int,
+    as_root: bool,
+    policy: str | None = None,
+    within_node: bool = False,
+    launcher: str | None = None,
+    threads: int = 1,
+) -> Launch:
+    """Return how a run over these devices of these nodes is launched; ``policy`` None leaves that to the stack.
+
+    ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched. ``launcher`` is
+    ReFrame's, the system's own where it is None. ``threads``: of each rank, which has as many cores of its own; not in
+    our testbeds, where all nodes share the host's.
+    Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
+    """
+    system, there = site.system, installed(site, stack)
+    launcher = launcher or system.launcher
+    kind = system.fabrics[fabric].kind
+    told = stacks.settings(stack, kind, devices, len(devices), policy)
+    if system.provider == "host" or within_node:
+        # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
+        # stack on its rails keeps it from shared memory.
+        told = replace(told, env={}, options=())
+    root = dict(stacks.STACKS[stack].root_env) if as_root else {}
+    env = {**there.environment, **told.env, **root}
+    if there.prefix is not None:
+        env["PATH"] = f"{there.prefix}/bin:$PATH"
+    pair = stacks.STACKS[stack].pair
+    bed = TESTBEDS.get(launcher)
+    if bed is not None and pair:
+        options = list(client_server.start_words(site.home, nodes, ranks_per_node, bed))
+    elif bed is not None:
+        options = stacks.launch_options(
+            stack,
+            hosts=nodes,
+            ranks=ranks,
+            ranks_per_node=ranks_per_node,
+            agent=str(agent_script(site.home, bed)),
+            # Launchers start over the testbed's management network.
+            network=MANAGEMENT_DEVICE,
+            share_cores=True,
+        )
+        options += stacks.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
+    elif launcher in SRUN:
+        options = _srun_words(site, stack)
+        if threads > 1:
+            # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
+            # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
+            env |= stacks.STACKS[stack].own_pinning
+        if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
+            options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
+    else:
+        options = _words_in_a_job(system, stack, threads, binds=bool(told.options))
+    if launcher not in SRUN:  # these words are the stack's own mpirun's
+        options += told.options
+    return Launch(
+        program=client_server.STARTER if pair else there.launcher,
+        env=env,
+        options=tuple(options),
+        settings=told,
+        meant=() if within_node else devices,
+        watched=watched_devices(site, () if within_node else devices),
+        nodes=nodes,
+        prefix=there.prefix,
+        mpi=None
+        if pair
+        else Meant(stack, there.mpi_version, there.mpi_standard, there.prefix if there.built else None),
+    )
+
+
+def starting_agent(site: Site) -> str:
+    """Return what starts a command on another node, as ssh does, for an application that starts its own processes."""
+    provider = site.system.provider
+    if provider not in ("testbed", "guests"):
+        return "ssh"
+    return str(agent_script(site.home, CLUSTER if provider == "testbed" else GUESTS))
+
+
+def _words_in_a_job(system: System, stack: str, threads: int, binds: bool) -> list[str]:
+    """Return how a stack's own launcher is told its cores where nodes and ranks are the job's.
+
+    ``binds``: the rail policy has words that bind each rank, to its NUMA node, which has cores enough.
+    """
+    if stacks.STACKS[stack].pair:
+        return []
+    if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm is told
+        return list(stacks.STACKS[stack].launch.share_cores)
+    return stacks.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
+
+
+def _srun_words(site: Site, stack: str) -> list[str]:
+    """Return how srun is told which protocol the library speaks with it; a client and a server speak none."""
+    table = stacks.STACKS[stack]
+    return [] if table.pair else [f"--mpi={site.system.stacks[stack].srun_mpi or table.srun_mpi}"]
+
+
+def exported(env: Mapping[str, str]) -> dict[str, str]:
+    """Return values as the lines ``export NAME=VALUE`` of a script need them: those of ReFrame 4.10 quote nothing.
+
+    A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
+    """
+    return {name: _quoted(value) for name, value in env.items()}
+
+
+def _quoted(value: str) -> str:
+    if value.endswith(":$PATH"):
+        return shlex.quote(value.removesuffix("$PATH")) + '"$PATH"'
+    return shlex.quote(value)
+
+
+def counters_can_prove(site: Site, fabric: str) -> bool:
+    """Return whether the rails of a fabric have counters at all."""
+    return all(rail.counters != "none" for rail in site.system.fabrics[fabric].rails)
+
+
+def counter_drivers(site: Site) -> dict[str, str]:
+    """Return which row of the counters' table each rail of the system's fabrics has; none for those without."""
+    rails = (rail for fabric in site.system.fabrics.values() for rail in fabric.rails)
+    return {device_name(rail): rail.counters for rail in rails if rail.counters != "none"}
+
+
+def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]:
+    """Return each meant rail's rate, for the split: rails of one fabric share its link."""
+    rate = site.system.fabrics[fabric].link.data_rate_gbit_s or 1.0
+    return {device: rate for device in devices}
+
+
+def bonded_ports(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, int]:
+    """Return how many ports the system's file says are bonded to each meant rail."""
+    rails = {device_name(rail): rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
+    return {device: rails[device] for device in devices}
+
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def seconds(duration: str) -> int:
+    """Return a system file's duration (``1h30m``, checked when it was read) in seconds."""
+    found = _DURATION.fullmatch(duration)
+    if found is None:
+        raise ValueError(f"{duration!r} is no duration")
+    return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))
+
+
+def limit_s(system: System, check_class: str = "micro") -> int:
+    """Return how long a run may take, in seconds: the system's limit for a class of checks (``app``, or any other)."""
+    return seconds(system.jobs.time_limit("app" if check_class == "app" else "micro", system.time_limit))

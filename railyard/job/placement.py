@@ -1,0 +1,112 @@
+"""Where a run's processes ran: how far from its rails, and at which clock.
+
+Of a run that was told neither these are remarks, which decide nothing; one that was told to run near its rails or far
+from them (``place.sh``, package data beside this file) fails where it did not, and so does one whose ranks have more
+threads than processors.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Literal
+
+from railyard.base.bounds import CLOCK_SHARE
+from railyard.base.wording import listing, percent
+from railyard.job.node_facts import NodeFacts
+
+_MOST_PROCESSORS = 1 << 16
+#: Near the rails, on the processors of their NUMA nodes, or on all the others.
+Side = Literal["near", "far"]
+SCRIPT = "place.sh"
+
+
+def place_script() -> str:
+    """Return the text of the script that puts a command on one side, to be written beside the counter reader."""
+    return files("railyard.job.scripts").joinpath(SCRIPT).read_text(encoding="utf-8")
+
+
+def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, rails: Sequence[str]) -> str | None:
+    """Return why a run was not where it was told to be, by the first process of each node; None where it was.
+
+    What a node does not show is not known, and that is no better.
+    """
+    by_name = {facts.node.split(".")[0]: facts for facts in found}
+    for node in nodes:
+        facts = by_name.get(node.split(".")[0])
+        if facts is None:
+            return f"asked to run {side} {listing(rails)}: where the processes of {node} ran is not known"
+        own = facts.facts.get("cpus_allowed", "")
+        shown = [facts.devices.get(rail, {}).get("local_cpulist", "") for rail in rails]
+        bound, local = processors(own), frozenset[int]().union(*(processors(text) for text in shown))
+        if bound and local and (bound <= local if side == "near" else not bound & local):
+            continue
+        near = ", ".join(filter(None, shown)) or "none that the node shows"
+        return (
+            f"asked to run {side} {listing(rails)}: the first process of {node} was on processors "
+            f"{own or 'that are not known'}, and near are {near}"
+        )
+    return None
+
+
+def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) -> str | None:
+    """Return why each rank's threads had no core each, by the first process of each node; None where they may have.
+
+    Fewer processors than threads are a core for several of them; as many may still be two a core where SMT is on.
+    What a node does not show is not known, and that is no better.
+    """
+    by_name = {facts.node.split(".")[0]: facts for facts in found}
+    for node in nodes:
+        facts = by_name.get(node.split(".")[0])
+        own = "" if facts is None else facts.facts.get("cpus_allowed", "")
+        if len(processors(own)) >= threads:
+            continue
+        there = f"was bound to processors {own}" if processors(own) else "was on processors that are not known"
+        return (
+            f"each rank has {threads} threads: the first process of {node} {there}, expected at least {threads}, one "
+            f"a thread"
+        )
+    return None
+
+
+def remarks(nodes: Iterable[NodeFacts], clocks_khz: Mapping[str, int], rails: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each node whose first process was bound away from a rail, or whose clock was low.
+
+    Only where the node shows both: its processes' binding and the rail's processors, its clock and the highest one.
+    """
+    found = []
+    for facts in nodes:
+        found += [_far(facts, rail) for rail in rails]
+        found.append(_slow(facts, clocks_khz.get(facts.node)))
+    return tuple(sentence for sentence in found if sentence is not None)
+
+
+def processors(text: str) -> frozenset[int]:
+    """Return the processors of a list as the kernel writes it, ``0-3,8``; none for any other text."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = (first, last if dash else first)
+        if not all(end.isascii() and end.isdigit() and int(end[:9]) < _MOST_PROCESSORS for end in ends):
+            return frozenset()
+        found |= set(range(int(ends[0]), int(ends[1]) + 1))
+    return frozenset(found)
+
+
+def _far(facts: NodeFacts, rail: str) -> str | None:
+    bound, near = facts.facts.get("cpus_allowed", ""), facts.devices.get(rail, {}).get("local_cpulist", "")
+    own, local = processors(bound), processors(near)
+    if not own or not local or own & local:
+        return None
+    return f"the first process of {facts.node} was bound to processors {bound}, far from {rail} (near {near})"
+
+
+def _slow(facts: NodeFacts, clock_khz: int | None) -> str | None:
+    said = facts.facts.get("frequency_max_khz", "")
+    highest = int(said) if said.isascii() and said.isdigit() else 0
+    if clock_khz is None or clock_khz >= CLOCK_SHARE.value * highest:
+        return None
+    share = percent(clock_khz / highest)
+    governor = facts.facts.get("governor", "not known")
+    return (
+        f"the clock of {facts.node} was {clock_khz / 1e6:.2f} GHz at the end of the run, {share} of its highest "
+        f"(bound {percent(CLOCK_SHARE.value)}, {CLOCK_SHARE.name}; governor {governor})"
+    )

@@ -1,0 +1,1 @@
+"""Shell scripts that run in a job, as package data."""

@@ -1,0 +1,181 @@
+# Says what this node is and how it is set, for the record of the run: read into reader.sh (railyard/job/node_facts.py
+# reads what comes out). It needs $sys, $outdir, $tag, $node, $meant and $watched of the reader, no root and no process:
+# the shell reads files of sysfs and procfs. What is not there, or not for everybody to read, is left out; a serial
+# number, a UUID and the kernel's whole command line are never read, since they name a machine or hold passwords.
+# One line a fact: "fact smt on", "device hsn0 driver veth"; the last line is "end".
+
+proc=${RAILYARD_PROC:-/proc}
+cpu=$sys/devices/system/cpu
+
+tell() { [ -n "$2" ] && printf '%s %s\n' "$1" "$2"; }
+
+# The first line of a file, as a fact of this name; nothing where it cannot be read.
+tell_file() {
+    line=''
+    [ -r "$2" ] && IFS= read -r line <"$2"
+    tell "$1" "$line"
+}
+
+processor() {
+    while IFS= read -r line; do
+        case $line in
+            'model name'*:*) tell 'fact processor' "${line#*: }" ;;
+            microcode*:*) tell 'fact microcode' "${line#*: }" ;;
+            # One processor's lines are enough, and the flags below would be the longest.
+            flags* | '') break ;;
+        esac
+    done <"$proc/cpuinfo"
+    sockets=' ' number=0
+    set +f
+    for path in "$cpu"/cpu[0-9]*/topology/physical_package_id; do
+        [ -r "$path" ] && IFS= read -r line <"$path" || continue
+        number=$((number + 1))
+        case $sockets in *" $line "*) ;; *) sockets="$sockets$line " ;; esac
+    done
+    set -f
+    [ "$number" -gt 0 ] || return
+    tell 'fact logical_processors' "$number"
+    IFS=' '
+    set -- $sockets
+    tell 'fact sockets' $#
+    sockets=$# domains=0
+    # Only nodes of memory that have processors: accelerators bring nodes of their own.
+    read_line "$sys/devices/system/node/has_cpu"
+    IFS=,
+    for range in $line; do domains=$((domains + ${range#*-} - ${range%-*} + 1)); done
+    unset IFS
+    [ "$domains" -gt 0 ] && tell 'fact numa_nodes_per_socket' $((domains / sockets))
+}
+
+read_line() {
+    line=''
+    [ -r "$1" ] && IFS= read -r line <"$1"
+}
+
+settings() {
+    tell_file 'fact smt' "$cpu/smt/control"
+    # The two drivers say it in two senses.
+    read_line "$cpu/intel_pstate/no_turbo"
+    case $line in 0) tell 'fact turbo' on ;; 1) tell 'fact turbo' off ;; esac
+    read_line "$cpu/cpufreq/boost"
+    case $line in 1) tell 'fact turbo' on ;; 0) tell 'fact turbo' off ;; esac
+    tell_file 'fact governor' "$cpu/cpu0/cpufreq/scaling_governor"
+    tell_file 'fact frequency_driver' "$cpu/cpu0/cpufreq/scaling_driver"
+    tell_file 'fact energy_preference' "$cpu/cpu0/cpufreq/energy_performance_preference"
+    tell_file 'fact frequency_max_khz' "$cpu/cpu0/cpufreq/scaling_max_freq"
+    tell_file 'fact idle_driver' "$cpu/cpuidle/current_driver"
+    states=''
+    set +f
+    for path in "$cpu"/cpu0/cpuidle/state[0-9]*; do
+        read_line "$path/name"
+        name=$line
+        read_line "$path/disable"
+        [ -n "$name" ] && [ "$line" != 1 ] && states="$states${states:+ }$name"
+    done
+    set -f
+    tell 'fact c_states' "$states"
+    read_line "$sys/kernel/mm/transparent_hugepage/enabled"
+    case $line in *'['*) line=${line#*'['} && tell 'fact transparent_hugepages' "${line%%']'*}" ;; esac
+    tell_file 'fact numa_balancing' "$proc/sys/kernel/numa_balancing"
+}
+
+software() {
+    tell_file 'fact kernel' "$proc/sys/kernel/osrelease"
+    read_line "$proc/cmdline"
+    chosen=''
+    IFS=' '
+    for word in $line; do
+        case $word in
+            iommu=* | intel_iommu=* | amd_iommu=* | mitigations=* | nosmt | nosmt=* | isolcpus=* | nohz_full=* | idle=* | \
+                processor.max_cstate=* | intel_idle.max_cstate=* | intel_pstate=* | amd_pstate=* | \
+                transparent_hugepage=* | numa_balancing=* | pcie_aspm=* | pci=*) chosen="$chosen${chosen:+ }$word" ;;
+        esac
+    done
+    unset IFS
+    tell 'fact kernel_options' "$chosen"
+    # Where the launcher put the first process of the node: all that it starts inherits this.
+    while IFS= read -r line; do
+        case $line in Cpus_allowed_list:*) tell 'fact cpus_allowed' "${line##*[!0-9,-]}" ;; esac
+    done <"$proc/self/status"
+    read_line "$proc/meminfo"
+    tell 'fact memory' "${line#*: }"
+}
+
+firmware() {
+    for name in sys_vendor product_name board_name bios_vendor bios_version bios_date; do
+        tell_file "fact $name" "$sys/class/dmi/id/$name"
+    done
+}
+
+# A link of sysfs is followed without a process: by going there.
+target_of() { [ -e "$1" ] && (cd -P "$1" && printf '%s' "${PWD##*/}"); }
+
+# The path of a slot below sysfs's devices, the bridges above it among it.
+slot_of() { [ -e "$1" ] && (cd -P "$1" && printf '%s' "${PWD#*/devices/}"); }
+
+# GPUs, by their drivers' own lists: NVIDIA's, and the kernel's render nodes (a screen alone has none).
+accelerators() {
+    set +f
+    for path in "$proc"/driver/nvidia/gpus/*; do
+        [ -e "$path" ] && one_accelerator "$sys/bus/pci/devices/${path##*/}"
+    done
+    for path in "$sys"/class/drm/renderD*; do one_accelerator "$path/device"; done
+    set -f
+}
+
+one_accelerator() {
+    slot=$(slot_of "$1")
+    case $slot in pci*/*) ;; *) return ;; esac
+    tell "device ${slot##*/} accelerator" "$(target_of "$1/driver")"
+    tell "device ${slot##*/} slot" "$slot"
+    tell_file "device ${slot##*/} numa_node" "$1/numa_node"
+}
+
+one_device() {
+    card=${1%%:*} port=1
+    case $1 in *:*) port=${1#*:} ;; esac
+    folder=$sys/class/net/$card rdma=''
+    if [ -d "$folder" ]; then
+        tell_file "device $1 mtu" "$folder/mtu"
+        # Of IP over InfiniBand: datagram or connected.
+        tell_file "device $1 mode" "$folder/mode"
+        tell_file "device $1 speed_mbit_s" "$folder/speed"
+        set +f
+        for path in "$folder"/device/infiniband/*; do [ -d "$path" ] && rdma=$path; done
+        set -f
+    else
+        folder=$sys/class/infiniband/$card
+        [ -d "$folder" ] || return
+        rdma=$folder
+        tell_file "device $1 rate" "$folder/ports/$port/rate"
+        tell_file "device $1 link_layer" "$folder/ports/$port/link_layer"
+    fi
+    if [ -n "$rdma" ]; then
+        tell_file "device $1 firmware" "$rdma/fw_ver"
+        tell_file "device $1 board" "$rdma/board_id"
+        tell_file "device $1 card" "$rdma/hca_type"
+    fi
+    driver=$(target_of "$folder/device/driver")
+    tell "device $1 driver" "$driver"
+    [ -n "$driver" ] && tell_file "device $1 driver_version" "$sys/module/$driver/version"
+    slot=$(slot_of "$folder/device")
+    case $slot in pci*/*) tell "device $1 slot" "$slot" ;; esac
+    for name in current_link_speed current_link_width max_link_speed max_link_width numa_node local_cpulist; do
+        tell_file "device $1 $name" "$folder/device/$name"
+    done
+}
+
+{
+    printf 'railyard-node 1 %s\nnode %s\n' "$tag" "$node"
+    unset IFS
+    software
+    processor
+    settings
+    firmware
+    IFS=,
+    set -- $meant $watched
+    unset IFS
+    for device in "$@"; do one_device "$device"; done
+    accelerators
+    echo end
+} >"$outdir/$node.facts"

@@ -1,0 +1,293 @@
+#!/bin/sh
+# What is no MPI program, on the nodes of a job, one process a node of which a launcher has said the rank: srun and
+# every MPI's launcher do, and start.sh on our own testbeds.
+#   sh pair.sh run FOLDER TAG HOW RAILS -- SERVER [WORD]... -- CLIENT [WORD]...
+#       one of two such processes, a benchmark that is a client and a server, a pair of processes for each rail: rank 0
+#       runs the clients, rank 1 the servers. HOW: at-once or in-turn; RAILS: DEVICE=PORT with commas between them, a
+# TCP
+#       port for each rail. Blanks in the words: {device} {card} {card_port} {port} {server} {local}, the last two the
+#       addresses of both ends.
+#   sh pair.sh first FOLDER TAG NODES DEVICE AGENT -- COMMAND [WORD]...
+#       one of NODES such processes, an application that starts its own processes: rank 0 becomes it, and the others
+# wait
+#       until it has ended. Blanks in its words: {hosts} the nodes' names and {addresses} DEVICE's on each of them (both
+# in
+#       the order of ranks, commas between them), {agent} what starts a command on another node.
+# They find each other through FOLDER, which all nodes see: the servers' addresses stand in FOLDER/TAG.servers as soon
+# as their ports are listened at, a node's in FOLDER/TAG.node-RANK; FOLDER/TAG.done says that rank 0 has ended.
+# A client's output stands behind a line "# railyard: rail DEVICE" (read by railyard/parsers/rail_parts.py).
+
+set -f
+
+PATH=$PATH:/usr/sbin:/sbin
+proc=${RAILYARD_PROC:-/proc}
+patience_s=${RAILYARD_PAIR_PATIENCE:-60}
+grace_s=3
+children='' ended_by_us=''
+port='' server='' hosts='' addresses='' agent=''
+
+say() { echo "railyard: $1" >&2; }
+usage() {
+    say 'pair.sh run FOLDER TAG HOW RAILS -- SERVER... -- CLIENT..., or first FOLDER TAG NODES DEVICE AGENT -- COMMAND...: not so called'
+    exit 64
+}
+end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
+
+# ---- every process
+
+rank_of() {
+    for name in RAILYARD_PAIR_RANK SLURM_PROCID PMI_RANK OMPI_COMM_WORLD_RANK MV2_COMM_WORLD_RANK PALS_RANKID \
+        FLUX_TASK_RANK; do
+        eval "value=\${$name-}"
+        [ -z "$value" ] || { rank=$value && return; }
+    done
+    say 'no launcher says which of the processes this is: found neither SLURM_PROCID nor PMI_RANK nor another'
+    exit 64
+}
+
+# What other nodes reach this rail at: the address of a network interface, else the node's own name.
+address_of() {
+    [ -d "${RAILYARD_SYSFS:-/sys}/class/net/$1" ] || { address=$node && return; }
+    address=$(ip -o -4 addr show dev "$1" | { IFS=' /' read -r _ _ _ found _ && echo "$found"; })
+    [ -n "$address" ] || { say "rail $1 of $node has no IPv4 address: give it one, or leave the rail out" && return 1; }
+}
+
+begin() {
+    IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
+    rank_of
+    mkdir -p "$folder" || exit 73
+    trap 'end_children; exit 143' TERM INT HUP
+}
+
+# Replaces the blank $1 by $2 in $word, as often as it stands there.
+fill() {
+    while :; do
+        case $word in
+            *"{$1}"*) word=${word%%"{$1}"*}$2${word#*"{$1}"} ;;
+            *) return ;;
+        esac
+    done
+}
+
+# Becomes the command, the blanks of its words filled.
+become() {
+    card_port=1
+    case $device in *:*) card_port=${device#*:} ;; esac
+    left=$#
+    while [ "$left" -gt 0 ]; do
+        word=$1
+        shift
+        left=$((left - 1))
+        fill device "$device" && fill card "${device%%:*}" && fill card_port "$card_port"
+        fill port "$port" && fill server "$server" && fill local "$own"
+        fill hosts "$hosts" && fill addresses "$addresses" && fill agent "$agent"
+        set -- "$@" "$word"
+    done
+    exec "$@"
+}
+
+# A file made in a folder of NFS has the other node's files there seen at once, not when a cache of seconds ends.
+look_again() { : >"$folder/$tag.look-$rank" && rm -f "$folder/$tag.look-$rank"; }
+
+# ---- rank 1: the servers
+
+listens() {
+    hex=$(printf ':%04X' "$1")
+    for file in "$proc/net/tcp" "$proc/net/tcp6"; do
+        while IFS=' ' read -r _ here _ state _; do
+            case $state$here in 0A*"$hex") return 0 ;; esac
+        done <"$file"
+    done 2>/dev/null
+    return 1
+}
+
+serve() {
+    addresses=''
+    IFS=,
+    for rail in $rails; do
+        unset IFS
+        device=${rail%=*} port=${rail##*=}
+        address_of "$device" || fail 1
+        server=$address own=$address
+        (become "$@") >"$folder/$tag.server-$device" 2>&1 </dev/null &
+        child=$! children="$children $!"
+        until listens "$port"; do
+            kill -0 "$child" 2>/dev/null || { wait "$child" && give_up 0 || give_up "$?"; }
+            tick
+        done
+        addresses="$addresses$device $address
+"
+    done
+    unset IFS
+    printf '%s' "$addresses" >"$folder/$tag.part" && mv "$folder/$tag.part" "$folder/$tag.servers"
+    until_clients_end
+    code=0
+    for child in $children; do
+        wait "$child" 2>/dev/null || code=$?
+    done
+    # Some servers wait for the next client, and were ended for that.
+    [ -z "$ended_by_us" ] || code=0
+    exit "$code"
+}
+
+# A server that cannot serve: what it said is this run's error, and the clients need not wait.
+give_up() {
+    cat "$folder/$tag.server-$device" >&2 2>/dev/null
+    say "the server of rail $device on $node ended with $1 before it listened at port $port"
+    fail "$1"
+}
+
+fail() {
+    : >"$folder/$tag.failed"
+    end_children
+    [ "$1" = 0 ] && exit 1
+    exit "$1"
+}
+
+until_clients_end() {
+    until [ -e "$folder/$tag.done" ]; do
+        running=''
+        for child in $children; do kill -0 "$child" 2>/dev/null && running=yes; done
+        [ -n "$running" ] || return 0
+        look_again
+        tick
+    done
+    waited=0
+    while [ "$waited" -lt $((grace_s * 10)) ]; do
+        running=''
+        for child in $children; do kill -0 "$child" 2>/dev/null && running=yes; done
+        [ -n "$running" ] || return 0
+        tick
+        waited=$((waited + 1))
+    done
+    ended_by_us=yes
+    end_children
+}
+
+# A tenth of a second, in which signals are heard: a shell that waits in the foreground hears none.
+tick() {
+    sleep 0.1 &
+    wait "$!"
+}
+
+# ---- rank 0: the clients
+
+ask() {
+    trap ': >"$folder/$tag.done"' EXIT
+    ticks=0
+    until [ -e "$folder/$tag.servers" ]; do
+        [ ! -e "$folder/$tag.failed" ] || { say 'the other node has no server to ask: its own error says why' && exit 1; }
+        if [ "$ticks" -ge $((patience_s * 10)) ]; then
+            say "no server was ready within $patience_s s: the other node has not written $folder/$tag.servers"
+            exit 1
+        fi
+        look_again
+        tick
+        ticks=$((ticks + 1))
+    done
+    devices=''
+    while IFS=' ' read -r device server; do
+        address_of "$device" || exit 1
+        own=$address port=,$rails,
+        port=${port#*,"$device"=} port=${port%%,*}
+        (become "$@") >"$folder/$tag.client-$device" 2>"$folder/$tag.client-$device.err" </dev/null &
+        children="$children $!" devices="$devices $device"
+        [ "$how" != in-turn ] || wait_for "$!" "$device"
+    done <"$folder/$tag.servers"
+    if [ "$how" != in-turn ]; then
+        # shellcheck disable=SC2086
+        set -- $devices
+        for child in $children; do
+            wait_for "$child" "$1"
+            shift
+        done
+    fi
+    for device in $devices; do
+        echo "# railyard: rail $device"
+        cat "$folder/$tag.client-$device" "$folder/$tag.client-$device.err"
+    done
+    exit "${first_code:-0}"
+}
+
+# Waits for a client; the first exit code other than 0 is this run's.
+wait_for() {
+    wait "$1"
+    ended=$?
+    [ "$ended" = 0 ] || say "the client of rail $2 on $node ended with $ended"
+    [ "$ended" = 0 ] || [ -n "${first_code-}" ] || first_code=$ended
+}
+
+run() {
+    [ $# -ge 8 ] && [ "$5" = -- ] || usage
+    folder=$1 tag=$2 how=$3 rails=$4
+    shift 5
+    begin
+    # This end's words alone stay: the server's stand before the "--", the client's behind it.
+    left=$# past=''
+    while [ "$left" -gt 0 ]; do
+        word=$1
+        shift
+        left=$((left - 1))
+        if [ "$word" = -- ] && [ -z "$past" ]; then
+            past=yes
+        elif { [ "$rank" = 1 ] && [ -z "$past" ]; } || { [ "$rank" = 0 ] && [ -n "$past" ]; }; then
+            set -- "$@" "$word"
+        fi
+    done
+    [ $# -ge 1 ] || usage
+    if [ "$rank" = 0 ]; then ask "$@"; else serve "$@"; fi
+}
+
+# ---- an application that starts its own processes
+
+first() {
+    [ $# -ge 7 ] && [ "$6" = -- ] || usage
+    folder=$1 tag=$2 nodes=$3 device=$4 agent=$5
+    shift 6
+    begin
+    address_of "$device" || fail 1
+    own=$address
+    printf '%s %s\n' "$node" "$own" >"$folder/$tag.part-$rank" &&
+        mv "$folder/$tag.part-$rank" "$folder/$tag.node-$rank" || fail 73
+    if [ "$rank" != 0 ]; then
+        until [ -e "$folder/$tag.done" ]; do
+            look_again
+            tick
+        done
+        exit 0
+    fi
+    trap ': >"$folder/$tag.done"' EXIT
+    gather
+    (become "$@") </dev/null &
+    children=$!
+    wait "$children"
+    code=$?
+    [ "$code" = 0 ] || say "the application on $node, the first of $nodes, ended with $code"
+    exit "$code"
+}
+
+# Names and addresses of all nodes, as soon as each has said its own.
+gather() {
+    ticks=0 one=0
+    while [ "$one" -lt "$nodes" ]; do
+        if [ -e "$folder/$tag.node-$one" ]; then
+            IFS=' ' read -r name address <"$folder/$tag.node-$one"
+            hosts=$hosts${hosts:+,}$name addresses=$addresses${addresses:+,}$address
+            one=$((one + 1))
+            continue
+        fi
+        [ ! -e "$folder/$tag.failed" ] || { say 'a node has no address to be told: its own error says why' && exit 1; }
+        if [ "$ticks" -ge $((patience_s * 10)) ]; then
+            say "not all of $nodes nodes were ready within $patience_s s: there is no $folder/$tag.node-$one"
+            exit 1
+        fi
+        look_again
+        tick
+        ticks=$((ticks + 1))
+    done
+}
+
+case ${1-} in
+    run | first) "$@" ;;
+    *) usage ;;
+esac

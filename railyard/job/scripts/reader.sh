@@ -1,0 +1,469 @@
+#!/bin/sh
+# Reads the counters of a node's networks before and after one command, in the same launch as that command:
+#   sh reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...
+# MEANT and WATCHED are device names with commas between them: the rails that must carry the traffic, and the other
+# networks of the node. A name is a network device (hsn0), an RDMA device with or without its port (mlx5_0:1), or a
+# Slingshot card (cxi0). Every other device of the node is found and read as well.
+# The first process of each node writes OUTDIR/<hostname>.counters (read by railyard/job/counters/node.py); all others
+# become the command at once. A meant rail that is missing or has no carrier: one sentence, exit 71, nothing is started.
+# The shell alone is used: in a node's mount namespace there may be no other tool, and each would cost a process.
+
+set -f
+
+sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
+
+usage() {
+    echo 'railyard: reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
+    exit 64
+}
+
+[ $# -ge 6 ] && [ "$5" = -- ] || usage
+outdir=$1 tag=$2 meant=$3 watched=$4
+shift 5
+
+# Each launcher's own variable; Slurm's comes last, because a batch step hands its 0 down to every mpirun inside it.
+first='' how=''
+for name in OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK PMI_LOCAL_RANK PALS_LOCAL_RANKID \
+    FLUX_TASK_LOCAL_ID SLURM_LOCALID; do
+    eval "value=\${$name-}"
+    if [ -n "$value" ]; then
+        how=$name
+        [ "$value" = 0 ] && first=yes || first=no
+        break
+    fi
+done
+[ "$first" = no ] && exec "$@"
+
+IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
+file=$outdir/$node.counters
+
+if [ -z "$first" ]; then
+    # Nothing says which process is the first: the one that creates the file is. A file left by an earlier run keeps
+    # that run's tag, which the reader of the file refuses.
+    how=file
+    (set -C && true >"$file") 2>/dev/null || exec "$@"
+fi
+
+write() { printf '%s\n' "$1" >&4; }
+
+refuse() {
+    write "refused $1 $2"
+    write "end 71"
+    echo "railyard: $2" >&2
+    # MPICH 5.0.2's and Intel MPI 2021.18's mpiexec take no notice of an exit before MPI_Init, whatever its code: the
+    # other ranks wait for this one until the time limit. An abort said on their own wire (PMI-1) ends all at once.
+    # Open MPI and srun --kill-on-bad-exit go by the exit code.
+    # dash knows descriptors up to 9 only (it is 9 for the first process of a node), and dies of others: a subshell.
+    if [ -n "${PMI_FD-}" ]; then
+        (printf 'cmd=abort exitcode=71\n' >&"$PMI_FD") 2>/dev/null ||
+            bash -c 'printf "cmd=abort exitcode=71\n" >&"$PMI_FD"' 2>/dev/null
+    fi
+    exit 71
+}
+
+# The first line of a file goes to $line, nothing where there is none.
+line_of() {
+    line=''
+    [ -r "$1" ] && { IFS= read -r line <"$1"; } 2>/dev/null
+}
+
+# The first name in a folder goes to $found, with its path.
+first_in() {
+    found=''
+    set +f
+    for entry in "$1"/*; do
+        [ -e "$entry" ] && found=$entry
+        break
+    done
+    set -f
+}
+
+# The folders of a device's counters go to $statistics (a network interface's), $rdma (the card; its port to $port) and
+# $telemetry (Slingshot's); what says that it is up to $link: "carrier FILE" or "state FILE". All empty: no such device.
+locate() {
+    statistics='' rdma='' telemetry='' link='' port=1
+    card=${1%%:*}
+    case $1 in *:*) port=${1#*:} ;; esac
+    if [ -d "$sys/class/net/$1" ]; then
+        statistics=$sys/class/net/$1/statistics link="carrier $sys/class/net/$1/carrier"
+        first_in "$sys/class/net/$1/device/infiniband"
+        rdma=$found
+        if [ -n "$rdma" ]; then
+            # Two interfaces of one card are told apart by dev_port, which counts from 0.
+            line_of "$sys/class/net/$1/dev_port"
+            case $line in '' | *[!0-9]*) ;; *) port=$((line + 1)) ;; esac
+            [ -d "$rdma/ports/$port" ] || port=1
+        fi
+        [ -d "$sys/class/net/$1/device/telemetry" ] && telemetry=$sys/class/net/$1/device/telemetry
+    elif [ -d "$sys/class/infiniband/$card/ports/$port" ]; then
+        rdma=$sys/class/infiniband/$card link="state $sys/class/infiniband/$card/ports/$port/state"
+    elif [ -d "$sys/class/cxi/$1/device/telemetry" ]; then
+        telemetry=$sys/class/cxi/$1/device/telemetry
+        first_in "$sys/class/cxi/$1/device/net"
+        [ -n "$found" ] && link="carrier $found/carrier"
+    fi
+    known=$statistics$rdma$telemetry
+}
+
+add() { devices=${devices:+$devices,}$1; }
+
+# Whether a name is among the devices that are read already.
+listed() { case ,$devices, in *,"$1",*) ;; *) return 1 ;; esac }
+
+# The driver of a device, by following its link: a subshell, and no process besides.
+module_of() { (cd -P "$1" 2>/dev/null && printf '%s' "${PWD##*/}"); }
+
+# What a device is: its kernel driver, a port's link layer, an interface's MTU, whether it is a virtual function.
+about() {
+    locate "$1"
+    if [ -n "$rdma" ]; then own=$rdma; else own=$sys/class/net/$1; fi
+    module=''
+    [ -n "$rdma" ] && [ -e "$own/device/driver" ] && module=$(module_of "$own/device/driver")
+    [ -n "$module" ] && write "about $1 driver $module"
+    [ -e "$own/device/physfn" ] && write "about $1 virtual yes"
+    if [ -n "$rdma" ]; then
+        line_of "$rdma/ports/$port/link_layer"
+        [ -n "$line" ] && write "about $1 layer $line"
+        line_of "$rdma/ports/$port/hw_counters/lifespan"
+        case $line in '' | *[!0-9]*) ;; *) [ "$line" -gt "$lifespan" ] && lifespan=$line ;; esac
+    fi
+    if [ -n "$statistics" ]; then
+        line_of "$sys/class/net/$1/mtu"
+        [ -n "$line" ] && write "about $1 mtu $line"
+    fi
+}
+
+# The network interface on the port of an RDMA device: what TCP would use. "beside mlx5_0:1 ib0".
+interface_of() {
+    locate "$1"
+    [ -n "$rdma$telemetry" ] || return
+    interface=''
+    if [ -n "$statistics" ]; then
+        interface=$1
+    elif [ -n "$telemetry" ]; then
+        first_in "${telemetry%/telemetry}/net"
+        interface=${found##*/}
+    else
+        # The interface of the port's first address: of a bond the bond, of software RDMA what it goes over.
+        line_of "$rdma/ports/$port/gid_attrs/ndevs/0"
+        interface=$line
+        [ -n "$interface" ] && [ -d "$sys/class/net/$interface" ] || interface=''
+        # InfiniBand's addresses have none. Of several interfaces of one card each has its port's number less one.
+        [ -n "$interface" ] || interface_by_port
+    fi
+    [ -n "$interface" ] || return
+    write "beside $1 $interface"
+    listed "$interface" || add "$interface"
+}
+
+interface_by_port() {
+    set +f
+    for entry in "$rdma/device/net"/*; do
+        set -f
+        [ -e "$entry" ] || continue
+        line_of "$entry/dev_port"
+        [ "$line" = $((port - 1)) ] && interface=${entry##*/} && break
+        interface=${interface:-${entry##*/}}
+    done
+    set -f
+}
+
+# The ports of the bond that a rail is or is on: "port mlx5_bond_0:1 ens1f0". The bond counts their bytes; each has
+# errors and a carrier of its own.
+bonded() {
+    case ,$meant, in *,"$1",*) ;; *) return ;; esac
+    bond=$sys/class/net/$interface/bonding
+    [ -n "$interface" ] && [ -d "$bond" ] || bond=$sys/class/net/$1/bonding
+    [ -d "$bond" ] || return
+    line_of "$bond/mode"
+    write "about $1 bond ${line%% *}"
+    line_of "$bond/slaves"
+    IFS=' '
+    for slave in $line; do
+        write "port $1 $slave"
+        ports=$ports,$slave
+        listed "$slave" || add "$slave"
+    done
+    IFS=,
+}
+
+# Devices that nobody named: ports of cards, and interfaces of hardware. A bond's and a bridge's interfaces carry what
+# the bond does, and a representor what its virtual function does, so that they would count twice.
+others() {
+    set +f
+    for entry in "$sys/class/infiniband"/*/ports/*; do
+        set -f
+        [ -d "$entry" ] || continue
+        card=${entry%/ports/*}
+        other "${card##*/}:${entry##*/}" "${card##*/}"
+    done
+    set +f
+    for entry in "$sys/class/net"/*; do
+        set -f
+        [ -e "$entry/device" ] && [ ! -e "$entry/master" ] || continue
+        line_of "$entry/phys_port_name"
+        case $line in pf*vf* | pf*sf* | c*pf*) continue ;; esac
+        other "${entry##*/}" "${entry##*/}"
+    done
+    set +f
+    for entry in "$sys/class/cxi"/*; do
+        set -f
+        [ -d "$entry/device/telemetry" ] && other "${entry##*/}" "${entry##*/}"
+    done
+    set -f
+}
+
+other() {
+    listed "$1" || listed "$2" && return
+    write "other $1"
+    add "$1"
+}
+
+# One line a counter: "before hsn0 tx_bytes 123"; "unreadable" stands where the kernel gives no value. Of a rail that
+# the run must use all are read, of any other device those that count its traffic.
+snapshot() {
+    uptime=unreadable held=''
+    IFS=" " read -r uptime _ <"$proc/uptime" || uptime=unreadable
+    write "$1 at $uptime"
+    [ "$1" = after ] && clock
+    for device in $devices; do
+        locate "$device"
+        if [ -z "$known" ]; then
+            write "$1 $device present no"
+            continue
+        fi
+        if [ -n "$link" ]; then
+            state=unreadable
+            IFS= read -r state <"${link#* }" || state=unreadable
+            write "$1 $device ${link%% *} ${state:-unreadable}"
+        fi
+        [ -n "$statistics" ] && counters "$1 $device" '' "$statistics" "$of_interface"
+        [ -n "$rdma" ] && counters "$1 $device" '' "$rdma/ports/$port/counters" "$of_port"
+        [ -n "$telemetry" ] && some "$1 $device" '' "$telemetry" "$of_slingshot"
+        [ -n "$rdma" ] && [ -d "$rdma/ports/$port/hw_counters" ] && held=${held:+$held,}$device
+    done
+    retransmitted "$1"
+    energy "$1"
+    # The kernel gives the values of hw_counters that it read last, up to their lifespan long.
+    [ "$1" = after ] && [ -n "$deadline" ] && until_then && write "waited $lifespan"
+    for device in $held; do
+        locate "$device"
+        counters "$1 $device" hw/ "$rdma/ports/$port/hw_counters" "$of_hardware"
+    done
+} 2>/dev/null
+
+# What counts traffic, as railyard/hardware/counters.py has it; Slingshot has more than a thousand files, "value@time"
+# in each.
+of_interface=tx_bytes,rx_bytes
+of_port=port_xmit_data,port_rcv_data
+of_hardware=lifespan,tx_bytes,rx_bytes,ip4OutOctets,ip6OutOctets,ip4InOctets,ip6InOctets,sent_pkts,rcvd_pkts
+of_slingshot=hni_sts_tx_ok_octets,hni_sts_rx_ok_octets,hni_pcs_uncorrected_cw,hni_llr_tx_replay_event
+of_slingshot=$of_slingshot,hni_llr_rx_replay_event,pct_sct_timeouts,pct_spt_timeouts,pct_no_tct_nacks,pct_no_trs_nacks
+of_slingshot=$of_slingshot,pct_no_mst_nacks
+
+# The files of a folder: each of them for a rail that the run must use and for the ports of its bond, else those of the
+# list.
+counters() {
+    case ,$meant$ports, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
+}
+
+every() {
+    set +f
+    for path in "$3"/*; do
+        set -f
+        counter "$1 $2${path##*/}" "$path"
+    done
+    set -f
+}
+
+some() {
+    for name in $4; do counter "$1 $2$name" "$3/$name"; done
+}
+
+counter() {
+    [ -f "$2" ] || return
+    value=unreadable
+    IFS= read -r value <"$2" || value=unreadable
+    value=${value%%@*}
+    write "$1 ${value:-unreadable}"
+}
+
+# The clock of the first processor that the command could run on, before it falls.
+clock() {
+    own=0
+    while IFS= read -r line; do
+        case $line in Cpus_allowed_list:*) own=${line##*[!0-9,-]} ;; esac
+    done <"$proc/self/status"
+    line_of "$sys/devices/system/cpu/cpu${own%%[!0-9]*}/cpufreq/scaling_cur_freq"
+    [ -n "$line" ] && write "after - clock_khz $line"
+}
+
+# What the node took since it started: all of it in joules (Cray's meter), else each processor in microjoules (RAPL,
+# which root alone may read on most systems), with the value at which that begins again.
+energy() {
+    line_of "$sys/cray/pm_counters/energy"
+    if [ -n "$line" ]; then
+        write "$1 - node_joules ${line%% *}"
+        return
+    fi
+    set +f
+    for zone in "$sys/class/powercap"/intel-rapl:*; do
+        set -f
+        # Below a processor are its cores and memory: intel-rapl:0:0.
+        case ${zone##*/} in *:*:*) continue ;; esac
+        line_of "$zone/energy_uj"
+        [ -n "$line" ] || continue
+        write "$1 - processor_uj/${zone##*:} $line"
+        line_of "$zone/max_energy_range_uj"
+        [ -n "$line" ] && [ "$1" = before ] && write "before - processor_range_uj/${zone##*:} $line"
+    done
+    set -f
+}
+
+# What TCP of this node sent, and sent again, in segments: the last lines of a reading.
+retransmitted() {
+    [ -r "$proc/net/snmp" ] || return
+    named='' moment=$1
+    while IFS= read -r line; do
+        case $line in
+            'Tcp: '*' InSegs OutSegs RetransSegs '*) named=yes ;;
+            'Tcp: '*)
+                [ -n "$named" ] || return
+                IFS=' '
+                set -- $line
+                IFS=,
+                # "Tcp:" and ten values stand before OutSegs.
+                shift 11
+                write "$moment - tcp_out_segs $1"
+                write "$moment - tcp_retrans_segs $2"
+                return
+                ;;
+        esac
+    done <"$proc/net/snmp"
+}
+
+# Milliseconds since the machine started go to $now; the kernel's clock has steps of 10 ms.
+now_ms() {
+    uptime=''
+    { IFS=' ' read -r uptime _ <"$proc/uptime"; } 2>/dev/null
+    case $uptime in *[!0-9.]* | '' | .*) return 1 ;; *.??) ;; *) return 1 ;; esac
+    hundredths=${uptime#*.}
+    now=$((${uptime%.*} * 1000 + ${hundredths#0} * 10))
+}
+
+# Sets a time that is so many milliseconds from now at least; none where there is no clock.
+from_now() {
+    deadline=''
+    now_ms && deadline=$((now + $1 + 10)) turns=$((1000 + 400 * $1))
+}
+
+# Waits for that time, and fails where it could not. A shell has no sleep, and another process might be missing here; a
+# clock that stands still does not hold the run.
+until_then() {
+    while now_ms && [ "$now" -lt "$deadline" ]; do
+        turns=$((turns - 1))
+        [ "$turns" -gt 0 ] || return
+    done
+    [ "$now" -ge "$deadline" ]
+}
+
+check() {
+    locate "$1"
+    [ -n "$known" ] || refuse "$1" "rail $1 of $node does not exist: no such network or RDMA device on that node"
+    state=''
+    { IFS= read -r state <"${link#* }"; } 2>/dev/null
+    case $link:$state in
+        :*) ;; # a card that shows no state
+        carrier*:1) ;;
+        state*:*ACTIVE*) ;;
+        carrier*:0) refuse "$1" "rail $1 of $node has no carrier: the cable is unplugged or the other end is down" ;;
+        carrier*) refuse "$1" "rail $1 of $node is switched off: its carrier cannot be read (ip link set $1 up)" ;;
+        *) refuse "$1" "rail $1 of $node is not active: the port's state is ${state:-unreadable}" ;;
+    esac
+}
+
+# Not ":": where a redirection of a special built-in fails, the shell itself ends, and the command would never run.
+if ! { true >"$file"; } 2>/dev/null; then
+    echo "railyard: $node cannot write $file: its counters are not read, the path of this run cannot be proven" >&2
+    exec "$@"
+fi
+exec 4>"$file"
+write "railyard-counters 1 $tag"
+write "node $node"
+write "first-by $how"
+IFS=,
+devices=${meant:+$meant,}$watched
+devices=${devices%,} lifespan=0 deadline='' ports=''
+for device in $meant; do write "meant $device"; done
+for device in $watched; do write "watched $device"; done
+for device in $meant; do check "$device"; done
+# A list that grows is gone through as it was: the shell splits it before the loop begins.
+others
+for device in $devices; do
+    interface=''
+    interface_of "$device"
+    bonded "$device"
+done
+for device in $devices; do about "$device"; done
+# What this node is and how it is set goes to a file of its own; nothing that goes wrong there stops the run.
+case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
+[ -r "$beside/node.sh" ] && (. "$beside/node.sh") 2>/dev/null
+line_of "$beside/idle_ms"
+idle_ms=$line
+case $idle_ms in
+    '' | *[!0-9]*) ;;
+    *)
+        snapshot idle
+        from_now "$idle_ms" && until_then
+        ;;
+esac
+snapshot before
+unset IFS
+
+# Set before the command starts, or a signal in between would end this shell and leave the command alone.
+child='' pending='' signalled=''
+forward() {
+    signalled=yes
+    if [ -n "$child" ]; then kill -"$1" "$child" 2>/dev/null; else pending="$pending $1"; fi
+}
+# The command is started with SIGINT and SIGQUIT ignored, as POSIX has it for a background command: it gets SIGTERM.
+trap 'forward TERM' TERM INT QUIT
+trap 'forward HUP' HUP
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+trap 'forward CONT' CONT
+
+# A command in the background would lose its standard input, and a shell that waits in the foreground its signals.
+exec 3<&0
+"$@" <&3 3<&- 4>&- &
+child=$!
+exec 3<&-
+for signal in $pending; do kill -"$signal" "$child" 2>/dev/null; done
+# A signal ends `wait` early, and by then the command may have ended or not: asked again, the shell gives its exit code,
+# or 127 where it gave that before.
+code=''
+while :; do
+    signalled=''
+    wait "$child"
+    answer=$?
+    [ "$answer" = 127 ] && [ -n "$code" ] && break
+    code=$answer
+    [ -n "$signalled" ] || break
+done
+trap '' TERM INT QUIT HUP USR1 USR2
+IFS=,
+[ "$lifespan" -le 1000 ] || lifespan=1000
+deadline=''
+[ "$lifespan" -gt 0 ] && from_now "$lifespan"
+snapshot after
+write "end $code"
+# A launcher goes by how its own child ended: MPICH's and Intel MPI's end all ranks where one was killed, and wait until
+# the time limit where it exited 137. So this process ends as a command did that crashed: ILL, TRAP, ABRT, BUS, FPE,
+# KILL, SEGV.
+case $code in
+132 | 133 | 134 | 135 | 136 | 137 | 139)
+    ulimit -c 0
+    kill -"$((code - 128))" $$
+    ;;
+esac
+exit $code

@@ -1,0 +1,83 @@
+"""Asks Slurm about jobs and nodes, by its own clients: an answer within a minute, or none."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from railyard.parsers.slurm import jobs as slurm_jobs
+from railyard.parsers.slurm import nodes as slurm_nodes
+from railyard.parsers.slurm.jobs import JobState
+from railyard.parsers.slurm.nodes import NodeState
+from railyard.provision.testbed.slurm_texts import client_variables
+from railyard.site.systems.load import System
+from railyard.site.systems.schedulers import is_slurm
+
+#: In a run's folder: each node of the scheduler, and whether a job could run there as the run began.
+NODES_FILE = "nodes.json"
+_ASK_WITHIN_S = 60
+
+
+def answer(words: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Return a client's output, and the first line that it complains; no output where it is missing or too slow."""
+    try:
+        done = subprocess.run(
+            list(words), env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=_ASK_WITHIN_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "", f"{words[0]} gave no answer within {_ASK_WITHIN_S} s"
+    except OSError as error:
+        return "", f"{words[0]} cannot be started: {error.strerror}"
+    return done.stdout, next(iter(done.stderr.strip().splitlines()), "")
+
+
+def show_job(job: object) -> tuple[str, str]:
+    """Return what ``scontrol -o show job`` prints of a job, and the first line that it complains."""
+    return answer(["scontrol", "-o", "show", "job", str(job)])
+
+
+def accounted(job: object) -> JobState | None:
+    """Return a job as sacct has it; None where there is no accounting, or not of this job."""
+    text, _ = answer(["sacct", "-X", "-n", "-P", "-o", "State,ExitCode,NodeList,Reason", "-j", str(job)])
+    return slurm_jobs.parse_accounting(text, str(job))
+
+
+def show_nodes(nodes: str | None = None) -> tuple[NodeState, ...]:
+    """Return all nodes, or those of Slurm's own list (``vn[1-2]``), as the scheduler has them; none without answer."""
+    words = ["scontrol", "-o", "show", "nodes", *([nodes] if nodes else [])]
+    return slurm_nodes.parse_nodes(answer(words)[0])
+
+
+def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
+    """Return the nodes of a system as its Slurm has them, excluded ones marked; none for any other scheduler."""
+    if not is_slurm(system.scheduler):
+        return ()
+    env = dict(os.environ)
+    if system.provider == "testbed":
+        for name, value in client_variables(home).items():
+            env[name] = value.replace("$PATH", env.get("PATH", os.defpath))
+        # The program itself is sought on our own PATH, not on the one that it is given.
+        scontrol = str(Path(env["PATH"].split(os.pathsep)[0]) / "scontrol")
+    else:
+        scontrol = "scontrol"
+    found = slurm_nodes.parse_nodes(answer([scontrol, "-o", "show", "nodes"], env)[0])
+    jobs = system.jobs
+    return slurm_nodes.of_system(found, system.nodes.names, jobs.partition, jobs.constraint, jobs.exclude)
+
+
+def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], None]) -> str | None:
+    """Say how many nodes of a system's Slurm can run a job, keep that in a run's folder, and name those that cannot.
+
+    Nothing is said, and None returned, where the scheduler is another or gives no answer; None too where all can.
+    """
+    nodes = nodes_of(system, home)
+    if not nodes:
+        return None
+    kept = [{"node": one.name, "state": one.state, "reason": one.reason, "tested": one.unfit is None} for one in nodes]
+    (folder / NODES_FILE).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    unfit = slurm_nodes.untested(nodes)
+    able = sum(one.unfit is None for one in nodes)
+    echo(f"{able} of {len(nodes)} nodes can run a job" + (f"; not tested: {unfit}" if unfit else ""))
+    return unfit

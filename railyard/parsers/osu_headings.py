@@ -1,0 +1,196 @@
+"""What an OSU benchmark prints above its rows -> benchmark, version, columns with units, and what else is said there.
+
+Every function takes a line without the blanks around it, and knows none that is longer than ``LONGEST``.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+from railyard.parsers.osu_titles import benchmark_of, is_collective
+from railyard.parsers.parsed import ContextValue
+
+LONGEST = 600
+Heading = tuple[str, str | None]  # column and unit
+
+# Printed heading -> column and unit, old and new wording side by side. A new heading is a new line here.
+HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
+    {
+        "Size": ("size", "B"),
+        "Latency (us)": ("latency", "us"),
+        "Avg Latency(us)": ("avg", "us"),  # point to point since 7.5: the column is latency
+        "Min Latency(us)": ("min", "us"),
+        "Max Latency(us)": ("max", "us"),
+        "Iterations": ("iterations", None),
+        "Bandwidth (MB/s)": ("bandwidth", "MB/s"),
+        "Bi-Directional Bandwidth (MB/s)": ("bandwidth", "MB/s"),
+        "MB/s": ("bandwidth", "MB/s"),
+        "Messages/s": ("message_rate", "1/s"),
+        "Overall(us)": ("overall", "us"),
+        "Compute(us)": ("compute", "us"),
+        "Coll. Init(us)": ("coll_init", "us"),
+        "MPI_Test(us)": ("mpi_test", "us"),
+        "MPI_Wait(us)": ("mpi_wait", "us"),
+        "Pure Comm.(us)": ("pure_comm", "us"),
+        "Min Comm.(us)": ("min_comm", "us"),
+        "Max Comm.(us)": ("max_comm", "us"),
+        "Overlap(%)": ("overlap", "%"),
+        "Validation": ("validation", None),
+        "Transmit Size": ("transmit_size", "B"),  # 7.4, -D: what a derived datatype moves
+        # OMB-Py
+        "Size (B)": ("size", "B"),
+        "Wait avg(us)": ("wait_avg", "us"),
+        "Init avg(us)": ("init_avg", "us"),
+        # OMB-J, which prints its units in brackets; its Gb/s are the same figures once more, in 10^9 bit/s
+        "Lat Avg(us)": ("avg", "us"),
+        "Lat Min(us)": ("min", "us"),
+        "Lat Max(us)": ("max", "us"),
+        "Avg. Latency (us)": ("avg", "us"),
+        "Min. Latency (us)": ("min", "us"),
+        "Max. Latency (us)": ("max", "us"),
+        "Bandwidth (Gb/s)": ("bandwidth_gbit", "Gbit/s"),
+        # osu_oshm_atomics: no size, the operation stands there instead
+        "Operation": ("operation", None),
+        "Million ops/s": ("million_ops", "10^6/s"),
+    }
+)
+_BRACKETS = str.maketrans("[]", "()")
+_BY_TEXT = {re.sub(r"\s", "", text).lower(): value for text, value in HEADINGS.items()}
+_ONE_HEADING = re.compile(
+    r"\s*(?:"
+    + "|".join(re.escape(text).replace(r"\ ", r"\s?") for text in sorted(HEADINGS, key=len, reverse=True))
+    # P99 Tail Lat(us): any percentile since 7.4
+    + r"|P(?P<percent>[0-9]{1,3})\s?Tail\s?(?:(?P<latency>Lat\(us\))|BW\(MB/s\)))"
+    r"(?=\s|\Z)",
+    re.IGNORECASE,
+)
+# osu_mbw_mr -V: "#                 1           2           4 …" under "# Uni-directional Bandwidth (MB/sec)"
+_WINDOWS = re.compile(r"^#((?:\s{1,20}[0-9]{1,9}){2,20})$")
+
+# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.5   |   # OSU MPI Latency Test (Version 2.1)   |   #OSU … Test v5.7
+# OMB-Py MPI Bandwidth Test   |   # OSU MPI Bandwidth Test Persistent v8.0
+_TITLE = re.compile(
+    r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) (?P<name>\S.{0,120}?)(?: Test)? Test(?P<persistent> Persistent)?\s{0,20}"
+    r"(?:v\.?(?P<v>[0-9]\S{0,40})|\(Version (?P<version>[^)\s]{1,40})\))?$",
+    re.IGNORECASE,
+)
+_TITLE_BEGUN = re.compile(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) .{0,200}$", re.IGNORECASE)
+_HEADING_BEGUN = re.compile(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
+_NO_HEADING = "#0123456789"  # no heading begins so
+_DEVICE = re.compile(r"-(CUDA|ROCM|OPENACC|SYCL|MANAGED)\b", re.IGNORECASE)
+
+_CONTEXT = re.compile(
+    r"^(?:"
+    # [ pairs: 4 ] [ window size: 64 ]   |   # [ pairs: 4 ] [ window size: varied ]
+    r"#?\s{0,20}\[ pairs: (?P<pairs>[0-9]{1,9}) \](?: \[ window size: (?:(?P<window>[0-9]{1,9})|varied) \])?"
+    r"|#\s{0,20}Pairs: (?P<get_pairs>[0-9]{1,9})"
+    r"|#\s{0,20}Datatype: (?P<datatype>[A-Za-z0-9_]{1,60})\.?"
+    # Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)   |   # Rank 0 Memory on … and Rank 1 Memory on …
+    r"|#\s{0,20}(?:Send Buffer|Rank 0 Memory) on (?P<send_buffer>[A-Z ]{1,20}) \(\S{1,20}\) and "
+    r"(?:Receive Buffer|Rank 1 Memory) on (?P<receive_buffer>[A-Z ]{1,20}) \(.{1,20}"
+    r"|#\s{0,20}Window(?: creation)?: (?P<window_creation>\S{1,60})"
+    r"|#\s{0,20}Synchronization: (?P<synchronization>\S{1,60})"
+    r")$"
+)
+# Number of Sender threads: 1   |   # Number of forked processes in sender: 2
+_CROWD = re.compile(
+    r"^#\s{0,20}Number of (?:forked )?(?:(?P<side>Sender|Receiver) threads|processes in (?P<of>sender|receiver)):"
+    r"\s{0,9}(?P<count>[0-9]{1,9})$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What a banner says."""
+
+    benchmark: str
+    version: str | None
+    device: str | None
+
+
+@lru_cache(maxsize=256)  # a long output prints few different lines, again and again
+def title_of(text: str) -> Title | None:
+    """Return what this line says as a banner, None where it is none."""
+    found = _TITLE.match(text)
+    if not found:
+        return None
+    name, version = found["name"] + (found["persistent"] or ""), found["v"] or found["version"]
+    device = _DEVICE.search(name)
+    return Title(benchmark_of(name, version), version, device[1].upper() if device else None)
+
+
+@lru_cache(maxsize=256)
+def headings_of(text: str) -> tuple[Heading, ...]:
+    """Return column and unit of each heading of this line; none where it is not made of headings alone."""
+    plain = text.translate(_BRACKETS) if len(text) <= LONGEST else ""
+    position = 1 if plain.startswith("#") else 0
+    found: list[Heading] = []
+    while position < len(plain):
+        one = _ONE_HEADING.match(plain, position)
+        if not one:
+            return ()
+        found.append(_heading(one))
+        position = one.end()
+    return tuple(found)
+
+
+def _heading(found: re.Match[str]) -> Heading:
+    if found["percent"]:
+        kind, unit = ("lat", "us") if found["latency"] else ("bw", "MB/s")
+        return f"p{int(found['percent'])}_tail_{kind}", unit
+    return _BY_TEXT[re.sub(r"\s", "", found[0]).lower()]
+
+
+def windows_of(text: str) -> tuple[str, ...]:
+    """Return the columns of an osu_mbw_mr whose window varies, ``window_1`` …; none for any other line."""
+    found = _WINDOWS.match(text)
+    return tuple(f"window_{word}" for word in found[1].split()) if found else ()
+
+
+@lru_cache(maxsize=256)
+def context_of(text: str) -> tuple[tuple[str, ContextValue], ...]:
+    """Return what this line says of the table below it, as pairs of key and value; none where it says nothing."""
+    found = _CONTEXT.match(text)
+    if not found:
+        return ()
+    given = found.groupdict().items()
+    return tuple((k.removeprefix("get_"), int(v) if v.isdigit() else v) for k, v in given if v is not None)
+
+
+@lru_cache(maxsize=256)
+def crowd_of(text: str) -> tuple[str, int] | None:
+    """Return the threads or processes that this line gives to a side, ``("sender_threads", 2)``; None for another."""
+    found = _CROWD.match(text)
+    if not found:
+        return None
+    if found["side"]:
+        return f"{found['side'].lower()}_threads", int(found["count"])
+    return f"{found['of']}_processes", int(found["count"])
+
+
+@lru_cache(maxsize=256)
+def is_begun(text: str) -> bool:
+    """Return whether this line may be the first of a banner or of a heading that a mailer wrapped."""
+    return bool(_HEADING_BEGUN.match(text)) or (bool(_TITLE_BEGUN.match(text)) and not title_of(text))
+
+
+def is_wrapped(before: str, following: str) -> bool:
+    """Return whether the second line is the rest of the first, one that ``is_begun``."""
+    if not following:
+        return False
+    if _TITLE_BEGUN.match(before):
+        return title_of(f"{before} {following}") is not None
+    # no row is made of headings; a heading broken inside one ("Bandwidth" / "(MB/s)") is none before it is joined
+    return following[0] not in _NO_HEADING and bool(headings_of(f"{before} {following}"))
+
+
+@lru_cache(maxsize=256)
+def columns_of(benchmark: str | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns: the one value of a collective is avg, that of a point to point test is latency."""
+    one = "min" not in names and "max" not in names
+    if is_collective(benchmark):
+        return tuple("avg" if name == "latency" else name for name in names)
+    if benchmark is not None and one:
+        return tuple("latency" if name == "avg" else name for name in names)
+    return names

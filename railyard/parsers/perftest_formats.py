@@ -1,0 +1,257 @@
+"""What perftest prints, 1.2 to 26.07, as data: headings, titles, settings, its own lines and its own errors.
+
+``columns`` reads a heading, ``title_of`` a title; both take the printed text and the names of ``--out_json`` alike.
+"MB/sec" and "MiB/sec" are both 2^20 B/s: ``format_factor = 0x100000`` in perftest_parameters.c since 2013, the same
+divisor in each program before; 1d202bb of March 2024 corrected the name only. "Gb/sec" is 10^9 bit/s (125000000 B/s).
+Source: the RESULT_FMT and REPORT_FMT definitions of perftest_parameters.h in all commits from 2006 to July 2026.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import mul
+from types import MappingProxyType
+
+from railyard.parsers.lines import BINARY_MB, not_a_number, number
+from railyard.parsers.parsed import Cell, ContextValue
+
+GBIT = 125.0  # MB/s in one Gb/s
+_RATE = 1e6  # messages in a second in one Mpps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heading:
+    """One printed column: its name, unit, the factor that converts it, and the decimals that never vary."""
+
+    column: str
+    unit: str | None
+    factor: float = 1.0
+    decimals: int = 0  # 0: whole numbers; bandwidths have 2, or 6 below 0.1 Gb/s
+
+
+def _bandwidths() -> dict[str, Heading]:
+    units = {"MB": BINARY_MB, "MiB": BINARY_MB, "Gb": GBIT}
+    names = {
+        "BW peak": "bandwidth_peak",
+        "BW average": "bandwidth",
+        "BW Port1": "bandwidth_port1",  # --report-per-port, with -D and two ports
+        "BW Port2": "bandwidth_port2",
+    }
+    return {
+        f"{text}[{unit}/sec]": Heading(column, "MB/s", factor, 2)
+        for text, column in names.items()
+        for unit, factor in units.items()
+    }
+
+
+# -nan where rounding leaves the root of a negative sum: seen of five messages of 3.4 s each. No figure rests on it.
+STDEV = "time_stdev"
+# Printed heading -> how its column is read. A new heading is a new line here.
+HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
+    {
+        "#bytes": Heading("size", "B"),
+        "#iterations": Heading("iterations", None),
+        "#sl": Heading("sl", None),  # --raw_qos: a row for each service level
+        **_bandwidths(),
+        "MsgRate[Mpps]": Heading("message_rate", "1/s", _RATE, 6),  # since June 2012
+        "MsgRate Port1[Mpps]": Heading("message_rate_port1", "1/s", _RATE, 6),
+        "MsgRate Port2[Mpps]": Heading("message_rate_port2", "1/s", _RATE, 6),
+        "CPU_Util[%]": Heading("cpu_util", "%", 1.0, 2),
+        "t_min[usec]": Heading("time_min", "us", 1.0, 2),
+        "t_max[usec]": Heading("time_max", "us", 1.0, 2),
+        "t_typical[usec]": Heading("time_typical", "us", 1.0, 2),
+        "t_avg[usec]": Heading("time_avg", "us", 1.0, 2),  # this and the next three since July 2016
+        "t_stdev[usec]": Heading(STDEV, "us", 1.0, 2),
+        "99% percentile[usec]": Heading("time_p99", "us", 1.0, 2),
+        "99.9% percentile[usec]": Heading("time_p999", "us", 1.0, 2),
+        "tps average": Heading("transactions", "1/s", 1.0, 2),
+        "#flows": Heading("flows", None),  # raw_ethernet_fs_rate
+        "fs_min_time[usec]": Heading("time_min", "us", 1.0, 2),
+        "fs_max_time[usec]": Heading("time_max", "us", 1.0, 2),
+        "fs_typical_time[usec]": Heading("time_typical", "us", 1.0, 2),
+        "fs_avg_time[usec]": Heading("time_avg", "us", 1.0, 2),
+        "fps[flow per sec]": Heading("flow_rate", "1/s", 1.0, 2),
+    }
+)
+# Key of --out_json -> the printed heading; the file names no unit of a bandwidth (perftest_json.py)
+JSON_KEYS: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "MsgSize": "#bytes",
+        "sl": "#sl",
+        "n_iterations": "#iterations",
+        "BW_peak": "BW peak[MiB/sec]",
+        "BW_average": "BW average[MiB/sec]",
+        "MsgRate": "MsgRate[Mpps]",
+        "CPU_util": "CPU_Util[%]",
+        "t_min": "t_min[usec]",
+        "t_max": "t_max[usec]",
+        "t_typical": "t_typical[usec]",
+        "t_avg": "t_avg[usec]",
+        "t_stdev": "t_stdev[usec]",
+        "percentile_99": "99% percentile[usec]",
+        "percentile_99.9": "99.9% percentile[usec]",
+        "tps_average": "tps average",
+    }
+)
+_COMPACT = {text.replace(" ", "").lower(): heading for text, heading in HEADINGS.items()}
+_ONE_HEADING = re.compile("|".join(re.escape(text) for text in sorted(_COMPACT, key=len, reverse=True)))
+
+# RDMA_Write Bidirectional Post List BW Test  |  Send BW  -  Multicast Test  |  Atomic_FETCH_AND_ADD_Latency_Test
+_TITLE = re.compile(
+    r"^\s{0,80}(?:RDMA_(?P<rdma>Write|Read)(?P<imm>_imm)?|(?P<req>Read Req)|(?P<send>Send)(?P<send_imm>_imm)?"
+    r"|Atomic[ _](?P<operation>CMP_AND_SWAP|FETCH_AND_ADD))"
+    r"(?P<both>[ _]Bidirectional)?(?P<list>[ _]Post[ _]List)?[ _](?P<kind>BW|Latency)"
+    r"(?P<forward>[ _]forwarding)?(?P<multicast>(?:  - )?[ _]Multicast)?[ _]Test\s{0,80}$",
+    re.IGNORECASE,
+)
+# What stands under a title, name and value: " Dual-port       : OFF\t\tDevice         : mlx5_0", "Mtu": 4096,
+_SETTINGS: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "dual-port": "dual_port",
+        "device": "device",
+        "number of qps": "qps",
+        "transport type": "transport",
+        "connection type": "connection",
+        "tx depth": "tx_depth",
+        "rx depth": "rx_depth",
+        "post list": "post_list",
+        "cq moderation": "cq_moderation",
+        "mtu": "mtu",
+        "link type": "link",
+        "gid index": "gid_index",
+        "rdma_cm qps": "rdma_cm",
+    }
+)
+_SETTING = re.compile(
+    r"(?P<name>" + "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in _SETTINGS) + r")\s{0,20}:\s{0,4}"
+    r"(?P<value>[^\s\[]{1,60})",
+    re.IGNORECASE,
+)
+_QPS = re.compile(r"^\s{0,8}Number of qp's running (?P<value>[0-9]{1,9})\s{0,8}$")  # up to 2011
+_ANY_SETTING = re.compile(r"^\s{0,8}(?:PCIe relax order|[A-Za-z][A-Za-z0-9 \t.*_-]{1,40}\s): \S.{0,200}$")
+_FLAGS = frozenset({"dual_port", "rdma_cm"})
+
+# Lines of perftest's own that hold no figure and no fault; compared with the text without its indent
+OWN = (
+    *("local address", "remote address", "GID:", "local:", "remote:", "Mcast ", "**", "* Waiting for client"),
+    *("Waiting for client rdma_cm", "Please run the same command", "Local results:", "Remote results:"),
+    *("Inline data is used up to", "Connected:", "Completed:", "Total run time", "===", "MultiCast runs on UD!"),
+    *("Test with events.", "#, usec", "#, cycles"),
+)
+# Printed where a run begins, before its first rule: a run that was killed before has none to come
+BEGINNINGS = ("Device not recognized to implement inline", "Disabling dynamic polling", "WARNING: BW peak won't be")
+# Errors of perftest's own, and the shells', that lines.is_failure does not know
+_FAILURE = re.compile(
+    r"Couldn't |Could not |Unable to |[Ff]ailed(?:[ :]|$)|exited with Error|Completion with error|Problems? in "
+    r"|Problems? with |Error occurred|Error: |ERROR|FAILED|\berror=|Can't produce|does not exist|not available on"
+    r"|device \S{1,60} not found|No IB devices found|No such device|Did not detect|cannot run |can only run on"
+    r"|(?:not|n't) supported|Unsupported (?:transport|address)|Invalid |cannot be changed"
+    r"|Found Incompatibility|closed connection|Bad wc status|avavilible in|timed out|is below (?:bw|msg_rate) limit"
+)
+# A text with one of these is perftest's although it never came to a heading
+SIGN = re.compile(
+    r"\b(?:ib_(?:write|read|send|atomic)_(?:bw|lat)|raw_ethernet_(?:bw|lat|fs_rate|burst_lat))\b"
+    r"|Parser function exited with Error|Unable to init the socket connection|Waiting for client to connect\.\.\. \*"
+    r"|Unable to find the Infiniband/RoCE device|Failed to exchange data between server and clients"
+)
+#: What each alternative of ``SIGN`` holds, in lower case.
+SIGNS = (
+    *("ib_write_", "ib_read_", "ib_send_", "ib_atomic_", "raw_ethernet_", "parser function exited"),
+    *("unable to init the socket", "waiting for client", "unable to find the infiniband", "failed to exchange data"),
+)
+
+
+def is_own_failure(text: str) -> bool:
+    """Return whether a line is one of perftest's own errors. Two of them are warnings: a run goes on after them."""
+    return bool(_FAILURE.search(text[:2000])) and not text.lstrip().startswith(("WARNING", "Warning"))
+
+
+def cells(heads: tuple[Heading, ...], words: list[str]) -> tuple[Cell, ...] | None:
+    """Return one row's cells, converted; a cell is None for a printed NaN. None where these words are no such row."""
+    joined = "".join(words)
+    if len(words) != len(heads) or len(joined) > 200:
+        return None
+    factors = _factors(heads)
+    if factors and joined.isascii() and joined.replace(".", "").isdigit():  # nearly every row, and three times faster
+        try:
+            return (int(words[0]), int(words[1]), *map(mul, map(float, words[2:]), factors))
+        except ValueError:
+            return None  # "1.2.3", or a size with a point
+    found: list[Cell] = []
+    for head, word in zip(heads, words, strict=True):
+        value = number(word)
+        if head.decimals == 0 and not isinstance(value, int):
+            return None
+        if value is None and not not_a_number(word):
+            return None
+        found.append(value if value is None or head.decimals == 0 else value * head.factor)
+    return tuple(found) if all(cell is None or math.isfinite(cell) for cell in found) else None
+
+
+@lru_cache(maxsize=64)
+def _factors(heads: tuple[Heading, ...]) -> tuple[float, ...]:
+    """Return the factors after size and iterations; none where other columns than these two hold whole numbers."""
+    counts = [head.decimals == 0 for head in heads]
+    return tuple(head.factor for head in heads[2:]) if counts[:2] == [True, True] and not any(counts[2:]) else ()
+
+
+@lru_cache(maxsize=256)
+def columns(text: str) -> tuple[Heading, ...]:
+    """Return the columns of a heading; none where the text is not made of headings alone, or does not begin one."""
+    compact = "".join(text.split()).lower().replace("%%", "%")
+    if not compact.startswith(("#bytes", "#flows")) or len(compact) > 400:
+        return ()
+    found: list[Heading] = []
+    position = 0
+    while position < len(compact):
+        one = _ONE_HEADING.match(compact, position)
+        if not one:
+            return ()
+        found.append(_COMPACT[one[0]])
+        position = one.end()
+    once = len({heading.column for heading in found}) == len(found)
+    return tuple(found) if once and len(found) > 2 else ()
+
+
+@lru_cache(maxsize=256)
+def title_of(text: str) -> tuple[str, dict[str, ContextValue]] | None:
+    """Return the executable's name and what else a title says (bidirectional, atomic …); None for another text.
+
+    Read only, like ``settings``: the same text gives the same dictionary.
+    """
+    title = _TITLE.match(text)
+    if not title:
+        return None
+    verb = "read" if title["req"] else "send" if title["send"] else (title["rdma"] or "atomic").lower()
+    said: dict[str, ContextValue] = {}
+    if title["both"]:
+        said["bidirectional"] = True
+    if title["operation"]:
+        said["atomic"] = title["operation"].upper()
+    if title["imm"] or title["send_imm"]:
+        said["immediate"] = True
+    if title["multicast"]:
+        said["multicast"] = True
+    return f"ib_{verb}_{'bw' if title['kind'].lower() == 'bw' else 'lat'}", said
+
+
+@lru_cache(maxsize=1024)
+def settings(text: str) -> dict[str, ContextValue] | None:
+    """Return the settings that a line under a title names; empty for one of no use here, None for another text."""
+    old = _QPS.match(text)
+    if old:
+        return {"qps": int(old["value"])}
+    if ":" not in text or len(text) > 300 or not _ANY_SETTING.match(text):
+        return None
+    found: dict[str, ContextValue] = {}
+    for one in _SETTING.finditer(text):
+        name, value = _SETTINGS[one["name"].lower().replace("_", " ").replace("rdma cm", "rdma_cm")], one["value"]
+        found[name] = value.upper() == "ON" if name in _FLAGS else int(value) if value.isdecimal() else value
+    return found
+
+
+def executable(benchmark: str | None, context: dict[str, ContextValue]) -> str | None:
+    """Return the benchmark's name: with raw Ethernet, which titles itself "Send", no ib_ program can run."""
+    raw = context.get("connection") == "RawEth" and benchmark in ("ib_send_bw", "ib_send_lat")
+    return f"raw_ethernet_{benchmark[8:]}" if raw and benchmark else benchmark

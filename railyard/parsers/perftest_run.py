@@ -1,0 +1,52 @@
+"""One run of perftest as its console is read: its title, its rows, and the table that they make."""
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers import perftest_formats as formats
+from railyard.parsers.parsed import Cell, ContextValue, Table
+from railyard.parsers.perftest_formats import Heading
+
+
+@dataclass(slots=True)
+class Title:
+    """A title and the settings below it, until a heading takes it."""
+
+    line: int
+    benchmark: str | None = None
+    context: dict[str, ContextValue] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Run:
+    """One table while it is read."""
+
+    line: int
+    heads: tuple[Heading, ...]
+    again: str | None  # its run prints this heading once more: "" after -H or -U, "local" or "remote" results
+    title: Title | None = None
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
+    spoiled: bool = False
+    closed: bool = False
+
+    def follows(self, words: list[str]) -> bool:
+        """Return whether these words are as many as the columns, with a size above the last row's."""
+        if len(words) != len(self.heads) or not self.rows:
+            return len(words) == len(self.heads)
+        return words[0].isdecimal() and int(words[0][:24]) > (self.rows[-1][0] or 0)
+
+    def table(self) -> Table:
+        """Return what was read, under the name of its run."""
+        title = self.title or Title(self.line)
+        return Table(
+            tool="perftest",
+            version=None,
+            benchmark=formats.executable(title.benchmark, title.context),
+            columns=tuple(head.column for head in self.heads),
+            units=tuple(head.unit for head in self.heads),
+            rows=tuple(self.rows),
+            line=title.line if self.again is None else self.line,
+            complete=self.closed and not self.spoiled and not self.part,
+            context=MappingProxyType(title.context | ({"results": self.again} if self.again else {})),
+        )

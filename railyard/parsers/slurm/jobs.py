@@ -1,0 +1,196 @@
+"""What Slurm says of a job: its record read, and why the job ended in one sentence. Pure.
+
+Read are ``scontrol -o show job`` (one line, ``Name=value`` with blanks between) and a row of ``sacct -P -o
+State,ExitCode,NodeList,Reason``. Source: scontrol(1), sacct(1), "Job State Codes" of squeue(1), Slurm 22.05.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.wording import listing
+from railyard.parsers.slurm.nodes import NodeState, known, record_fields
+
+_EXIT = re.compile(r"(\d+):(\d+)")
+#: What slurmstepd writes into a job's own error output where it was killed for memory, found by sampling
+#: (OverMemoryKill, slurm_jobacct_gather.c) or by the kernel (task_cgroup_memory.c): the record has an exit code alone.
+_MEMORY = re.compile(
+    r"slurmstepd(?:-(?P<node>[^\s:]+))?: error: (?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)"
+)
+
+#: States in which a job has ended and will not run again.
+FINAL = frozenset(
+    {
+        "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
+        "REVOKED", "TIMEOUT",
+    }
+)  # fmt: skip
+#: What ended a job.
+Kind = Literal["time", "memory", "preempted", "requeued", "node", "cancelled", "pending", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """One job as the scheduler has it. ``state`` is one of Slurm's, in capitals, ``exit_code`` and ``signal`` are None
+    until it has ended; ``nodes`` is Slurm's own list (``vn[1-2]``), ``restarts`` how often it was requeued."""
+
+    job: str
+    state: str
+    reason: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    nodes: str | None = None
+    failed_node: str | None = None
+    restarts: int = 0
+    time_limit: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it has ended."""
+        return self.state in FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a job ended that did not simply run to its end: ``kind``, a sentence, and nodes that are to blame."""
+
+    kind: Kind
+    sentence: str
+    nodes: tuple[str, ...] = ()
+
+
+def parse_job(text: str) -> JobState | None:
+    """Return the job of ``scontrol -o show job ID``; None where the text has none (an unknown id, no controller)."""
+    line = next((line for line in text.splitlines() if line.startswith("JobId=")), None)
+    if line is None:
+        return None
+    fields = record_fields(line)
+    state = fields.get("JobState", "")
+    if not state:
+        return None
+    code, signal = _exit(fields.get("ExitCode"))
+    final = state in FINAL
+    return JobState(
+        job=fields["JobId"],
+        state=state,
+        reason=known(fields.get("Reason")),
+        exit_code=code if final else None,
+        signal=signal if final else None,
+        nodes=known(fields.get("NodeList")),
+        failed_node=known(fields.get("FailedNode")),
+        restarts=_count(fields.get("Restarts")),
+        time_limit=known(fields.get("TimeLimit")),
+    )
+
+
+def parse_accounting(text: str, job: str) -> JobState | None:
+    """Return a job of ``sacct -X -n -P -o State,ExitCode,NodeList,Reason -j ID``; None where there is no such row.
+
+    ``CANCELLED by 0`` names who cancelled it: the state is its first word.
+    """
+    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 3]
+    if not rows:
+        return None
+    state, exit_code, nodes, reason = rows[-1]
+    words = state.split()
+    if not words:
+        return None
+    code, signal = _exit(exit_code)
+    final = words[0] in FINAL
+    return JobState(
+        job, words[0], known(reason), code if final else None, signal if final else None, known(nodes),
+    )  # fmt: skip
+
+
+def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
+    """Return how a job ended, None where it ran to its end (whatever its exit code says) or still runs.
+
+    ``nodes`` are its nodes as they are now: those that are down are named where one failed.
+    """
+    if job.restarts and job.state != "NODE_FAIL":
+        times = "once" if job.restarts == 1 else f"{job.restarts} times"
+        return Ended("requeued", f"job {job.job} was requeued {times}: what it left may be of two runs{_because(job)}")
+    if job.state == "NODE_FAIL":
+        return _node_failed(job, tuple(nodes))
+    made = _SENTENCES.get(job.state)
+    if made is None:
+        return None
+    kind, text = made
+    return Ended(kind, f"job {job.job} {text.format(limit=_limit(job))}{_on(job)}{_because(job)}")
+
+
+def killed_for_memory(job: JobState, printed: str) -> Ended | None:
+    """Return that a job was killed for memory where its own error output says so; None where it does not.
+
+    Slurm's record of such a job often has no more than its exit code (state FAILED). No node is to blame for that.
+    """
+    found = [said for line in printed.splitlines() if (said := _MEMORY.search(line)) is not None]
+    if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
+        return None
+    nodes = sorted({said["node"] for said in found if said["node"]})
+    where = f" on {listing(nodes)}" if nodes else _on(job)
+    return Ended("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
+
+
+def still_pending(job: JobState, seconds: float) -> Ended:
+    """Return the end of a job that was cancelled since it had not begun after so many seconds."""
+    return Ended("pending", f"job {job.job} had not begun after {_span(seconds)} and was cancelled{_because(job)}")
+
+
+def blocked(job: JobState) -> Ended:
+    """Return the end of a job that was cancelled since it could not begin as things are."""
+    return Ended("pending", f"job {job.job} could not begin and was cancelled{_because(job)}")
+
+
+def lost(job: str, seconds: float, said: str) -> Ended:
+    """Return the end of a job of which the scheduler has told nothing for so many seconds."""
+    return Ended("lost", f"the scheduler said nothing of job {job} for {_span(seconds)}: {said or 'no answer'}")
+
+
+def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> Ended:
+    down = [node for node in nodes if node.unfit is not None]
+    names = tuple(dict.fromkeys([*([job.failed_node] if job.failed_node else []), *(node.name for node in down)]))
+    if down:
+        who = "; ".join(node.words for node in down)
+    elif names:
+        who = f"{listing(names)} failed"
+    else:
+        who = f"a node of {job.nodes or 'its allocation'} failed, the scheduler does not say which"
+    return Ended("node", f"job {job.job} was ended since a node died: {who}", names)
+
+
+_SENTENCES: Mapping[str, tuple[Kind, str]] = {
+    "TIMEOUT": ("time", "was killed at its time limit{limit}"),
+    "DEADLINE": ("time", "was ended at its deadline"),
+    "OUT_OF_MEMORY": ("memory", "was killed for memory: it used more than it was given"),
+    "PREEMPTED": ("preempted", "was preempted by another job"),
+    "BOOT_FAIL": ("node", "did not run: a node did not boot"),
+    "REVOKED": ("cancelled", "was taken over by another cluster of the federation"),
+    "CANCELLED": ("cancelled", "was cancelled"),
+}
+
+
+def _limit(job: JobState) -> str:
+    return f" of {job.time_limit}" if job.time_limit else ""
+
+
+def _on(job: JobState) -> str:
+    return f" on {job.nodes}" if job.nodes else ""
+
+
+def _because(job: JobState) -> str:
+    return f" (the scheduler's reason: {job.reason})" if job.reason else ""
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"
+
+
+def _exit(text: str | None) -> tuple[int | None, int | None]:
+    found = _EXIT.fullmatch(text or "")
+    return (None, None) if found is None else (int(found[1]), int(found[2]))
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text and text.isdigit() else 0

@@ -1,0 +1,140 @@
+"""Where a stack's launcher, variables and benchmarks are: installed by the site or built by Spack, in one form."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railyard.base.errors import SetupError
+from railyard.site.site import Site
+
+if TYPE_CHECKING:
+    from railyard.provision.spack.marker import Marker
+    from railyard.provision.spack.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A stack as it is there. ``launcher`` is its mpirun, ``tools`` maps a tool to its executable or folder.
+
+    ``prefix`` is the MPI library's, None where modules decide; ``built`` is the marker of what Spack built, if it did.
+    """
+
+    launcher: str
+    prefix: str | None
+    environment: Mapping[str, str]
+    tools: Mapping[str, str]
+    built: "Marker | None" = None
+    modules: tuple[str, ...] = field(default=())
+
+    @property
+    def mpi_version(self) -> str | None:
+        """The version of the MPI that Spack linked the benchmarks to; None where the site installed them."""
+        return None if self.built is None else self.built.mpi.partition("@")[2] or None
+
+    @property
+    def mpi_standard(self) -> str | None:
+        """The version of the MPI standard that the library's header states; None where no prefix or no header is."""
+        return None if self.prefix is None else _standard(self.prefix)
+
+    def executable(self, tool: str, program: str = "", other: str = "") -> str:
+        """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
+
+        It is sought below that folder: OSU has moved its programs between releases. ``other`` is what another release
+        calls it. A site may also name the program itself, where it needs no other of the tool. Raises SetupError where
+        it is not there, or there twice.
+        """
+        if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
+            return self.tools[tool]
+        for name in (program, other) if other else (program,):
+            found = sorted(path for path in Path(self.tools[tool]).rglob(name) if path.is_file())
+            if len(found) == 1:
+                return str(found[0])
+            if found:
+                break
+        names = program if found or not other else f"{program} or {other}"
+        raise SetupError(
+            f"{self.tools[tool]}: found {len(found) or 'no'} {names} below it, expected one executable of {tool}"
+        )
+
+
+def installed(site: Site, stack: str) -> Installed:
+    """Return where a stack of this site is. Raises SetupError where Spack has not built it, or it is not as built."""
+    entry = site.system.stacks[stack]
+    environment = entry.environment(site.home)
+    prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
+    if entry.spack is None:
+        tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
+        return Installed(_launcher(prefix), prefix, environment, tools, modules=entry.modules)
+    from railyard.provision.spack.request import ready
+
+    request = request_of(site, stack)
+    found = ready(request)
+    if found is None:
+        raise SetupError(
+            f"{stack} on {site.system.system}: found no build of its benchmarks, expected the one of its sources; "
+            f"type: {request.command}"
+        )
+    mpi = found.mpi_prefix or None
+    return Installed(_launcher(mpi), mpi, environment, found.tools, found, entry.modules)
+
+
+def request_of(site: Site, stack: str) -> "Request":
+    """Return what Spack is to build for a stack of this site. Raises SetupError for a stack that it does not build."""
+    from railyard.provision.spack.request import Request
+
+    entry = site.system.stacks[stack]
+    if entry.spack is None:
+        raise SetupError(
+            f"systems/{site.system.system}.yaml stacks.{stack}: found no spack, expected what Spack is to build for it"
+        )
+    root = Path(site.system.spack.root.replace("{home}", str(site.home))).expanduser()
+    return Request(
+        home=site.home,
+        system=_built_as(site),
+        stack=stack,
+        environment=entry.spack.environment or stack,
+        root=root if root.is_absolute() else site.home / root,
+        tools=entry.spack.benchmarks,
+        with_=entry.spack.with_,
+        without=entry.spack.without,
+    )
+
+
+def _built_as(site: Site) -> str:
+    """Return the system whose overlay, lock and builds count: the one that this is like, unless it has an overlay."""
+    from railyard.provision.spack.overlay import overlay_file
+
+    own, like = site.system.system, site.system.like
+    return own if like is None or overlay_file(site.home, own).exists() else like
+
+
+def _launcher(prefix: str | None) -> str:
+    return f"{prefix}/bin/mpirun" if prefix else "mpirun"
+
+
+# #define MPI_VERSION    5
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+MPI_(SUB)?VERSION[ \t]+\(?([0-9]{1,2})\)?[ \t]*$", re.MULTILINE)
+
+
+@lru_cache(maxsize=16)
+def _standard(prefix: str) -> str | None:
+    try:
+        text = Path(prefix, "include", "mpi.h").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = {sub: number for sub, number in _DEFINED.findall(text)}
+    return f"{found['']}.{found['SUB']}" if len(found) == 2 else None
+
+
+def has_text(executable: str, text: str) -> bool:
+    """Return whether an executable's file holds a text, such as the name of an option; False where it cannot be read.
+
+    A benchmark need not run to say which options its release has.
+    """
+    try:
+        return text.encode() in Path(executable).read_bytes()
+    except OSError:
+        return False

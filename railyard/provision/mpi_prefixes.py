@@ -1,0 +1,296 @@
+"""Makes the prefixes of the MPI stacks that come as packages: ``.stacks/<stack>`` with ``bin/`` and ``lib/``.
+
+The wheels `mpich` and `impi-rt` overwrite one another in one environment (libmpi.so.12, mpiexec, mpirun): so each has
+a prefix of its own, and none is in ``.venv``. A prefix is made beside its place and renamed into it: it is
+there whole, or not at all. What these packages hold finds its parts relative to itself, so that it may be renamed.
+
+To add one: a line in SOURCES, and for a wheel its ``requirements/stacks/<stack>.in``.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from railyard.base.errors import RailyardError, SetupError, did_you_mean
+from railyard.base.locks import hold
+from railyard.base.shipped import part
+from railyard.provision import mpich_fortran
+
+STAMP = "railyard-stamp"  # in each prefix: the key of what it was made from
+
+# Open MPI takes "called by an absolute path" for `--prefix` of that path, and would start <prefix>/bin/orted on the
+# other nodes (seen with Debian's 4.1.4 and a symbolic link): so its mpirun is called by its own path.
+CALL_OF_THE_SYSTEMS = '#!/bin/sh\nexec {target} "$@"\n'
+
+# Asks a libmpi for MPI_Get_library_version, which the standard allows before MPI_Init. In a process of its own, since
+# a library that is broken may end it.
+VERSION_PROBE = """
+import ctypes, sys
+text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
+code = ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
+sys.stdout.write(text.value.decode(errors="replace"))
+sys.exit(code)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a stack's prefix comes from: a hashed lock of wheels, files of the system's packages, or both.
+
+    ``system_files`` maps a path in the prefix to the system's own, with ``{machine}`` left open; one that is in
+    ``bin/`` gets a script that calls it, any other a symbolic link. ``optional_files`` are those that come with
+    another package (compilers), taken where they are there. ``library`` is its libmpi in the prefix. ``compiles``: its
+    mpicc makes Railyard's own programs (``railyard.provision.programs``) in its ``bin/``.
+    """
+
+    what: str
+    library: str
+    lock: str | None = None
+    system_files: Mapping[str, str] = field(default_factory=dict)
+    optional_files: Mapping[str, str] = field(default_factory=dict)
+    compiles: bool = False
+
+
+#: Where the locks of wheels stand.
+LOCKS = "requirements/stacks"
+
+SOURCES: Mapping[str, Source] = MappingProxyType(
+    {
+        "openmpi": Source(
+            what="Debian's Open MPI, with NetPIPE",
+            library="lib/libmpi.so.40",
+            system_files={
+                "bin/mpirun": "/usr/bin/mpirun.openmpi",
+                "bin/NPopenmpi": "/usr/bin/NPopenmpi",
+                "lib/libmpi.so.40": "/usr/lib/{machine}-linux-gnu/libmpi.so.40",
+            },
+            # What Spack asks of an external MPI (libopenmpi-dev): never /usr itself, whose mpicc may be another MPI's.
+            optional_files={
+                **{
+                    f"bin/{name}": f"/usr/bin/{name}.openmpi"
+                    for name in ("mpicc", "mpicxx", "mpic++", "mpiCC", "mpif77", "mpif90", "mpifort", "mpiexec")
+                },
+                "bin/ompi_info": "/usr/bin/ompi_info",
+                "lib/libmpi.so": "/usr/lib/{machine}-linux-gnu/openmpi/lib/libmpi.so",
+                "include": "/usr/lib/{machine}-linux-gnu/openmpi/include",
+            },
+            compiles=True,
+        ),
+        "mpich": Source(
+            what="MPICH, the wheel mpich",
+            library="lib/libmpi.so.12",
+            lock="mpich.txt",
+            optional_files=mpich_fortran.FILES,
+            compiles=True,
+        ),
+        "intelmpi": Source(
+            what="Intel MPI and its benchmarks, the wheel impi-rt",
+            library="lib/libmpi.so.12",
+            lock="intelmpi.txt",
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One prefix as it is: ``missing`` is None where it is whole and of the present lock, else the reason."""
+
+    stack: str
+    prefix: Path
+    what: str
+    missing: str | None
+    version: str | None
+
+
+def status(home: Path, stack: str) -> Status:
+    """Return what is there of a stack's prefix, with the first line that its library says of itself.
+
+    Raises RailyardError for a stack that no package gives.
+    """
+    source, prefix = _source(stack), prefix_of(home, stack)
+    missing = why_missing(home, stack)
+    version = None
+    if missing is None:
+        version = " ".join(library_version(prefix / source.library).splitlines()[0].split())
+    return Status(stack, prefix, source.what, missing, version)
+
+
+def prefix_of(home: Path, stack: str) -> Path:
+    """Return where a stack's prefix belongs, whether it is there or not."""
+    return home / ".stacks" / stack
+
+
+def why_missing(home: Path, stack: str) -> str | None:
+    """Return None where the prefix is whole and of the present lock, else the reason why it is not."""
+    source, prefix = _source(stack), prefix_of(home, stack)
+    if not prefix.is_dir():
+        return "not installed"
+    try:
+        made_from = (prefix / STAMP).read_text(encoding="utf-8").strip()
+    except OSError:
+        return f"not made by railyard (it has no {STAMP})"
+    if made_from != _key(home, stack, source):
+        return "made from another lock, or other files of the system, than the present ones"
+    return None if (prefix / source.library).exists() else f"{source.library} is not there any more"
+
+
+def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
+    """Make a stack's prefix; return False where it is there already and nothing was done.
+
+    ``say`` is given one line before what takes time. Of two at once the second waits.
+
+    Raises RailyardError for a stack that no package gives, SetupError where the packages are not to be had.
+    """
+    source, prefix = _source(stack), prefix_of(home, stack)
+    if why_missing(home, stack) is None:
+        return False
+    with _one_at_a_time(prefix.parent, say):
+        if why_missing(home, stack) is None:
+            return False
+        if prefix.exists() and not (prefix / STAMP).exists():
+            raise SetupError(
+                f"{prefix}: found a folder that railyard did not make (it has no {STAMP}), expected none; "
+                f"remove it, or give the system's file another prefix for {stack}"
+            )
+        say(f"stacks: making {stack} in {prefix} ({source.what})")
+        _remove_leftovers(prefix.parent)
+        partial = Path(tempfile.mkdtemp(prefix=f".{stack}.partial-", dir=prefix.parent))
+        try:
+            partial.chmod(0o755)  # mkdtemp makes it private, yet other accounts may run jobs from here
+            if source.lock is not None:
+                _install_wheels(_lock(home, source.lock), partial)
+            _point_at_system(stack, source, partial)
+            mpich_fortran.complete(partial)
+            (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
+            _put_in_place(partial, prefix)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return True
+
+
+def library_version(library: Path) -> str:
+    """Return what MPI_Get_library_version of this libmpi says, without starting MPI. Raises SetupError."""
+    environment = os.environ | {"LD_LIBRARY_PATH": str(library.parent)}
+    answer = subprocess.run(
+        [sys.executable, "-c", VERSION_PROBE, str(library)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if answer.returncode != 0 or not answer.stdout.strip():
+        raise SetupError(
+            f"{library}: MPI_Get_library_version could not be asked ({_last_line(answer.stderr)}); "
+            f"remove {library.parents[1]} and type: railyard stacks install"
+        )
+    return answer.stdout
+
+
+def _source(stack: str) -> Source:
+    try:
+        return SOURCES[stack]
+    except KeyError:
+        raise RailyardError(f'no package gives the stack "{stack}"; {did_you_mean(stack, SOURCES)}') from None
+
+
+def _lock(home: Path, name: str) -> Path:
+    return part(home, LOCKS) / name
+
+
+def _key(home: Path, stack: str, source: Source) -> str:
+    """Return a digest of what a prefix is made from: its lock, and the list of the system's files."""
+    files = _system_files(source)
+    listed = repr(sorted(files.items())).encode() if files else b""
+    if source.lock is None:
+        return hashlib.sha256(listed).hexdigest()
+    lock = _lock(home, source.lock)
+    try:
+        return hashlib.sha256(lock.read_bytes() + listed).hexdigest()
+    except OSError as error:
+        raise SetupError(
+            f"{lock}: cannot be read ({error.strerror}), expected the lock of the stack {stack}; "
+            "put it back from Railyard's own, or install Railyard again"
+        ) from None
+
+
+@contextmanager
+def _one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the folder of the prefixes; the lock ends with the process, so that none is left behind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        hold(descriptor, say, f"stacks: another process is making a prefix in {folder}; waiting for it")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed installations left; the folder's lock is held, so nobody is at work there."""
+    for pattern in (".*.partial-*", ".*.old-*"):
+        for leftover in folder.glob(pattern):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _install_wheels(lock: Path, prefix: Path) -> None:
+    """Unpack the wheels of a lock into a prefix: only what it names, each file held against its hash."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-input"]
+    command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--ignore-installed", "--no-compile"]
+    command += ["--prefix", str(prefix), "--requirement", str(lock)]
+    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if answer.returncode != 0:
+        raise SetupError(
+            f"{lock}: pip could not install it: {_last_line(answer.stderr)}; the whole of it is said by: "
+            f"{sys.executable} -m pip download --no-deps --require-hashes --dest {tempfile.gettempdir()} -r {lock}"
+        )
+
+
+def _system_files(source: Source) -> dict[str, str]:
+    machine = platform.machine()
+    optional = {name: path.format(machine=machine) for name, path in source.optional_files.items()}
+    return {
+        **{name: path.format(machine=machine) for name, path in source.system_files.items()},
+        **{name: path for name, path in optional.items() if Path(path).exists()},
+    }
+
+
+def _point_at_system(stack: str, source: Source, prefix: Path) -> None:
+    """Fill a prefix with scripts and links to the system's own files. Raises SetupError where one is not there."""
+    for name, target in _system_files(source).items():
+        if not Path(target).exists():
+            raise SetupError(f"the stack {stack} needs {target}, which is not there; type: make needs")
+        place = prefix / name
+        place.parent.mkdir(exist_ok=True)
+        if place.parent.name == "bin":
+            place.write_text(CALL_OF_THE_SYSTEMS.format(target=target), encoding="utf-8")
+            place.chmod(0o755)
+        else:
+            place.symlink_to(target)
+
+
+def _put_in_place(partial: Path, prefix: Path) -> None:
+    """Rename a whole prefix into its place. An older one is renamed aside first, since rename replaces no folder."""
+    if prefix.exists():
+        aside = Path(tempfile.mkdtemp(prefix=f".{prefix.name}.old-", dir=prefix.parent))
+        prefix.rename(aside / prefix.name)
+        partial.rename(prefix)
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        partial.rename(prefix)
+
+
+def _last_line(text: str) -> str:
+    """Return the last line that says something: where pip and the interpreter put the reason."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,62 @@
+"""A published figure of an application as the application prints it (HPL 2.3, WRF 3.8), with a line that says so."""
+
+from collections.abc import Callable, Mapping
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps import every_node, hpl_input
+
+#: How long a made run of HPL says that it took: its order is what that time allows at the published rate.
+HPL_SECONDS = 1000.0
+_STEPS = 150
+#: What a made run of WRF prints for its first step, which reads the input and is no part of the mean.
+_FIRST_STEP = 2.0
+
+
+def text_of(key: str, value: float, nodes: int, sentence: str) -> str:
+    """Return an output whose figure is this value: Gflop/s of HPL, seconds a step of WRF.
+
+    Raises RailyardError for an application whose text is not known here.
+    """
+    tool, _, name = key.partition("/")
+    if tool not in _WRITERS or name == "hpl_ai":
+        raise RailyardError(f"{key}: found no text of it to make, expected one of {', '.join(_WRITERS)}")
+    return _WRITERS[tool](name, value, nodes, sentence)
+
+
+def _hpl(name: str, gflop_s: float, nodes: int, sentence: str) -> str:
+    if name != every_node.EVERY_NODE:
+        return f"# {sentence}\n{_hpl_run(gflop_s, nodes)}"
+    one = _hpl_run(gflop_s, 1)
+    parts = [f"# railyard: node node{number} made\n{one}# railyard: end 0\n" for number in range(1, nodes + 1)]
+    return "".join((f"# {sentence}\n", *parts))
+
+
+def _hpl_run(gflop_s: float, nodes: int) -> str:
+    order = int((1.5 * gflop_s * 1e9 * HPL_SECONDS) ** (1 / 3))
+    rows, columns = hpl_input.grid(nodes)
+    rule = "-" * 80 + "\n"
+    residual = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)="
+    return (
+        f"{'=' * 80}\n"
+        "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
+        f"{'=' * 80}\n{'T/V':<16}{'N':>9}{'NB':>6}{'P':>6}{'Q':>6}{'Time':>19}{'Gflops':>18}\n{rule}"
+        f"{'WR11C2R4':<16}{order:>9}{hpl_input.BLOCK:>6}{rows:>6}{columns:>6}{HPL_SECONDS:>19.2f}{gflop_s:>18.4e}\n{rule}"
+        f"{residual}   1.00000000e-03 ...... PASSED\n{'=' * 80}\n\n"
+        "Finished      1 tests with the following results:\n"
+        "              1 tests completed and passed residual checks,\n"
+        "              0 tests completed and failed residual checks,\n"
+        "              0 tests skipped because of illegal input values.\n"
+        f"{rule}\nEnd of Tests.\n{'=' * 80}\n"
+    )
+
+
+def _wrf(name: str, seconds: float, nodes: int, sentence: str) -> str:
+    steps = [_FIRST_STEP, *(seconds for _ in range(_STEPS - 1))]
+    lines = [
+        f"Timing for main: time 2001-10-25_{at // 60:02}:{at % 60:02}:00 on domain   1:{time:>11.5f} elapsed seconds"
+        for at, time in enumerate(steps, 1)
+    ]
+    return f"# {sentence}\n WRF V3.8.1 MODEL\n" + "\n".join(lines) + "\nwrf: SUCCESS COMPLETE WRF\n"
+
+
+_WRITERS: Mapping[str, Callable[[str, float, int, str], str]] = {"hpl": _hpl, "wrf": _wrf}

@@ -1,0 +1,194 @@
+"""A curve as the tool prints it (OSU 7.4, IMB 2021.11, NetPIPE 3.7.2, perftest, iperf3), with a line that says so.
+
+Each function is pure: the same curve gives the same bytes. What is made has no date, host, address or kernel.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks import metrics
+from railyard.parsers import osu_titles
+from railyard.parsers.lines import BINARY_MB
+from railyard.provision.replay import stream_texts
+
+#: What IMB, NetPIPE and perftest print as repetitions: a made output has none.
+REPETITIONS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is printed: a benchmark's key, message sizes in bytes with a message's time in us, ranks and passes.
+
+    ``sentence`` is the remark that names the output as made, and from what.
+    """
+
+    key: str
+    sizes: tuple[int, ...]
+    times_us: tuple[float, ...]
+    sentence: str
+    ranks: int = 2
+    passes: int = 1
+
+    @property
+    def rows(self) -> list[tuple[int, float, float]]:
+        """Size, time, and the bandwidth that the benchmark prints, in MB/s."""
+        factor = messages_a_time(self.key)
+        return [(size, time, factor * size / time) for size, time in zip(self.sizes, self.times_us, strict=True)]
+
+
+def messages_a_time(key: str) -> int:
+    """Return how many messages a benchmark's bandwidth counts for one printed time: both ways, and IMB's Exchange 4."""
+    if key == "imb/Exchange":
+        return 4
+    return next((each.directions for each in metrics.find(key).metrics if each.name == metrics.BANDWIDTH), 1)
+
+
+def text_of(made: Made) -> str:
+    """Return the output. Raises RailyardError for a benchmark whose text is not known here."""
+    tool, _, name = made.key.partition("/")
+    writer = _WRITERS.get(tool)
+    if writer is None:
+        raise RailyardError(f"{made.key}: found no text of {tool} to make, expected one of {', '.join(_WRITERS)}")
+    return writer(made, name)
+
+
+def _osu(made: Made, name: str) -> str:
+    return "".join(_osu_pass(made, name) for _ in range(made.passes))
+
+
+def _osu_pass(made: Made, name: str) -> str:
+    title, datatype = _OSU_TITLES.get(name) or _collective_title(name), "# Datatype: MPI_CHAR.\n"
+    head = f"\n# OSU MPI {title} Test v7.4\n# {made.sentence}\n"
+    if name == "osu_mbw_mr":
+        pairs = made.ranks // 2
+        head += f"# [ pairs: {pairs} ] [ window size: 64 ]\n{'# Size':<10}{'MB/s':>20}{'Messages/s':>20}\n"
+        return head + "".join(
+            f"{size:<10}{pairs * value:>20.2f}{pairs * 1e6 * value / size:>20.2f}\n" for size, _, value in made.rows
+        )
+    column = {"stream": "Bandwidth (MB/s)"}.get(metrics.find(made.key).metrics[0].shape, "Avg Latency(us)")
+    head += f"{datatype}{'# Size':<10}{column:>18}\n"
+    is_bandwidth = metrics.find(made.key).metrics[0].name == metrics.BANDWIDTH
+    return head + "".join(f"{size:<10}{value if is_bandwidth else time:>18.2f}\n" for size, time, value in made.rows)
+
+
+def _collective_title(name: str) -> str:
+    """Return the title that OSU prints over a benchmark. Raises RailyardError where none is known."""
+    words = name.removeprefix("osu_").replace("_", " ")
+    for said in (f"{words.capitalize()} Latency", *_OSU_EXCHANGES.get(name, ())):
+        if name in osu_titles.COLLECTIVES and osu_titles.benchmark_of(said) == name:
+            return said
+    raise RailyardError(f"osu/{name}: found no title that OSU prints over it, expected a benchmark of two ranks or all")
+
+
+_OSU_TITLES = {
+    "osu_latency": "Latency",
+    "osu_bw": "Bandwidth",
+    "osu_bibw": "Bi-Directional Bandwidth",
+    "osu_mbw_mr": "Multiple Bandwidth / Message Rate",
+    "osu_multi_lat": "Multi Latency",
+    "osu_put_bw": "MPI_Put Bandwidth",
+    "osu_get_bw": "MPI_Get Bandwidth",
+    "osu_put_bibw": "MPI_Put Bi-Directional Bandwidth",
+    "osu_put_latency": "MPI_Put Latency",
+    "osu_get_latency": "MPI_Get Latency",
+}
+_OSU_EXCHANGES: Mapping[str, tuple[str, ...]] = {
+    "osu_alltoall": ("All-to-All Personalized Exchange Latency",),
+    "osu_alltoallv": ("All-to-Allv Personalized Exchange Latency",),
+}
+
+
+def _imb(made: Made, name: str) -> str:
+    rule = f"#{'-' * 64}\n"
+    head = (
+        f"{rule}#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n{rule}# {made.sentence}\n\n"
+        f"# Minimum message length in bytes:   0\n# Maximum message length in bytes:   {made.sizes[-1]}\n#\n"
+        f"# List of Benchmarks to run:\n\n" + f"# {name}\n" * made.passes
+    )
+    columns, row = _imb_columns(name)
+    table = (
+        f"\n{rule}# Benchmarking {name} \n# #processes = {made.ranks} \n{rule}"
+        f"{'#bytes':>13}{'#repetitions':>13}{''.join(f'{word:>13}' for word in columns)}\n"
+    )
+    rows = "".join(
+        f"{size:>13}{REPETITIONS:>13}{''.join(f'{word:>13}' for word in row(size, time, value))}\n"
+        for size, time, value in made.rows
+    )
+    return head + (table + rows) * made.passes + "\n\n# All processes entering MPI_Finalize\n\n"
+
+
+def _imb_columns(name: str) -> tuple[Sequence[str], Callable[[int, float, float], Sequence[str]]]:
+    times = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
+    if name in ("PingPong", "PingPing"):
+        return ("t[usec]", "Mbytes/sec"), lambda size, time, value: (f"{time:.2f}", f"{value:.2f}")
+    if name in ("Sendrecv", "Exchange"):
+        return (*times, "Mbytes/sec"), lambda size, time, value: (*(f"{time:.2f}",) * 3, f"{value:.2f}")
+    if name in ("Uniband", "Biband"):
+        rate: Callable[[int, float, float], Sequence[str]] = lambda size, time, value: (  # noqa: E731
+            f"{value:.2f}",
+            f"{1e6 * value / size if size else 1e6 / time:.0f}",
+        )
+        return ("Mbytes/sec", "Msg/sec"), rate
+    return times, lambda size, time, value: (f"{time:.2f}",) * 3
+
+
+_NETPIPE_SAYS = {
+    "pingpong": "",
+    "stream": "Streaming in one direction only.\n\n",
+    "bidirectional": "Passing data in both directions simultaneously.\nOutput is for the combined bandwidth.\n",
+}
+
+
+def _netpipe(made: Made, name: str) -> str:
+    # its Mb are 2^20 bit
+    rows = "".join(
+        f"{number:>3}: {size:>7} bytes {REPETITIONS:>6} times --> {value * 8e6 / (1 << 20):>9.2f} Mbps in "
+        f"{time:>10.2f} usec\n"
+        for number, (size, time, value) in enumerate(made.rows)
+    )
+    return f"# {made.sentence}\n{_NETPIPE_SAYS[name]}Now starting the main loop\n{rows}"
+
+
+_PERFTEST_TITLES = {"ib_write": "RDMA_Write", "ib_read": "RDMA_Read", "ib_send": "Send"}
+
+
+def _perftest(made: Made, name: str) -> str:
+    program, _, mode = name.partition("/")
+    verb, _, kind = program.rpartition("_")
+    if verb not in _PERFTEST_TITLES:
+        raise RailyardError(f"{made.key}: found no title of perftest for it, expected ib_write, ib_read or ib_send")
+    rule = "-" * 87 + "\n"
+    title = f"{_PERFTEST_TITLES[verb]} {f'{mode.capitalize()} ' if mode else ''}{'BW' if kind == 'bw' else 'Latency'}"
+    head = f"# {made.sentence}\n{rule}{' ' * 20}{title} Test\n{rule}"
+    if kind == "bw":
+        head += " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+        rows = "".join(
+            f" {size:<10} {REPETITIONS:<10}       {_up(value / BINARY_MB):<18.2f} {_up(value / BINARY_MB):<18.2f} "
+            f"{value / size:<.6f}\n"
+            for size, _, value in made.rows
+        )
+        return head + rows + rule
+    head += " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   "
+    head += "99% percentile[usec]   99.9% percentile[usec] \n"
+    rows = "".join(
+        f" {size:<7} {REPETITIONS:<12}" + f"{time:<13.2f}" * 4 + f"0.00         {time:<13.2f}{time:<13.2f}\n"
+        for size, time, _ in made.rows
+    )
+    return head + rows + rule
+
+
+def _up(value: float) -> float:
+    """Return a number at two decimals, not below it: a published floor, printed rounded down, would fail itself."""
+    return math.ceil(value * 100 - 1e-6) / 100
+
+
+_WRITERS: Mapping[str, Callable[[Made, str], str]] = {
+    "osu": _osu,
+    "imb": _imb,
+    "netpipe": _netpipe,
+    "perftest": _perftest,
+    "iperf3": stream_texts.iperf3,
+}
+TOOLS = tuple(_WRITERS)

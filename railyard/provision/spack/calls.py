@@ -1,0 +1,148 @@
+"""Calls of Spack's own commands: found, asked for its version, run with its output streamed through, and counted."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.provision.spack import failures
+
+#: The first release with package API v2.4 and the `toolchains` section; tried: 1.2.0.dev0.
+OLDEST = (1, 1)
+#: An environment is what the site's files say, whoever builds it: neither the user's own configuration (~/.spack,
+#: SPACK_USER_CONFIG_PATH) nor the host's (/etc/spack) has a part in it, so neither is in its key. What stands inside
+#: Spack's own folder (etc/spack) counts as a part of that Spack, as its version and its packages do.
+ALONE: Mapping[str, str] = MappingProxyType({"SPACK_DISABLE_LOCAL_CONFIG": "1"})
+_VERSION = re.compile(r"^(?P<version>(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\S*)")
+
+
+class SpackError(RailyardError):
+    """Spack said no: one sentence with what, where and what to do. ``log`` is the file with all that it printed."""
+
+    def __init__(self, sentence: str, log: Path | None = None) -> None:
+        super().__init__(sentence)
+        self.log = log
+
+
+@dataclass
+class Spack:
+    """A Spack to call. ``say`` is given each line that it prints, ``calls`` what was run, in order."""
+
+    program: str
+    say: Callable[[str], None]
+    verbose: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: Descriptors that its processes inherit: a lock that is to last as long as they do.
+    keeps: tuple[int, ...] = ()
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+
+    def version(self) -> str:
+        """Return its version, ``1.2.0.dev0 (commit)``. Raises SpackError where it is too old or prints none."""
+        text = self.output(["--version"]).strip()
+        found = _VERSION.match(text)
+        if found is None:
+            raise SpackError(f"{self.program} --version: found {text[:80]!r}, expected a version number")
+        if (int(found["major"]), int(found["minor"])) < OLDEST:
+            raise SpackError(
+                f"{self.program}: found Spack {found['version']}, expected {OLDEST[0]}.{OLDEST[1]} or newer "
+                f"(package API v2); put a newer one on PATH, or type: railyard spack bootstrap"
+            )
+        return text
+
+    def output(self, words: Sequence[str]) -> str:
+        """Return what a short command prints on standard output. Raises SpackError with its reason where it fails."""
+        self._note(words)
+        try:
+            done = subprocess.run(
+                [self.program, *words], capture_output=True, text=True, errors="replace", check=False, env=self._env()
+            )
+        except OSError as error:
+            raise self._not_started(error) from None
+        if done.returncode != 0:
+            raise SpackError(failures.explain(done.stdout + done.stderr, _shown(words)))
+        return done.stdout
+
+    def run(self, words: Sequence[str], log: Path) -> str:
+        """Run a long command; its output goes line by line to ``say`` and into ``log``; return all of it.
+
+        Raises SpackError where it fails, with the cause that its output names.
+        """
+        self._note(words)
+        try:
+            code, text = self._streamed(words, log)
+        except OSError as error:
+            raise SetupError(
+                f"{error.filename or log}: {(error.strerror or str(error)).lower()}, expected to write there what "
+                f"Spack prints; make room"
+            ) from None
+        if code != 0:
+            raise SpackError(f"{failures.explain(text, _shown(words))} (all of it: {log})", log)
+        return text
+
+    def _streamed(self, words: Sequence[str], log: Path) -> tuple[int, str]:
+        lines: list[str] = []
+        with log.open("a", encoding="utf-8") as stream:
+            stream.write(f"{self._line(words)}\n")
+            stream.flush()
+            try:
+                # Beside its log: some builds drop files where they are started (HPL's autoconf: configure.…). PATH may
+                # name the program from here.
+                child = subprocess.Popen(
+                    [os.path.abspath(self.program), *words], cwd=log.parent, env=self._env(), pass_fds=self.keeps,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    errors="replace",
+                )  # fmt: skip
+            except OSError as error:
+                raise self._not_started(error) from None
+            with child:
+                assert child.stdout is not None
+                for line in child.stdout:
+                    lines.append(line)
+                    stream.write(line)
+                    self.say(line.rstrip("\n"))
+        return child.returncode, "".join(lines)
+
+    def _not_started(self, error: OSError) -> SetupError:
+        why = (error.strerror or str(error)).lower()
+        return SetupError(f"{self.program}: {why}, expected the program of a Spack; put another one on PATH")
+
+    def _note(self, words: Sequence[str]) -> None:
+        self.calls.append(tuple(words))
+        if self.verbose:
+            self.say(self._line(words))
+
+    def _line(self, words: Sequence[str]) -> str:
+        """Return a call as a person can type it again."""
+        told = [f"{name}={shlex.quote(text)}" for name, text in {**ALONE, **self.environment}.items() if text]
+        return " ".join(["$", *told, shlex.join([self.program, *words])])
+
+    def _env(self) -> dict[str, str]:
+        # An environment that the user's shell has active would win over `-e`.
+        kept = {name: text for name, text in os.environ.items() if name not in ("SPACK_ENV", "SPACK_ENV_VIEW")}
+        return {**kept, "SPACK_COLOR": "never", **ALONE, **self.environment}
+
+
+def find(
+    say: Callable[[str], None],
+    verbose: bool = False,
+    environment: Mapping[str, str] | None = None,
+    keeps: tuple[int, ...] = (),
+) -> Spack:
+    """Return the Spack on PATH. Raises SetupError where there is none, with how to get one."""
+    program = shutil.which("spack")
+    if program is None:
+        raise SetupError(
+            "spack: found none on PATH, expected Spack 1.1 or newer; "
+            "type: railyard spack bootstrap, then put what it names on PATH"
+        )
+    return Spack(program, say, verbose, environment or {}, keeps)
+
+
+def _shown(words: Sequence[str]) -> str:
+    return " ".join(words)

@@ -1,0 +1,108 @@
+"""Finds what a system has installed (compilers, MPI, UCX, libfabric, Slurm, PMIx) and writes it as an overlay."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from railyard.base.errors import InputError
+from railyard.base.strict_yaml import load
+from railyard.provision.spack.calls import Spack
+from railyard.provision.spack.seen import Seen, seen
+
+COMPILERS = ("gcc", "llvm", "intel-oneapi-compilers", "nvhpc", "aocc")
+MPIS = ("openmpi", "mpich", "mvapich", "mvapich2", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
+TRANSPORTS = ("ucx", "libfabric", "rdma-core", "slurm", "pmix", "hwloc")
+#: What every build needs and every host has; built anew they would take longer than all benchmarks.
+BUILD_TOOLS = ("gmake", "perl", "autoconf", "automake", "libtool", "m4", "pkgconf", "cmake", "python")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An overlay's packages section, and what of it a person must look at before trusting it."""
+
+    packages: Mapping[str, Any]
+    traps: tuple[str, ...]
+
+
+def detect(spack: Spack) -> Found:
+    """Return what ``spack external find`` sees, and what it passes over. Raises SpackError where Spack fails."""
+    with tempfile.TemporaryDirectory(prefix="railyard-detect-") as folder:
+        manifest = Path(folder) / "spack.yaml"
+        manifest.write_text("spack:\n  specs: []\n  view: false\n", encoding="utf-8")
+        spack.output(["-e", folder, "external", "find", *COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS])
+        data = yaml.safe_load(manifest.read_text(encoding="utf-8"))
+    packages = with_seen(data["spack"].get("packages") or {}, seen())
+    return Found(_trimmed(packages), traps(packages))
+
+
+def with_seen(packages: Mapping[str, Any], others: tuple[Seen, ...]) -> dict[str, Any]:
+    """Return the packages with those added that Spack's own detection does not name at the same prefix."""
+    found = {name: dict(entry) for name, entry in packages.items()}
+    for each in others:
+        entry = found.setdefault(each.package, {})
+        externals = list(entry.get("externals", ()))
+        if all(external.get("prefix") != each.prefix for external in externals):
+            externals.append({"spec": f"{each.package}@{each.version}", "prefix": each.prefix})
+        entry["externals"] = externals
+    return found
+
+
+def _trimmed(packages: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the packages in the order of the tables, MPI libraries never to be built in place of the system's."""
+    order = [*COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS]
+    found: dict[str, Any] = {}
+    for name in sorted(packages, key=lambda name: order.index(name) if name in order else len(order)):
+        entry = {key: value for key, value in packages[name].items() if key in ("externals", "buildable")}
+        if name in MPIS or name in BUILD_TOOLS:
+            entry = {"buildable": False, **entry}
+        found[name] = entry
+    return found
+
+
+def traps(packages: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a sentence for each trap: MPI libraries that share a prefix, and one whose prefix has no wrapper."""
+    places: dict[str, list[str]] = {}
+    for name in MPIS:
+        for external in (packages.get(name) or {}).get("externals", ()):
+            places.setdefault(str(external.get("prefix")), []).append(str(external.get("spec", name)).split()[0])
+    found = []
+    for prefix, specs in places.items():
+        if len(specs) > 1:
+            found.append(
+                f"{' and '.join(specs)} share the prefix {prefix}, where mpicc is one of them whichever is asked "
+                f"for: a benchmark for the other would be linked to it in silence; give each a prefix of its own (a "
+                f"folder of links to its mpicc, mpicxx, mpif90, mpirun, include and lib), or leave one out"
+            )
+        elif prefix == "/usr":
+            found.append(
+                f"{specs[0]} has the prefix /usr, which any other MPI of the system's packages would share: "
+                f"give it a prefix of its own before a second one is installed"
+            )
+    return tuple(found)
+
+
+def overlay_text(system: str, found: Found) -> str:
+    """Return the overlay as a file to review: what was found, and above it what to look at."""
+    lines = [
+        f"# What `railyard spack detect` found for {system}. Read it through before it is used: compilers that are not",
+        "# meant, an MPI that the nodes lack, a prefix that compute nodes do not mount.",
+    ]
+    lines += [f"# TRAP: {sentence}" for sentence in found.traps]
+    body = yaml.safe_dump({"packages": dict(found.packages)}, sort_keys=False, width=110)
+    return "\n".join([*lines, body])
+
+
+def write(path: Path, text: str, *, replace: bool) -> None:
+    """Write an overlay that is not there yet, or with ``replace`` over one. Raises InputError for one that is there."""
+    if path.exists() and not replace:
+        raise InputError(
+            str(path), "an overlay already", "none, or --replace",
+            action="--print shows what would be written; change it by hand where that says more",
+        )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    load(path)  # what we write, we can read

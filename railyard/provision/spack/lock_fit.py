@@ -1,0 +1,220 @@
+"""Whether a committed lock still fits what is asked for: spack.yaml, its includes and the overlay; else which line."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from railyard.base.errors import InputError
+from railyard.base.fields import show
+from railyard.base.strict_yaml import Document, Path_
+from railyard.provision.spack import compose, overlay
+from railyard.provision.spack.locks import Lock, Spec, parse
+from railyard.provision.spack.sources import Sources
+
+#: The one form of condition that spack_envs/common/definitions.yaml uses.
+_WHEN = re.compile(r'"(?P<name>[\w-]+)" (?P<not>not )?in env\.get\("(?P<variable>\w+)", ""\)\.split\(","\)')
+# One constraint of a spec: @7.4 | +mpi ~openmp | classes:=S,W | a package's name. After ^ or % it is another package's.
+_WORD = re.compile(
+    r"@(?P<version>[^\s+~%^]+)|(?P<flag>[+~])(?P<switch>[\w-]+)|(?P<key>[\w-]+)(?P<exact>:?=)(?P<value>'[^']*'|\"[^\"]*\"|[^\s]+)"
+    r"|(?P<name>[\w.-]+)|(?P<other>[%^])|(?P<else>\S)"
+)
+#: Keys of a spec that a lock does not hold as variants.
+_NO_VARIANTS = ("arch", "platform", "os", "namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One text of a file that asks something of the lock."""
+
+    text: str
+    document: Document
+    path: Path_
+
+    @property
+    def where(self) -> str:
+        return f"as {self.document.file}:{self.document.line(self.path)} asks"
+
+
+def committed(sources: Sources) -> Lock | None:
+    """Return the committed lock, None where there is none. Raises InputError where it is broken or out of date."""
+    if sources.lock is None:
+        return None
+    file = overlay.shown(sources.lock)
+    lock = parse(sources.lock.read_text(encoding="utf-8", errors="replace"), file)
+    refuse_outdated(lock, file, sources)
+    return lock
+
+
+def refuse_outdated(lock: Lock, file: str, sources: Sources) -> None:
+    """Raise InputError at the first spec of the lock that the environment no longer asks for as it is.
+
+    Compared: the roots, each version, variant and target that ``packages:`` requires without a condition, the target
+    that wins, and the version and prefix of each external. A preference changes nothing of a lock.
+    """
+    _refuse_roots(lock, file, sources)
+    targets = [
+        _Asked(str(target), document, ("packages", "all", "target", 0))
+        for document in sources.documents
+        for target in (_packages(document).get("all", {}).get("target") or [])[:1]
+    ]
+    if targets:
+        for _, key in lock.roots:
+            if lock.specs[key].target != targets[0].text:
+                raise _outdated(file, lock.specs[key], f"target={lock.specs[key].target}", targets[0])
+    for document in sources.documents:
+        for name, wanted in _packages(document).items():
+            for asked in _requirements(document, str(name), wanted):
+                _refuse_requirement(lock, file, str(name), asked)
+    for document in sources.documents:
+        for name, wanted in _packages(document).items():
+            _refuse_externals(lock, file, document, str(name), wanted, sources)
+
+
+def _packages(document: Document) -> Mapping[str, Any]:
+    packages = document.data.get("packages")
+    found = packages if isinstance(packages, Mapping) else {}
+    return {name: wanted for name, wanted in found.items() if isinstance(wanted, Mapping)}
+
+
+def _refuse_roots(lock: Lock, file: str, sources: Sources) -> None:
+    wanted = _roots(sources)
+    if wanted is None:
+        return  # a condition that only Spack can decide
+    # Text alone: after `concretize -f` Spack 1.2.0.dev0 wrote roots whose text and hash were not of one package.
+    locked = ["".join(text.split()) for text, _ in lock.roots]
+    for asked in wanted:
+        if "".join(asked.text.split()) not in locked:
+            raise InputError(file, f"no {show(asked.text)} among its roots", f"it, {asked.where}", action=_ACTION)
+    texts = {"".join(asked.text.split()) for asked in wanted}
+    for text in locked:
+        if text not in texts:
+            expected = f"none: {sources.section.file}:{sources.section.line(('specs',))} asks for it no more"
+            raise InputError(file, f"the root {show(text)}", expected, action=_ACTION)
+
+
+def _roots(sources: Sources) -> tuple[_Asked, ...] | None:
+    """Return the specs that the environment asks for, definitions filled in; None where that is Spack's to say."""
+    found: list[_Asked] = []
+    for index, text in enumerate(sources.section.data.get("specs") or ()):
+        if isinstance(text, str) and not text.startswith("$"):
+            found.append(_Asked(text, sources.section, ("specs", index)))
+            continue
+        items = list(_defined(str(text)[1:], sources)) if isinstance(text, str) else [None]
+        if not items or any(item is None or item.text.startswith("$") for item in items):
+            return None
+        found += [item for item in items if item is not None]
+    return tuple(found)
+
+
+def _defined(name: str, sources: Sources) -> Iterator[_Asked | None]:
+    """Yield the specs of a definition; None for one whose condition is not of the known form."""
+    values = {**os.environ, **compose.variables(sources)}
+    for document in sources.documents:
+        for index, entry in enumerate(document.data.get("definitions") or ()):
+            if not isinstance(entry, Mapping) or name not in entry:
+                continue
+            when = entry.get("when")
+            condition = _WHEN.fullmatch(str(when)) if when is not None else None
+            if when is not None and condition is None:
+                yield None
+                continue
+            if condition is not None:
+                there = condition["name"] in values.get(condition["variable"], "").split(",")
+                if there == bool(condition["not"]):
+                    continue
+            for number, text in enumerate(entry[name]):
+                yield _Asked(text, document, ("definitions", index, name, number)) if isinstance(text, str) else None
+
+
+def _requirements(document: Document, name: str, wanted: Mapping[Any, Any]) -> Iterator[_Asked]:
+    required = wanted.get("require", ())
+    if isinstance(required, str):
+        yield _Asked(required, document, ("packages", name, "require"))
+        return
+    for index, entry in enumerate(required):
+        text = entry if isinstance(entry, str) else None
+        if isinstance(entry, Mapping) and "when" not in entry and isinstance(entry.get("spec"), str):
+            text = entry["spec"]
+        if text is not None:
+            yield _Asked(text, document, ("packages", name, "require", index))
+
+
+def _refuse_requirement(lock: Lock, file: str, name: str, asked: _Asked) -> None:
+    for spec in lock.specs.values():
+        if spec.external is None or name in spec.provides:
+            if name in ("all", spec.name) or name in spec.provides:
+                found = _unlike(spec, asked.text, only_target=name == "all")
+                if found is not None:
+                    raise _outdated(file, spec, found, asked)
+
+
+def _unlike(spec: Spec, text: str, *, only_target: bool) -> str | None:
+    """Return what a locked spec has in place of a constraint of the text, None where it satisfies all of it."""
+    for word in _WORD.finditer(text):
+        if word["other"] or word["else"]:
+            return None  # what follows is said of another package, or is none of the forms above
+        if word["key"] == "target":
+            if spec.target != word["value"]:
+                return f"target={spec.target}"
+        elif only_target:
+            continue
+        elif word["version"] and not _is_version(spec.version, word["version"].removeprefix("=")):
+            return f"@{spec.version}"
+        elif word["name"] and word["name"] != spec.name:
+            return spec.name
+        elif word["switch"] and spec.variants.get(word["switch"]) is not (word["flag"] == "+"):
+            return f"{word['switch']}={spec.variants.get(word['switch'])}"
+        elif word["key"] and word["key"] not in _NO_VARIANTS and not _has_value(spec, word):
+            return f"{word['key']}={_said(spec.variants.get(word['key']))}"
+    return None
+
+
+def _is_version(version: str, wanted: str) -> bool:
+    """Return whether a version is the wanted one or one below it (7.4 takes 7.4 and 7.4.1); ranges are Spack's."""
+    return any(mark in wanted for mark in ":,") or version == wanted or version.startswith(f"{wanted}.")
+
+
+def _has_value(spec: Spec, word: "re.Match[str]") -> bool:
+    found = spec.variants.get(word["key"])
+    values = {str(each) for each in found} if isinstance(found, list) else {_said(found)}
+    wanted = set(word["value"].strip("'\"").split(","))
+    return values == wanted if word["exact"] == ":=" else wanted <= values
+
+
+def _said(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value).lower() if value is True else str(value)
+
+
+def _refuse_externals(
+    lock: Lock, file: str, document: Document, name: str, wanted: Mapping[Any, Any], sources: Sources
+) -> None:
+    stated = {
+        str(each.get("prefix", "")).replace(overlay.HOME, str(sources.home)): str(each.get("spec", ""))
+        for each in wanted.get("externals", ())
+        if isinstance(each, Mapping)
+    }
+    for spec in lock.specs.values():
+        if spec.name != name or not stated:
+            continue
+        asked = _Asked(" or ".join(stated), document, ("packages", name, "externals", 0))
+        if spec.external is None:
+            if wanted.get("buildable") is False:
+                raise _outdated(file, spec, "a build of its own", asked)
+        elif spec.external not in stated:
+            raise _outdated(file, spec, spec.external, asked)
+        else:
+            version = re.search(r"@=?([^\s+~%^]+)", stated[spec.external])
+            if version is not None and not _is_version(spec.version, version[1]):
+                raise _outdated(file, spec, f"@{spec.version}", _Asked(f"@{version[1]}", document, asked.path))
+
+
+_ACTION = "the lock is out of date: type railyard spack lock, which shows the difference before it writes"
+
+
+def _outdated(file: str, spec: Spec, found: str, asked: _Asked) -> InputError:
+    return InputError(
+        file, f'{spec.name} with "{found}"', f'"{asked.text}", {asked.where}',
+        field=spec.short, action=_ACTION,
+    )  # fmt: skip

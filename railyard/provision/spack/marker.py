@@ -1,0 +1,166 @@
+"""The install marker of a built environment: written last, so that a build that was killed never counts as finished."""
+
+# History of the format:
+#   1  the first: key, specs, MPI, tools with the executables' size and change time, linked libraries, lock's hash.
+#   2  the libraries' real files and sizes: an external that was updated is seen.
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.base.json_codec import FormError, decode, encode
+
+FORMAT = 2
+FILE = "railyard.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One package of the environment as it was built or found; ``root`` for what the environment asks for by name."""
+
+    name: str
+    version: str
+    hash: str
+    prefix: str
+    compiler: str | None = None
+    external: bool = False
+    root: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Executable:
+    """One benchmark executable: size in bytes, change time as built, and its libraries of MPI and network."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    linked: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One linked library: where the loader finds it, the file that this is (a version in its name), its size."""
+
+    path: str
+    real: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What an environment holds. ``tools`` maps a tool to its executable or folder, ``target`` is what it runs on.
+
+    ``mpi`` and ``mpi_prefix`` are empty for a stack without MPI.
+    """
+
+    key: str
+    system: str
+    stack: str
+    spack: str
+    target: str
+    mpi: str
+    mpi_prefix: str
+    packages: tuple[Package, ...]
+    tools: Mapping[str, str]
+    executables: tuple[Executable, ...]
+    lock_sha256: str
+    spack_calls: int
+    seconds: float
+    built: str
+    libraries: tuple[Library, ...] = ()
+
+    @property
+    def contents(self) -> str:
+        """Its benchmarks and the MPI that they are linked to, as a person reads it: ``imb, osu for openmpi@4.1.4``."""
+        return ", ".join(sorted(self.tools)) + (f" for {self.mpi}" if self.mpi else "")
+
+
+def read(folder: Path) -> Marker | None:
+    """Return the marker of an environment's folder, None where it has none: it was never built, or not to its end.
+
+    A marker of an older format is none: the build is proven anew, which costs no compilation. Raises SetupError for
+    one of a newer format, and for a file that is no marker.
+    """
+    file = folder / FILE
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise SetupError(
+            f"{file}: found text that is not JSON ({error}), expected an install marker; remove it"
+        ) from None
+    except OSError as error:
+        raise SetupError(f"{file}: {(error.strerror or str(error)).lower()}, expected an install marker") from None
+    number = data.pop("format", None) if isinstance(data, dict) else None
+    if type(number) is not int:
+        raise SetupError(f"{file}: found no format number, expected an install marker of format {FORMAT}; remove it")
+    if number < FORMAT:
+        return None
+    if number > FORMAT:
+        raise SetupError(
+            f"{file}: found format {number}, expected at most {FORMAT}: a newer Railyard wrote it; use that one, or "
+            f"remove the file and build again"
+        )
+    try:
+        return decode(Marker, data)
+    except FormError as error:
+        raise SetupError(f"{file}: {error}; remove it and build again") from None
+
+
+def write(folder: Path, marker: Marker) -> None:
+    """Write the marker in one step: it is there whole, or not at all."""
+    part = folder / f".{FILE}.part"
+    with part.open("w", encoding="utf-8") as stream:
+        json.dump({"format": FORMAT} | encode(marker), stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    part.replace(folder / FILE)
+
+
+def library(path: str) -> Library:
+    """Return what a linked library is at this moment. Raises OSError where it is not there."""
+    real = Path(path).resolve(strict=True)
+    return Library(path, str(real), real.stat().st_size)
+
+
+def why_stale(marker: Marker) -> str | None:
+    """Return what is not as it was built, or None.
+
+    Each executable is there, may be run and is the one recorded; each external is there, and each library that an
+    executable is linked to is the very file that it was.
+    """
+    for each in marker.executables:
+        why = _why_another(each)
+        if why is not None:
+            return why
+    for package in marker.packages:
+        if package.external and not Path(package.prefix).is_dir():
+            return f"{package.prefix}: the external {package.name}@{package.version} is gone"
+    for one in marker.libraries:
+        try:
+            now = library(one.path)
+        except OSError as error:
+            return f"{one.path}: {(error.strerror or str(error)).lower()}; benchmarks were linked to it"
+        if now != one:
+            then, here = (f"{Path(each.real).name} of {each.size} bytes" for each in (one, now))
+            return f"{one.path}: has changed since the benchmarks were linked to it (then {then}, now {here})"
+    return None
+
+
+def _why_another(each: Executable) -> str | None:
+    path = Path(each.path)
+    try:
+        found = path.stat()
+    except OSError as error:
+        return f"{path}: {(error.strerror or str(error)).lower()}; it was there after the build"
+    if not os.access(path, os.X_OK):
+        return f"{path}: is not executable any more"
+    if found.st_size != each.size:
+        return f"{path}: is another file than the one that was built ({each.size} bytes then, {found.st_size} now)"
+    if found.st_mtime_ns != each.mtime_ns:
+        return f"{path}: is another file than the one that was built (of the same size, written later)"
+    return None

@@ -1,0 +1,121 @@
+"""A system's overlay: Spack configuration that is added to every stack's environment, and never replaces any of it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import show
+from railyard.base.strict_yaml import Document, Path_, load
+
+#: Sections of Spack's configuration that a system has reason to add to (spack.readthedocs.io, configuration).
+SECTIONS = ("packages", "mirrors", "config", "concretizer", "compilers", "modules", "repos", "toolchains")
+HOME = "{home}"
+
+
+def overlay_file(home: Path, system: str) -> Path:
+    """Return where a system's overlay stands, whether there is one or not."""
+    return home / "systems" / "spack" / f"{system}.yaml"
+
+
+def read(path: Path) -> Document:
+    """Return an overlay. Raises InputError for bad YAML, an unknown section, and a key that replaces (``::``)."""
+    document = load(path, shown(path))
+    for section in document.data:
+        name = str(section)
+        if name.rstrip(":") not in SECTIONS:
+            raise document.error(
+                (name,), f"the section {show(name)}", "a section of Spack's configuration",
+                did_you_mean(name.rstrip(":"), SECTIONS),
+            )  # fmt: skip
+    for place, _ in _leaves(document.data):
+        key = next((part for part in place if isinstance(part, str) and part.endswith(":")), None)
+        if key is not None:
+            raise document.error(
+                place[: place.index(key) + 1], f'"{key}:", which replaces what is there', "a key with one colon",
+                "an overlay only adds",
+            )  # fmt: skip
+    return document
+
+
+def shown(path: Path) -> str:
+    """Return a file as errors name it: from the folder of the site that it stands in."""
+    parts = path.parts
+    known = [index for index, part in enumerate(parts) if part in ("systems", "spack_envs")]
+    return "/".join(parts[known[-1] :]) if known else str(path)
+
+
+def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
+    """Raise InputError where the overlay gives a value that an environment's file gives differently.
+
+    Lists add up in Spack and mappings merge; a single value of the overlay would replace the environment's in silence.
+    A package's version or target that both require differently cannot be had at once, and is refused here too.
+    """
+    for place, value in _leaves(overlay.data):
+        for other in others:
+            there = _at(other.data, place)
+            if isinstance(value, list) and isinstance(there, list):
+                if place[-1] == "require":
+                    _refuse_two_requirements(overlay, other, place, value, there)
+            elif there is not None and there != value:
+                found = f"{_said(value)}, where {other.file}:{other.line(place)} says {_said(there)}"
+                raise overlay.error(
+                    place, found, "what the environment leaves open", "an overlay only adds; change one of the two"
+                )
+
+
+def filled(document: Document, home: Path) -> dict[str, Any]:
+    """Return the overlay's data with ``{home}``, the site folder, filled in."""
+    return {str(key): _filled(value, str(home)) for key, value in document.data.items()}
+
+
+def _filled(value: Any, home: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(HOME, home)
+    if isinstance(value, list):
+        return [_filled(item, home) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _filled(item, home) for key, item in value.items()}
+    return value
+
+
+def _said(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else show(value)
+
+
+def _leaves(data: Any, place: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
+    if isinstance(data, Mapping) and data:
+        for key, value in data.items():
+            yield from _leaves(value, (*place, str(key)))
+    elif place:
+        yield place, data
+
+
+def _at(data: Any, place: Path_) -> Any:
+    for part in place:
+        if not isinstance(data, Mapping) or part not in data:
+            return None
+        data = data[part]
+    return data
+
+
+def _refuse_two_requirements(
+    overlay: Document, other: Document, place: Path_, mine: list[Any], theirs: list[Any]
+) -> None:
+    for index, text in enumerate(mine):
+        for there, text_there in enumerate(theirs):
+            for mark in ("@", "target="):
+                one, two = _constraint(text, mark), _constraint(text_there, mark)
+                if one and two and one != two:
+                    where = f"{other.file}:{other.line((*place, there))}"
+                    raise overlay.error(
+                        (*place, index), f"{mark}{one}, where {where} requires {mark}{two}", "one of them",
+                        "an overlay only adds; change one of the two",
+                    )  # fmt: skip
+
+
+def _constraint(text: Any, mark: str) -> str | None:
+    if not isinstance(text, str):
+        return None
+    word = next((word for word in text.split() if word.startswith(mark)), None)
+    return word.removeprefix(mark) if word else None

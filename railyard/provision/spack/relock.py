@@ -1,0 +1,42 @@
+"""Makes the lock of an environment anew, and says what it changes before it is written."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from railyard.provision.spack import calls, compose, locks, overlay
+from railyard.provision.spack.request import Request
+from railyard.provision.spack.sources import lock_file
+
+
+@dataclass(frozen=True, slots=True)
+class Relocked:
+    """A fresh lock: its text, where it belongs, and how it differs from the one that is there (None: there is none)."""
+
+    path: Path
+    text: str
+    changes: tuple[str, ...] | None
+
+
+def relock(request: Request, say: Callable[[str], None], *, verbose: bool = False) -> Relocked:
+    """Return a fresh lock of an environment; nothing is written. Raises SpackError where nothing satisfies it."""
+    # The committed lock is left out: Spack would keep what it says.
+    sources = replace(request.sources(), lock=None)
+    spack = calls.find(say, verbose, compose.variables(sources))
+    spack.version()
+    with tempfile.TemporaryDirectory(prefix="railyard-lock-") as folder:
+        place = compose.write(sources, Path(folder) / "environment", request.root / "opt")
+        spack.run(["-e", str(place), "concretize"], Path(folder) / "spack.log")
+        text = (place / "spack.lock").read_text(encoding="utf-8")
+    path = lock_file(request.home, request.system, request.stack)
+    if not path.is_file():
+        return Relocked(path, text, None)
+    before = locks.parse(path.read_text(encoding="utf-8"), overlay.shown(path))
+    return Relocked(path, text, locks.differences(before, locks.parse(text, "the fresh lock")))
+
+
+def write(found: Relocked) -> None:
+    """Write the lock to its place in the site's folder, to be committed."""
+    found.path.parent.mkdir(parents=True, exist_ok=True)
+    found.path.write_text(found.text, encoding="utf-8")

@@ -1,0 +1,137 @@
+"""What a (system, stack) environment is made from, and the key that changes when any of it does."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import InputError
+from railyard.base.fields import show
+from railyard.base.shipped import part
+from railyard.base.strict_yaml import Document, load
+from railyard.provision.spack import overlay
+
+ENVIRONMENTS = "spack_envs"
+REPOSITORY = "repo"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files of one environment, and what of it the system's file asks for: ``with_`` optional groups added to,
+    ``without`` benchmarks left out of its specs.
+    """
+
+    home: Path
+    system: str
+    environment: str
+    manifest: Document
+    includes: tuple[tuple[Path, Document], ...]
+    overlay: Document | None
+    lock: Path | None
+    with_: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the environment's own manifest."""
+        return environments(self.home) / self.environment
+
+    @property
+    def section(self) -> Document:
+        """What stands below ``spack:`` in the manifest, with the manifest's own lines."""
+        return Document(self.manifest.file, self.manifest.data["spack"], _node(self.manifest))
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """All configuration, what wins first: the overlay, the manifest, its includes."""
+        first = () if self.overlay is None else (self.overlay,)
+        return (*first, self.section, *(document for _, document in self.includes))
+
+    @property
+    def names_install_tree(self) -> bool:
+        """Whether the site or the environment says where packages are installed: that place is then not ours alone."""
+        configs = [document.data.get("config") for document in self.documents]
+        return any(isinstance(config, dict) and "install_tree" in config for config in configs)
+
+    @property
+    def overlay_data(self) -> dict[str, Any]:
+        """The overlay with the site folder filled in; empty where the system has none."""
+        return {} if self.overlay is None else overlay.filled(self.overlay, self.home)
+
+    def key(self) -> str:
+        """Return 16 hexadecimal digits that name the content of all of it: another content is another environment."""
+        digest = hashlib.sha256()
+        parts: list[tuple[str, bytes]] = [(self.manifest.file, (self.folder / "spack.yaml").read_bytes())]
+        parts += [(document.file, path.read_bytes()) for path, document in self.includes]
+        parts += [("overlay", json.dumps(self.overlay_data, sort_keys=True, default=str).encode())]
+        parts += [("chosen", json.dumps([sorted(self.with_), sorted(self.without)]).encode())]
+        if self.lock is not None:
+            parts.append(("lock", self.lock.read_bytes()))
+        top = environments(self.home)
+        parts += [(str(path.relative_to(top)), path.read_bytes()) for path in repository_files(self.home)]
+        for name, content in parts:
+            digest.update(f"{name}\0{len(content)}\0".encode())
+            digest.update(content)
+        return digest.hexdigest()[:16]
+
+
+def environments(home: Path) -> Path:
+    """Return the folder of environments: the site's own, or Railyard's where the site has none."""
+    return part(home, ENVIRONMENTS)
+
+
+def lock_file(home: Path, system: str, stack: str) -> Path:
+    """Return where a site commits the lock of one environment, whether there is one or not."""
+    return home / "systems" / "spack" / system / f"{stack}.lock"
+
+
+def repository_files(home: Path) -> tuple[Path, ...]:
+    """Return every file of our own package repository, sorted."""
+    folder = environments(home) / REPOSITORY
+    return tuple(sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts))
+
+
+def gather(
+    home: Path,
+    system: str,
+    stack: str,
+    environment: str,
+    with_: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
+) -> Sources:
+    """Return the sources of one environment, read and held against one another.
+
+    Raises InputError for a missing or broken file, an include that is not there, and an overlay that contradicts.
+    """
+    manifest_file = environments(home) / environment / "spack.yaml"
+    manifest = load(manifest_file, overlay.shown(manifest_file))
+    body = manifest.data.get("spack")
+    if not isinstance(body, dict):
+        raise manifest.error((), "no section spack", 'a Spack manifest, "spack:"')
+    includes = []
+    for index, name in enumerate(body.get("include") or ()):
+        place = ("spack", "include", index)
+        if not isinstance(name, str) or not name.startswith("../"):
+            raise manifest.error(place, show(name), f"a path below {ENVIRONMENTS}/, such as ../common/packages.yaml")
+        path = (manifest_file.parent / name).resolve()
+        files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        if not files or not files[0].is_file():
+            raise manifest.error(place, f"{name}, which is not there", "a file, or a folder of them")
+        includes += [(file, load(file, overlay.shown(file))) for file in files]
+    over_file = overlay.overlay_file(home, system)
+    over = overlay.read(over_file) if over_file.is_file() else None
+    lock = lock_file(home, system, stack)
+    committed = lock if lock.is_file() else None
+    sources = Sources(home, system, environment, manifest, tuple(includes), over, committed, with_, without)
+    if over is not None:
+        overlay.refuse_conflicts(over, sources.documents[1:])
+    return sources
+
+
+def _node(manifest: Document) -> Any:
+    """Return the node below ``spack:``, so that lines of the section are found by paths inside it."""
+    for key, value in manifest.root.value:
+        if key.value == "spack":
+            return value
+    raise InputError(manifest.file, "no section spack", 'a Spack manifest, "spack:"')

@@ -1,0 +1,66 @@
+"""Whether a node can run what was built: found by the job before the run, not by SIGILL or a missing file in it."""
+
+import shlex
+from collections.abc import Iterable
+
+from railyard.provision.spack.marker import Executable, Marker
+
+#: How a job ends that finds its node unfit, or its executable another one (BSD's EX_NOINPUT).
+UNFIT_EXIT = 66
+#: /proc/cpuinfo of x86 prints these under another name (archspec's feature aliases for them).
+_PRINTED_AS = {"lzcnt": "abm", "sse3": "pni"}
+
+
+def features(target: str) -> tuple[str, ...]:
+    """Return the processor features that a target adds to plain x86_64, as /proc/cpuinfo prints them; none if unknown.
+
+    Source: archspec's microarchitecture table, which Spack takes its targets from.
+    """
+    import archspec.cpu
+
+    known = archspec.cpu.TARGETS.get(target)
+    plain = archspec.cpu.TARGETS["x86_64"]
+    if known is None or plain not in known.ancestors:
+        return ()
+    return tuple(sorted(_PRINTED_AS.get(name, name) for name in known.features - plain.features))
+
+
+def why_not(target: str, cpuinfo: str) -> str | None:
+    """Return why a node cannot run code for a target, from its /proc/cpuinfo, or None where it can."""
+    present = {word for line in cpuinfo.splitlines() if line.startswith("flags") for word in line.split()}
+    missing = [name for name in features(target) if name not in present]
+    if not missing:
+        return None
+    return f"the benchmarks are built for {target}, and this node's processor lacks {', '.join(missing)}"
+
+
+def job_checks(built: Marker, executable: str) -> list[str]:
+    """Return lines of sh for a job of this build: each ends it with exit code 66 where it finds fault."""
+    recorded = next((each for each in built.executables if each.path == executable), None)
+    lines = [] if recorded is None else [file_check(recorded)]
+    wanted = features(built.target)
+    return [*lines, shell_check(wanted, built.target)] if wanted else lines
+
+
+def file_check(recorded: Executable) -> str:
+    """Return a line of sh that ends a job where the executable is not there, or is not the one that was built."""
+    path = shlex.quote(recorded.path)
+    absent = f"railyard: error: {recorded.path} is not there on this node, or may not be run"
+    other = f"railyard: error: {recorded.path} is not the file that was built ({recorded.size} bytes)"
+    return (
+        f"[ -x {path} ] || {_end(f'{absent}: mount the install tree on the compute nodes')}; "
+        f'[ "$(stat -L -c %s {path})" = {recorded.size} ] || {_end(f"{other}: build it again")}'
+    )
+
+
+def shell_check(wanted: Iterable[str], target: str, cpuinfo: str = "/proc/cpuinfo") -> str:
+    """Return a line of sh that ends a job where the node lacks one of the features."""
+    sentence = f"railyard: error: the benchmarks are built for {target}, and the processor of this node lacks"
+    return (
+        f'for f in {" ".join(wanted)}; do grep -qw "$f" {shlex.quote(cpuinfo)} || {{ echo "{sentence} $f: '
+        f'build for a target that every node has" >&2; exit {UNFIT_EXIT}; }}; done'
+    )
+
+
+def _end(sentence: str) -> str:
+    return f"{{ echo {shlex.quote(sentence)} >&2; exit {UNFIT_EXIT}; }}"

@@ -1,0 +1,123 @@
+"""A testbed's processes: started detached but never half, and ended whatever was lost."""
+
+import contextlib
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.provision.testbed import entry, scripts
+from railyard.provision.testbed import state as states
+from railyard.provision.testbed.needs import SEARCH_PATH, outer_options, refusal
+from railyard.provision.testbed.processes import Process, child_of, inside, marked, process, wait_until_gone
+from railyard.provision.testbed.slurm_texts import FOLDER as SLURM
+from railyard.provision.testbed.spec import TestbedSpec
+from railyard.provision.testbed.state import Node, State
+
+BOOT_FILE = "boot.sh"
+_UP_WITHIN_S = 30.0  # about 0.15 s when quiet; a first start may load kernel modules
+_DOWN_WITHIN_S = 10.0
+# `&` gives the shell's child /dev/null as standard input, hence descriptor 3. The shell ends at once: the testbed is
+# nobody's child.
+_DETACH = 'exec 3<&0; unshare "$@" <&3 3<&- & echo $!'
+
+
+def start(folder: Path, spec: TestbedSpec) -> None:
+    """Start a testbed and write down what it is; returns when every node is ready.
+
+    Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
+    """
+    states.write_whole(folder / "enter", entry.enter_text(), 0o755)
+    states.write_whole(folder / "agent", entry.AGENT, 0o755)
+    with begun(folder, spec, scripts.boot_script(spec)) as state:
+        holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
+        text = entry.nodes_file(spec, state.user_namespace, state.first.start, holders)
+        states.write_whole(folder / entry.NODES_FILE, text)
+        states.save(folder, state)
+
+
+@contextlib.contextmanager
+def begun(folder: Path, spec: TestbedSpec, script: str) -> Iterator[State]:
+    """Start the first process of a testbed, detached, which runs ``script`` in namespaces of its own.
+
+    The block is given what runs; the testbed outlives us only where the block ends well. Raises SetupError with what
+    the script printed in place of its nodes.
+    """
+    states.write_whole(folder / BOOT_FILE, script)
+    command = [*outer_options(), "sh", str(folder / BOOT_FILE), scripts.MARK, str(folder)]
+    with subprocess.Popen(
+        ["sh", "-c", _DETACH, "sh", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"},
+        cwd="/",
+        start_new_session=True,
+    ) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        try:
+            keeper, insides = _await_up(shell.stdout.fileno())
+            yield _new_state(spec, "--user" in command, keeper, insides)
+            shell.stdin.write(b"keep\n")
+            shell.stdin.flush()
+        except BaseException:
+            end(folder, None)
+            raise
+
+
+def end(folder: Path, state: State | None) -> bool:
+    """End what runs of a folder's testbed and remove its files but the two scripts; return whether anything ran.
+
+    Raises SetupError where it is another user's, or where the kernel does not let it go.
+    """
+    recorded = [] if state is None else [state.keeper, state.first]
+    found = {p for p in [*marked(folder), *recorded] if p.is_alive()}
+    try:
+        for one in found:
+            one.kill()
+    except PermissionError:
+        raise SetupError(
+            f"testbed: the one of {folder} belongs to another user: only they or root can end it"
+        ) from None
+    if not wait_until_gone(list(found), _DOWN_WITHIN_S):
+        pids = ", ".join(str(p.pid) for p in found if p.is_alive())
+        raise SetupError(f"testbed: processes {pids} did not end within {_DOWN_WITHIN_S:g} s of SIGKILL")
+    for name in (states.STATE_FILE, entry.NODES_FILE, BOOT_FILE):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / SLURM, ignore_errors=True)
+    return bool(found)
+
+
+def _await_up(output: int) -> tuple[Process, list[int]]:
+    """Return the keeper and the nodes' pids inside. Raises SetupError with what the first process printed instead."""
+    deadline = time.monotonic() + _UP_WITHIN_S
+    text = ""
+    while True:
+        ready, _, _ = select.select([output], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            raise SetupError(f"testbed: the virtual cluster did not come up within {_UP_WITHIN_S:g} s")
+        part = os.read(output, 65536)
+        text += part.decode(errors="replace")
+        *lines, _ = text.split("\n")
+        for line in lines:
+            if line.startswith(scripts.UP_LINE):
+                try:
+                    return process(int(lines[0])), [int(word) for word in line.split()[1:]]
+                except (ProcessLookupError, ValueError):
+                    raise refusal(text) from None
+        if not part:  # it ended
+            raise refusal(text.partition("\n")[2])
+
+
+def _new_state(spec: TestbedSpec, user_namespace: bool, keeper: Process, insides: list[int]) -> State:
+    first = child_of(keeper)
+    members = {} if first is None else inside(first)
+    if first is None or any(pid not in members for pid in insides):
+        raise SetupError("testbed: the virtual cluster ended while it came up")
+    nodes = tuple(Node(name, members[pid], pid) for name, pid in zip(spec.nodes, insides, strict=True))
+    return State(spec, user_namespace, keeper, first, nodes)

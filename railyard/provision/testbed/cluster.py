@@ -1,0 +1,246 @@
+"""The virtual cluster: brought up, asked, damaged, repaired and taken down."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from railyard.base.errors import SetupError
+from railyard.provision.testbed import faults
+from railyard.provision.testbed import state as states
+from railyard.provision.testbed.boot import end, start
+from railyard.provision.testbed.entry import NOT_UP, bed_folder
+from railyard.provision.testbed.faults import Commands, Degradation, Kind
+from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
+from railyard.provision.testbed.processes import inside, wait_until_gone
+from railyard.provision.testbed.rail_status import RailStatus, rail_status
+from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
+from railyard.provision.testbed.starvation import Watch
+from railyard.provision.testbed.state import State
+
+_SWEPT_WITHIN_S = 10.0
+# Each node mounts its own of these, so a clone below one of them would be out of sight.
+_HIDDEN = ("/run", "/dev/shm", "/sys", "/proc")
+
+
+class Testbed:
+    """The virtual cluster of one home folder; as a context manager it is up inside the block.
+
+    A block that found it up already leaves it up. Every method reads the state on disk, so that two processes agree.
+    Raises SetupError, one sentence, for whatever this machine refuses and for names that are not there.
+    """
+
+    __test__ = False  # pytest would otherwise try to collect a class of this name
+
+    def __init__(self, home: Path, spec: TestbedSpec = DEFAULT_SPEC) -> None:
+        self.folder = bed_folder(home.resolve())
+        self.spec = spec
+        self._started = False
+
+    @classmethod
+    def find(cls, home: Path) -> "Testbed | None":
+        """Return the testbed that is up in a home folder, with the spec that it has; None where none is up."""
+        bed = cls(home)
+        state = states.load(bed.folder)
+        if state is None or not state.is_alive():
+            return None
+        bed.spec = state.spec
+        return bed
+
+    @property
+    def enter(self) -> Path:
+        """The script ``enter NODE -- COMMAND…``."""
+        return self.folder / "enter"
+
+    @property
+    def agent(self) -> Path:
+        """The script that MPI's launchers call in place of ssh."""
+        return self.folder / "agent"
+
+    def __enter__(self) -> "Testbed":
+        self._started = self.up()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self._started:
+            self.down()
+
+    def is_up(self) -> bool:
+        """Return whether it runs."""
+        return Testbed.find(self.folder.parent.parent) is not None
+
+    def state(self) -> State:
+        """Return the state of the running testbed. Raises SetupError where it is not up."""
+        state = states.load(self.folder)
+        if state is None or not state.is_alive():
+            raise SetupError(f"testbed: {NOT_UP}")
+        return state
+
+    def up(self) -> bool:
+        """Bring it up; return False where it was up already. Interrupted at any point it leaves nothing behind.
+
+        Raises SetupError where the machine cannot do it, or where it is up with other nodes, networks or rates.
+        """
+        require_programs("unshare", "nsenter", "setpriv", "mount", "hostname", "ip", "tc")
+        for hidden in _HIDDEN:
+            if self.folder.is_relative_to(hidden):
+                raise SetupError(
+                    f"testbed: {self.folder} is below {hidden}, which each node has for itself: move the clone"
+                )
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._locked():
+                return self._up()
+        except OSError as error:
+            raise SetupError(f"testbed: {self.folder} cannot be written: {error.strerror}") from None
+
+    def down(self) -> bool:
+        """End all its processes and remove what it wrote, but for the two scripts; return whether any was running.
+
+        Also cleans after a testbed whose processes or state file are gone. Raises SetupError where it is another
+        user's.
+        """
+        if not self.folder.is_dir():
+            return end(self.folder, None)
+        with self._locked():
+            return end(self.folder, states.load(self.folder))
+
+    def exec(
+        self,
+        node: str,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        timeout_s: float | None = None,
+        stdin: str = "",
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command in a node and return its exit code, output and errors (text).
+
+        Raises subprocess.TimeoutExpired after the time, when its whole process group has been killed, and SetupError
+        for an unknown node.
+        """
+        self.state().node(node)
+        running = subprocess.Popen(
+            [str(self.enter), node, "--", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=env,
+            cwd=cwd,
+            start_new_session=True,  # so that the whole group can be killed
+        )
+        try:
+            out, err = running.communicate(stdin, timeout_s)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            running.communicate()
+            raise
+        return subprocess.CompletedProcess(running.args, running.returncode, out, err)
+
+    def sweep(self) -> int:
+        """Kill every process inside other than those that hold the namespaces; return how many there were."""
+        state = self.state()
+        held = {state.first, *(node.holder for node in state.nodes)}
+        left = [found for found in inside(state.first).values() if found not in held and found.is_alive()]
+        for found in left:
+            found.kill()
+        wait_until_gone(left, _SWEPT_WITHIN_S)
+        return len(left)
+
+    def status(self) -> tuple[RailStatus, ...]:
+        """Return every device of every node, in the order of the spec, counters as they are now."""
+        state = self.state()
+        return tuple(
+            rail_status(state, node, network.device) for node in state.nodes for network in state.spec.networks
+        )
+
+    def watch(self) -> Watch:
+        """Return what watches from now on how long processes in the nodes wait for a processor."""
+        state = self.state()
+        namespaces = (os.readlink(f"/proc/{node.holder.pid}/ns/net") for node in state.nodes)
+        return Watch(frozenset(namespaces)).start()
+
+    def degrade(self, node: str, device: str, kind: Kind, value: float | None = None) -> Degradation:
+        """Make one rail of one node slow (Mbit/s), lossy (per cent) or unplugged; again with another value replaces."""
+        fault = Degradation(node, device, kind, value)
+        with self._locked():
+            state = self.state()
+            state.spec.address(node, device)  # refuses unknown names
+            same = [f for f in state.degradations if (f.node, f.device, f.kind) == (node, device, kind)]
+            for earlier in same:
+                self._run(state, earlier, faults.undoing(state.spec, earlier))
+            others = tuple(f for f in state.degradations if f not in same)
+            # Written first: what is half made when we are interrupted can then be restored.
+            states.save(self.folder, state.with_degradations((*others, fault)))
+            try:
+                self._run(state, fault, faults.making(state.spec, fault))
+            except SetupError:
+                # One side may have been made; where the tool itself is missing there is nothing to undo.
+                with contextlib.suppress(SetupError):
+                    self._run(state, fault, faults.undoing(state.spec, fault))
+                states.save(self.folder, state.with_degradations(others))
+                raise
+        return fault
+
+    def restore(self, node: str | None = None, device: str | None = None) -> tuple[Degradation, ...]:
+        """Undo the degradations of one rail, one node or all; return those undone."""
+        with self._locked():
+            state = self.state()
+            if node is not None:
+                state.spec.node(node)
+            if device is not None:
+                state.spec.network(device)
+            undone = tuple(f for f in state.degradations if node in (None, f.node) and device in (None, f.device))
+            for fault in undone:
+                self._run(state, fault, faults.undoing(state.spec, fault))
+            kept = tuple(f for f in state.degradations if f not in undone)
+            states.save(self.folder, state.with_degradations(kept))
+        return undone
+
+    def _up(self) -> bool:
+        state = states.load(self.folder)
+        if state is not None and state.is_alive():
+            if state.spec != self.spec:
+                raise SetupError(
+                    "testbed: it is up already with other nodes, networks or rates: run 'railyard testbed down' first"
+                )
+            return False
+        end(self.folder, state)
+        start(self.folder, self.spec)
+        return True
+
+    def _run(self, state: State, fault: Degradation, steps: tuple[Commands, ...]) -> None:
+        require_programs(*(commands.tool for commands in steps))
+        holders = (state.first, state.node(fault.node).holder)
+        sides = [(step.tool, *side) for step in steps for side in zip(holders, (step.switch, step.node), strict=True)]
+        for tool, holder, text in sides:
+            if not text:
+                continue
+            option = "-f" if tool == "nft" else "-batch"
+            user = ["-U", "--preserve-credentials"] if state.user_namespace else []
+            done = subprocess.run(
+                ["nsenter", "-t", str(holder.pid), *user, "-n", tool, option, "-"],
+                input=text,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"},
+            )
+            if done.returncode:
+                said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[0]
+                raise SetupError(f"testbed: {tool} refused {fault} for {fault.device} of {fault.node}: {said}")
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        if not self.folder.is_dir():
+            raise SetupError(f"testbed: {NOT_UP}")
+        with (self.folder / "lock").open("a", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

@@ -1,0 +1,290 @@
+"""The guests of one site folder: brought up, asked, and taken down."""
+
+import fcntl
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.provision.testbed import boot, entry
+from railyard.provision.testbed import state as states
+from railyard.provision.testbed.guests import initramfs, texts
+from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
+from railyard.provision.testbed.needs import PACKAGES, SEARCH_PATH, require_programs
+from railyard.provision.testbed.spec import TestbedSpec
+from railyard.provision.testbed.state import State
+
+_PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
+_PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
+# From 6 s, emulated on a quiet machine, to a minute on a busy one.
+_UP_WITHIN_S = 180.0
+# What this kernel takes to say its version under KVM, where that works, is under a second.
+_PROBED_WITHIN_S = 8.0
+_BUSYBOX = ("sh", "mount", "insmod", "mkdir", "cp", "switch_root", "poweroff")
+_FOLDERS = ("proc", "sys", "dev", "machine", "written", "root")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStatus:
+    """One RDMA device of a guest now: its port's state, and packets (rxe counts no bytes) since it came up."""
+
+    node: str
+    device: str
+    address: str
+    rate_mbit_s: float | None
+    state: str
+    sent_packets: int
+    received_packets: int
+
+
+def guests_refused(home: Path) -> str | None:
+    """Return None where this machine has what guests are made of, else the sentence that says what is missing."""
+    try:
+        require_programs(*_PROGRAMS, packages=_PACKAGES)
+        find_kernel(home)
+    except SetupError as error:
+        return str(error)
+    return None
+
+
+def up_at(home: Path) -> State:
+    """Return the state of the guests of a home folder. Raises SetupError where they are not up, or one ended."""
+    folder = entry.bed_folder(home.resolve(), entry.GUESTS)
+    state = states.load(folder)
+    if state is None or not state.first.is_alive():
+        raise SetupError(f"testbed: {texts.NOT_UP}")
+    for node in state.nodes:
+        if not node.holder.is_alive():
+            words = _last_words(_printable(folder / texts.console_name(node.name)))
+            raise SetupError(
+                f"testbed: the guest {node.name} ended while it was up ({words}): run 'railyard testbed guests down', "
+                "then 'up'"
+            )
+    return state
+
+
+class Guests:
+    """The guests of one home folder. Every method reads the state on disk, so that two processes agree.
+
+    Raises SetupError, one sentence, for whatever this machine refuses and for a guest that does not come up.
+    """
+
+    def __init__(self, home: Path, spec: TestbedSpec) -> None:
+        self.home = home.resolve()
+        self.folder = entry.bed_folder(self.home, entry.GUESTS)
+        self.spec = spec
+
+    @property
+    def enter(self) -> Path:
+        """The script ``enter NODE -- COMMAND…``."""
+        return self.folder / "enter"
+
+    def is_up(self) -> bool:
+        """Return whether both guests run."""
+        state = states.load(self.folder)
+        return state is not None and state.is_alive()
+
+    def state(self) -> State:
+        """Return the state of the running guests. Raises SetupError where they are not up."""
+        return up_at(self.home)
+
+    def up(self, echo: Callable[[str], None]) -> bool:
+        """Bring both up; return False where they were up already. Interrupted at any point it leaves nothing behind.
+
+        ``echo`` is given what took longer than it might, in a sentence. Raises SetupError.
+        """
+        if len(self.spec.nodes) != 2:
+            raise SetupError(
+                f"testbed: guests are joined by cables, so there are two of them, and {len(self.spec.nodes)} nodes "
+                "are named"
+            )
+        require_programs(*_PROGRAMS, packages=_PACKAGES)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("a", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            state = states.load(self.folder)
+            if state is not None and state.is_alive():
+                if state.spec != self.spec:
+                    raise SetupError(
+                        "testbed: the guests are up already with other names or rates: run 'railyard testbed guests "
+                        "down' first"
+                    )
+                return False
+            self._end(state)
+            self._start(find_kernel(self.home), echo)
+        return True
+
+    def down(self) -> bool:
+        """End both and remove what they wrote but the scripts; return whether anything ran.
+
+        Also cleans after guests whose processes or state file are gone.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("a", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return self._end(states.load(self.folder))
+
+    def exec(self, node: str, command: list[str], timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
+        """Run a command in a guest. Raises subprocess.TimeoutExpired after the time, when it has been killed."""
+        return subprocess.run(
+            [str(self.enter), node, "--", *command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+        )
+
+    def status(self) -> tuple[DeviceStatus, ...]:
+        """Return every RDMA device of both guests. Raises SetupError where a guest does not answer."""
+        state = self.state()
+        return tuple(found for node in state.spec.nodes for found in self._devices(state.spec, node))
+
+    def _devices(self, spec: TestbedSpec, node: str) -> list[DeviceStatus]:
+        words = []
+        for network in spec.networks[1:]:
+            port = f"/sys/class/infiniband/{network.device}/ports/1"
+            words += [f"{port}/state", f"{port}/hw_counters/sent_pkts", f"{port}/hw_counters/rcvd_pkts"]
+        done = self.exec(node, ["cat", *words])
+        lines = done.stdout.splitlines()
+        if done.returncode or len(lines) != len(words):
+            raise SetupError(f"testbed: {node} did not show its RDMA devices: {done.stderr.strip() or done.stdout}")
+        return [
+            DeviceStatus(
+                node,
+                network.device,
+                spec.address(node, network.device),
+                network.rate_mbit_s,
+                lines[3 * index].partition(": ")[2],
+                int(lines[3 * index + 1]),
+                int(lines[3 * index + 2]),
+            )
+            for index, network in enumerate(spec.networks[1:])
+        ]
+
+    def _end(self, state: State | None) -> bool:
+        ran = boot.end(self.folder, state)
+        for pattern in (texts.archive_name("*"), texts.console_name("*"), "agent.py"):
+            for file in self.folder.glob(pattern):
+                file.unlink(missing_ok=True)
+        return ran
+
+    def _start(self, kernel: Kernel, echo: Callable[[str], None]) -> None:
+        why_not = kvm_refused(kernel.image)
+        if why_not is not None:
+            echo(f"guests: KVM runs no guest here ({why_not}), so every instruction is emulated (QEMU's TCG)")
+        python = os.path.realpath(sys.executable)
+        agent = files("railyard.provision.testbed.guests").joinpath("agent.py").read_text(encoding="utf-8")
+        states.write_whole(self.folder / "agent.py", agent)
+        states.write_whole(self.folder / "enter", texts.enter_text(python), 0o755)
+        states.write_whole(self.folder / "agent", entry.AGENT, 0o755)
+        for node in self.spec.nodes:
+            setup = texts.setup_script(self.spec, node, python)
+            made = first_files(kernel, self.home, {"setup": setup, "agent.py": agent,
+                                                   "hosts": texts.hosts_text(self.spec)})  # fmt: skip
+            (self.folder / texts.archive_name(node)).write_bytes(made)
+        where = texts.Files(str(self.folder), str(self.home), str(kernel.image), "tcg" if why_not else "kvm")
+        try:
+            with boot.begun(self.folder, self.spec, texts.boot_script(self.spec, where)) as state:
+                first = state.first
+                text = texts.nodes_text(self.spec, state.user_namespace, first.pid, first.start)
+                self._await_ready(state)
+                states.write_whole(self.folder / texts.NODES_FILE, text)
+                states.save(self.folder, state)
+        finally:
+            for archive in self.folder.glob(texts.archive_name("*")):
+                archive.unlink()
+
+    def _await_ready(self, state: State) -> None:
+        """Return when both guests take commands. Raises SetupError with the console's words where one does not."""
+        deadline = time.monotonic() + _UP_WITHIN_S
+        waited_for = list(state.nodes)
+        while waited_for:
+            node = waited_for[0]
+            console = self.folder / texts.console_name(node.name)
+            said = _printable(console)
+            if any(texts.READY_LINE in line for line in said):
+                del waited_for[0]
+                continue
+            if not node.holder.is_alive():
+                raise SetupError(f"testbed: the guest {node.name} did not come up: {_last_words(said)}")
+            if time.monotonic() > deadline:
+                raise SetupError(
+                    f"testbed: the guest {node.name} did not come up within {_UP_WITHIN_S:g} s: {_last_words(said)}"
+                )
+            time.sleep(0.1)
+
+
+def kvm_refused(image: Path, device: Path = Path("/dev/kvm")) -> str | None:
+    """Return None where KVM runs this kernel, else why it does not: a machine may have /dev/kvm and run nothing."""
+    if not os.access(device, os.R_OK | os.W_OK):
+        return f"{device} is not there, or not ours to open"
+    try:
+        done = subprocess.run(
+            texts.probe_words(str(image)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBED_WITHIN_S,
+            env={**os.environ, "PATH": SEARCH_PATH},
+            check=False,
+        )
+        out, err = done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        out, err = late.stdout or b"", b"its first instructions came to no end"
+    if b"Linux version" in out:
+        return None
+    lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
+    return lines[0].removeprefix("qemu-system-x86_64: ") if lines else "it ended without a word"
+
+
+def first_files(kernel: Kernel, home: Path, setup: dict[str, str]) -> bytes:
+    """Return a guest's first root file system: busybox, the modules, and these texts below ``setup/``."""
+    busybox = shutil.which("busybox", path=SEARCH_PATH)
+    assert busybox is not None
+    modules = {module.name.removesuffix(".xz"): _module(module) for module in kernel.modules}
+    stacks = home / ".stacks"
+    init = texts.init_script(tuple(modules), str(home), str(stacks) if _is_folder_of_its_own(stacks) else None)
+    contents = {
+        "init": initramfs.File(init.encode(), 0o755),
+        "bin/busybox": initramfs.File(Path(busybox).read_bytes(), 0o755),
+        **{f"modules/{name}": initramfs.File(content) for name, content in modules.items()},
+        **{f"setup/{name}": initramfs.File(text.encode()) for name, text in setup.items()},
+    }
+    return initramfs.archive(contents, {f"bin/{name}": "busybox" for name in _BUSYBOX}, _FOLDERS)
+
+
+def _is_folder_of_its_own(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink()
+
+
+def _module(path: Path) -> bytes:
+    content = path.read_bytes()
+    return lzma.decompress(content) if path.suffix == ".xz" else content
+
+
+def _printable(console: Path) -> list[str]:
+    """Return the lines of a console that say something, without what moves a cursor."""
+    try:
+        text = console.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1bc", "", text)
+    return ["".join(c for c in line if c.isprintable()).strip() for line in text.splitlines() if line.strip()]
+
+
+def _last_words(said: list[str]) -> str:
+    """Return what a console says of a failure: our own line, a panic, else its last line."""
+    for mark in (texts.FAILED_LINE, "Kernel panic"):
+        found = [line for line in said if mark in line]
+        if found:
+            return found[0].partition(texts.FAILED_LINE)[2].strip() or found[0]
+    return f'the last that its console has is "{said[-1]}"' if said else "its console has not a word"

@@ -1,0 +1,250 @@
+"""The shell texts of the guests: what QEMU is told, what a guest runs first, and how a command gets into it. Pure."""
+
+import ipaddress
+import shlex
+from dataclasses import dataclass
+
+from railyard.provision.testbed.entry import enter_head, filled
+from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, hosts_file
+from railyard.provision.testbed.spec import TestbedSpec
+
+MEMORY_MIB = 1024
+#: The Ethernet frames of a rail hold a RoCE packet of 4096 B and its headers, so that the path's MTU is the largest.
+FRAME_MTU = 4500
+#: Of 9 KiB of memory each, so that both rails together have room in a guest.
+WAITING_PACKETS = 16384
+#: What a guest says on its console when it takes commands, and before what kept it from coming up.
+READY_LINE, FAILED_LINE = "railyard-guest ready", "railyard-guest failed:"
+#: The port of a guest's agent, and the first of the host's own namespace that lead to it (QEMU's user network).
+AGENT_PORT, FIRST_PORT = 7000, 7001
+#: Beside the scripts: ``guests USER_NAMESPACE PID START``, then a line a guest, ``NODE PORT ADDRESS ALIAS…``.
+NODES_FILE = "nodes"
+#: In a guest: what says that a process is in one, and what it is set up with.
+INSIDE = "/run/railyard"
+NOT_UP = "the guests are not up: run 'railyard testbed guests up'"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the guests' files are on the host: ``folder`` is the testbed's own, ``home`` the site's."""
+
+    folder: str
+    home: str
+    image: str
+    accelerator: str
+
+
+def archive_name(node: str) -> str:
+    """Return the name of a guest's first root file system in the testbed's folder."""
+    return f"{node}.cpio"
+
+
+def console_name(node: str) -> str:
+    """Return the name of the file that has what a guest said on its console."""
+    return f"{node}.console"
+
+
+def boot_script(spec: TestbedSpec, files: Files) -> str:
+    """Return what the first process of the testbed runs: a QEMU a guest, their rails joined by sockets.
+
+    It prints problems in the tools' own words, or one line ``railyard-up PID…``, and waits for ``keep`` as that of the
+    virtual cluster does. Guest 1 listens at each rail's socket and guest 2 connects: a cable, with no switch.
+    """
+    first, second = (shlex.join(qemu_words(spec, node, files)) for node in spec.nodes)
+    sockets = " ".join(_socket(index) for index in range(len(spec.networks)))
+    parts = [
+        "set -eu",
+        "PATH=$PATH:/usr/sbin:/sbin:/usr/bin:/bin",
+        "mount -t tmpfs -o mode=0755 tmpfs /run",
+        f"mkdir {SWITCH_RUN}",
+        "ip link set lo up",
+        f"{first} </dev/null & p1=$!",
+        "tries=0",
+        f"for socket in {sockets}; do",
+        "    while [ ! -S $socket ]; do",
+        '        kill -0 $p1 2>/dev/null || { wait $p1 || :; echo "qemu ended before it listened"; exit 1; }',
+        "        tries=$((tries + 1))",
+        '        [ $tries -lt 400 ] || { echo "qemu did not listen within 20 s"; exit 1; }',
+        "        sleep 0.05",
+        "    done",
+        "done",
+        f"{second} </dev/null & p2=$!",
+        f"echo {UP_LINE} $p1 $p2",
+        "read -r word || exit 1",
+        '[ "$word" = keep ]',
+        "exec </dev/null >/dev/null 2>&1",
+        "wait",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def qemu_words(spec: TestbedSpec, node: str, files: Files) -> list[str]:
+    """Return the command of one guest: one processor, no disk; its root is this machine's, which it cannot write to."""
+    number = spec.nodes.index(spec.node(node))
+    cards: list[str] = []
+    for index in range(len(spec.networks)):
+        side = "on" if number == 0 else "off"
+        cards += ["-netdev", f"stream,id=n{index},server={side},addr.type=unix,addr.path={_socket(index)}"]
+        cards += ["-device", f"virtio-net-pci,netdev=n{index},mac={_mac(index, number)},host_mtu={FRAME_MTU},romfile="]
+    forward = f"hostfwd=tcp:127.0.0.1:{FIRST_PORT + number}-:{AGENT_PORT}"
+    cards += ["-netdev", f"user,id=host,restrict=on,ipv6=off,{forward}"]
+    cards += ["-device", f"virtio-net-pci,netdev=host,mac={_mac(99, number)},romfile="]
+    return [
+        *("qemu-system-x86_64", "-name", node, "-machine", "q35", "-nodefaults", "-nographic", "-no-reboot"),
+        *accelerator_words(files.accelerator),
+        *("-smp", "1", "-m", str(MEMORY_MIB)),
+        *("-serial", f"file:{_escaped(files.folder)}/{console_name(node)}"),
+        *("-kernel", files.image, "-initrd", f"{files.folder}/{archive_name(node)}"),
+        *("-append", "console=ttyS0 quiet panic=-1 mitigations=off net.ifnames=0"),
+        *_shared("/", "machine", readonly=True),
+        *_shared(files.home, "home", readonly=False),
+        *cards,
+    ]
+
+
+def accelerator_words(accelerator: str) -> list[str]:
+    """Return QEMU's words for ``kvm`` or ``tcg``, which emulates every instruction."""
+    if accelerator == "kvm":
+        return ["-accel", "kvm", "-cpu", "host"]
+    return ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"]
+
+
+def probe_words(image: str) -> list[str]:
+    """Return the command that starts this kernel under KVM for as long as it takes to say its version."""
+    return [
+        *("qemu-system-x86_64", "-machine", "q35", "-nodefaults", "-nographic", "-no-reboot"),
+        *accelerator_words("kvm"),
+        *("-smp", "1", "-m", "256", "-serial", "stdio", "-kernel", image, "-append", "console=ttyS0 panic=-1"),
+    ]
+
+
+def init_script(modules: tuple[str, ...], home: str, stacks: str | None) -> str:
+    """Return what a guest's kernel runs: modules, then this machine's root under a layer that takes what is written.
+
+    ``home`` is the site's folder, the one that guests and machine both write to; ``stacks`` a folder below it that is
+    only read, and so may be cached, None where there is none.
+    """
+    where = shlex.quote(home)
+    lines = [
+        "#!/bin/sh",
+        f'failed() {{ echo "{FAILED_LINE} $1"; exec poweroff -f; }}',
+        "mount -t proc proc /proc",
+        "mount -t sysfs sysfs /sys",
+        "mount -t devtmpfs devtmpfs /dev",
+        *(f"insmod /modules/{name} || failed 'its kernel did not take the module {name}'" for name in modules),
+        "plan9=trans=virtio,version=9p2000.L,msize=262144",
+        "mount -t 9p -o ro,cache=loose,$plan9 machine /machine || failed 'it cannot mount the root of this machine'",
+        "mount -t tmpfs tmpfs /written",
+        "mkdir /written/upper /written/work",
+        "mount -t overlay -o lowerdir=/machine,upperdir=/written/upper,workdir=/written/work overlay /root ||",
+        "    failed 'it cannot lay a writable layer over the root of this machine'",
+        "for name in proc sys dev; do mkdir -p /root/$name && mount --move /$name /root/$name; done",
+        "mkdir -p /root/dev/pts /root/dev/shm /root/run /root/tmp",
+        "mount -t devpts devpts /root/dev/pts",
+        "mount -t tmpfs -o mode=1777 tmpfs /root/dev/shm",
+        "mount -t tmpfs -o mode=0755 tmpfs /root/run",
+        f"mkdir -m 1777 /root/run/lock /root/run/tmp && mkdir /root{INSIDE} && cp /setup/* /root{INSIDE}",
+        f"mkdir -p /root{where} && mount -t 9p -o cache=none,$plan9 home /root{where} ||",
+        "    failed 'it cannot mount the site folder'",
+    ]
+    if stacks is not None:
+        lines.append(f"mount --bind /machine{shlex.quote(stacks)} /root{shlex.quote(stacks)}")
+    return "\n".join([*lines, f"exec switch_root /root /bin/sh {INSIDE}/setup"]) + "\n"
+
+
+def setup_script(spec: TestbedSpec, node: str, python: str) -> str:
+    """Return what process 1 of a guest does in its new root: name, addresses, rates, RDMA devices, and the agent."""
+    commands = [f"hostname {node}", "ip link set lo up"]
+    for index, network in enumerate(spec.networks):
+        length = ipaddress.IPv4Network(network.subnet).prefixlen
+        commands += [
+            f"ip link set eth{index} mtu {FRAME_MTU}",
+            f"ip address add {spec.address(node, network.device)}/{length} broadcast + dev eth{index}",
+            f"ip link set eth{index} up",
+        ]
+        if network.rate_mbit_s is not None:
+            commands += shape(f"eth{index}", network.rate_mbit_s)
+        if index > 0:
+            commands.append(f"rdma link add {network.device} type rxe netdev eth{index}")
+    last = f"eth{len(spec.networks)}"
+    # QEMU's user network gives a guest this address by DHCP, and reaches it there.
+    commands += [f"ip link set {last} name host0", "ip address add 10.0.2.15/24 dev host0", "ip link set host0 up"]
+    lines = [
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/run/tmp",
+        "export PATH HOME TMPDIR",
+        "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 && echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6",
+        f"cat {INSIDE}/hosts >/etc/hosts",
+        *(f"said=$({command} 2>&1) || failed={shlex.quote(command)}" for command in commands),
+        f'[ -z "${{failed-}}" ] || {{ echo "{FAILED_LINE} $failed ($said)" >/dev/console; poweroff -f; }}',
+        f"{shlex.quote(python)} -I -S {INSIDE}/agent.py serve {AGENT_PORT} '{READY_LINE}' >/dev/console 2>&1",
+        f'echo "{FAILED_LINE} its agent ended" >/dev/console',
+        "poweroff -f",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def shape(interface: str, rate_mbit_s: float) -> list[str]:
+    """Return the commands by which an interface sends at most this rate, packets below 256 B first, and drops none.
+
+    In the guest, where rxe is told that its packets still wait, and waits too; a shaper outside could only drop them.
+    An acknowledgement that waited behind the 64 packets of data which rxe lets wait would come as late again as these
+    take: both ways at once gave 70 % of the rate so, and 98 % since. Whoever is read from waits for nothing: five
+    answers of 8 MiB, 10,240 packets, are queued at once, and each packet that is dropped costs a time-out.
+    """
+    bulk = " ".join(["1"] * 16)
+    return [
+        f"tc qdisc replace dev {interface} root handle 1: tbf rate {round(rate_mbit_s * 1e6)}bit burst 32k limit 1m",
+        f"tc qdisc add dev {interface} parent 1:1 handle 10: prio bands 2 priomap {bulk}",
+        f"tc qdisc add dev {interface} parent 10:2 handle 20: pfifo limit {WAITING_PACKETS}",
+        # The length of an IPv4 packet stands at its third byte.
+        f"tc filter add dev {interface} parent 10: protocol ip u32 match u16 0 0xff00 at 2 flowid 10:1",
+    ]
+
+
+def hosts_text(spec: TestbedSpec) -> str:
+    """Return a guest's /etc/hosts."""
+    return "\n".join(hosts_file(spec)) + "\n"
+
+
+def nodes_text(spec: TestbedSpec, user_namespace: bool, pid: int, start: int) -> str:
+    """Return the list of guests that ``enter`` reads; the process is one whose network namespace leads to them."""
+    lines = [f"guests {int(user_namespace)} {pid} {start}"]
+    for number, node in enumerate(spec.nodes):
+        aliases = [f"{node}-{network.device}" for network in spec.networks]
+        aliases += [spec.address(node, network.device) for network in spec.networks]
+        address = spec.address(node, spec.networks[0].device)
+        lines.append(" ".join([node, str(FIRST_PORT + number), address, *aliases]))
+    return "\n".join(lines) + "\n"
+
+
+def enter_text(python: str) -> str:
+    """Return the script ``enter NODE -- COMMAND…``, which works on the machine and in a guest."""
+    head = enter_head("railyard testbed guests", "guest", NOT_UP, "pid born", ("port", "address"))
+    return head + filled(_ENTER, {"PYTHON": shlex.quote(python), "INSIDE": INSIDE, "AGENT_PORT": str(AGENT_PORT)})
+
+
+_ENTER = """\
+[ ! -e @INSIDE@/agent.py ] || exec @PYTHON@ -I -S @INSIDE@/agent.py call "$address" @AGENT_PORT@ "$found" "$@"
+start_of "$pid"
+[ "$start" = "$born" ] || die "$down"
+exec nsenter -t "$pid" $as -n @PYTHON@ -I -S "$here/agent.py" call 127.0.0.1 "$port" "$found" "$@"
+"""
+
+
+def _socket(index: int) -> str:
+    # In /run of the testbed's own mount namespace: a path in the clone may be longer than a socket's 107 letters.
+    return f"{SWITCH_RUN}/cable{index}"
+
+
+def _mac(index: int, number: int) -> str:
+    return f"52:54:00:00:{index:02x}:{number + 1:02x}"
+
+
+def _shared(path: str, tag: str, *, readonly: bool) -> list[str]:
+    options = f"local,path={_escaped(path)},mount_tag={tag},security_model=none,multidevs=remap"
+    return ["-virtfs", options + (",readonly=on" if readonly else "")]
+
+
+def _escaped(path: str) -> str:
+    # QEMU parts its options at commas, and takes two for one.
+    return path.replace(",", ",,")

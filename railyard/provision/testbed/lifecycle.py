@@ -1,0 +1,120 @@
+"""What a run needs to be there while it measures: the machine's lock, a testbed of ours, and Slurm on it."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from railyard.provision.testbed import Testbed
+from railyard.provision.testbed.guests.bed import Guests
+from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.processes import Process, process
+from railyard.provision.testbed.spec import spec_of
+from railyard.site.systems.load import System
+from railyard.site.systems.schedulers import is_slurm
+
+#: In the virtual cluster's folder: pid and start time of the run that brought it up.
+OWNER_FILE = "owner"
+
+
+@contextlib.contextmanager
+def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold the machine's measurement lock, and the testbed of ours (with Slurm) that the system needs."""
+    if system.provider in ("nodes", "replay"):
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(measurement_lock(echo, home))
+        if system.provider == "testbed":
+            bed = Testbed(home, spec_of(system))
+            stack.enter_context(_cluster(bed, echo))
+            if is_slurm(system.scheduler):
+                stack.enter_context(_slurm(bed, echo))
+        elif system.provider == "guests":
+            stack.enter_context(_guests(Guests(home, spec_of(system)), echo))
+        yield
+
+
+@contextlib.contextmanager
+def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold the guests up, as the virtual cluster is held."""
+    note = guests.folder / OWNER_FILE
+    if guests.is_up() and _is_left_over(note):
+        guests.down()
+        echo("the guests of a run that was killed are taken down")
+    started = guests.up(echo)
+    echo("guests up" if started else "the guests are up already: used as they are, and left up")
+    try:
+        if started:
+            _sign(note)
+        yield
+    finally:
+        if started:
+            guests.down()
+            note.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold the virtual cluster up; one that a killed run left is not taken for one that somebody brought up."""
+    note = bed.folder / OWNER_FILE
+    if bed.is_up() and _is_left_over(note):
+        bed.down()
+        echo("the virtual cluster of a run that was killed is taken down")
+    found = bed.is_up()
+    with bed:
+        echo("the virtual cluster is up already: used as it is, and left up" if found else "virtual cluster up")
+        if not found:
+            _sign(note)
+        try:
+            yield
+        finally:
+            if not found:
+                note.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold Slurm up on the virtual cluster; where that was up without it, it is ended behind the run."""
+    from railyard.provision.testbed import slurm
+
+    started = slurm.start(bed)
+    echo("Slurm up" if started else "Slurm is up already: used as it is, and left up")
+    try:
+        yield
+    finally:
+        if started and bed.is_up():
+            slurm.stop(bed)
+
+
+def _sign(note: Path) -> None:
+    us = process(os.getpid())
+    note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
+
+
+def _is_left_over(note: Path) -> bool:
+    """Return whether a run noted that the virtual cluster is its own and lives no more."""
+    try:
+        pid, start = note.read_text(encoding="ascii").split()
+        return not Process(int(pid), int(start)).is_alive()
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Take SIGTERM and SIGHUP, by which runners and closed terminals end a run, as Ctrl-C: everything comes down."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

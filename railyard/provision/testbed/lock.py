@@ -1,0 +1,137 @@
+"""One measurement at a time on this machine: two at once would each see half of it."""
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+
+#: The same for every user and clone; a test may give another.
+LOCK_FILE = Path("/tmp/railyard-measure.lock")
+#: Set while the lock is held, for child processes: they are part of the measurement and must not wait for it.
+HELD_VARIABLE = "RAILYARD_MEASURE_LOCK_HELD"
+_WHY = "two measurements at once would disturb each other"
+
+
+@contextlib.contextmanager
+def measurement_lock(
+    on_wait: Callable[[str], None], home: Path | None = None, file: Path = LOCK_FILE
+) -> Iterator[None]:
+    """Hold the machine-wide measurement lock inside the block, waiting for it if need be.
+
+    ``on_wait`` is called once, with a sentence that says who measures, before waiting. ``home`` is what the next
+    waiter is told about us (default: the working folder). Where a process above us holds the lock, the block simply
+    runs. Raises SetupError where the lock file cannot be used.
+    """
+    if os.environ.get(HELD_VARIABLE) == str(file):
+        yield
+        return
+    descriptor = _acquire(file, on_wait)
+    before = os.environ.get(HELD_VARIABLE)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()} {home or Path.cwd()}\n".encode(errors="replace"), 0)
+        os.environ[HELD_VARIABLE] = str(file)
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(HELD_VARIABLE, None)
+        else:
+            os.environ[HELD_VARIABLE] = before
+        os.ftruncate(descriptor, 0)
+        os.close(descriptor)  # which ends the lock
+
+
+def lock_is_held() -> bool:
+    """Return whether this process, or one above it, holds the machine's measurement lock."""
+    return bool(os.environ.get(HELD_VARIABLE))
+
+
+def lock_file(file: Path = LOCK_FILE) -> Path:
+    """Return the lock's file, made if need be, for ``flock`` (util-linux) in a job. Raises SetupError if unusable."""
+    os.close(_open(file))
+    return file
+
+
+def _acquire(file: Path, on_wait: Callable[[str], None]) -> int:
+    told = False
+    while True:
+        descriptor = _open(file)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not told:
+                    on_wait(_who(descriptor))
+                    told = True
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_still(descriptor, file):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        # Whoever cleans /tmp removed the file meanwhile: our lock is on something that nobody else will find.
+        os.close(descriptor)
+
+
+def _open(file: Path) -> int:
+    # Without O_CREAT first: with fs.protected_regular (proc(5)) opening another user's file in a sticky folder with
+    # O_CREAT is refused, even where its mode permits writing. O_NOFOLLOW: /tmp is everybody's.
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    for _ in range(10):
+        try:
+            return _regular(os.open(file, flags), file)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):  # another made it first: open that one
+                return _make(file, flags)
+        except OSError as error:
+            raise _unusable(file, error) from None
+    raise SetupError(f"measurement lock: {file} comes and goes: something else uses this name")
+
+
+def _make(file: Path, flags: int) -> int:
+    try:
+        descriptor = os.open(file, flags | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _unusable(file, error) from None
+    os.fchmod(descriptor, 0o666)  # whatever the umask: every user of the machine takes the same lock
+    return descriptor
+
+
+def _regular(descriptor: int, file: Path) -> int:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SetupError(f"measurement lock: {file} is no regular file: remove it")
+    with contextlib.suppress(PermissionError):  # another user's
+        os.fchmod(descriptor, 0o666)  # `flock FILE` in a shell makes it with the umask, and shuts others out
+    return descriptor
+
+
+def _unusable(file: Path, error: OSError) -> SetupError:
+    return SetupError(
+        f"measurement lock: {file} cannot be opened for writing ({error.strerror}): "
+        f"its owner must remove it or make it writable for all (chmod 666 {file})"
+    )
+
+
+def _is_still(descriptor: int, file: Path) -> bool:
+    mine = os.fstat(descriptor)
+    try:
+        there = os.lstat(file)
+    except FileNotFoundError:
+        return False
+    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+
+
+def _who(descriptor: int) -> str:
+    pid, _, home = os.pread(descriptor, 4096, 0).decode(errors="replace").strip().partition(" ")
+    # Any user can write there: only what is printable is repeated.
+    home = "".join(letter for letter in home if letter.isprintable())
+    if pid.isascii() and pid.isdigit() and home:
+        return f"waiting: process {pid} of {home} is measuring on this machine; {_WHY}"
+    return f"waiting: another process is measuring on this machine; {_WHY}"

@@ -1,0 +1,299 @@
+"""Slurm on a running testbed: munged and a slurmd in each node, slurmctld on the first, without systemd or database.
+
+Its daemons are processes of the testbed's own pid namespace: whatever ends that, ``down`` or ``kill -9``, ends them.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.parsers.slurm.nodes import NodeState, parse_nodes
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.needs import SEARCH_PATH, needs_user_namespace, require_programs
+from railyard.provision.testbed.processes import Process, inside, wait_until_gone
+from railyard.provision.testbed.slurm_texts import (
+    CLIENTS,
+    CONFIGURATION,
+    CONTROLLER,
+    DAEMONS,
+    FOLDER,
+    KEY,
+    START,
+    clients,
+    files,
+    leaves,
+)
+from railyard.provision.testbed.state import State, write_whole
+
+#: Program -> Debian package, as ci/needs.sh has them in its part ``slurm``.
+PACKAGES = {
+    "munged": "munge",
+    "slurmctld": "slurm-wlm",
+    "slurmd": "slurm-wlm",
+    "sbatch": "slurm-wlm",
+    "salloc": "slurm-wlm",
+    "srun": "slurm-wlm",
+    "squeue": "slurm-wlm",
+    "scancel": "slurm-wlm",
+    "scontrol": "slurm-wlm",
+    "sinfo": "slurm-wlm",
+}
+NOT_UP = "Slurm is not up on the virtual cluster: run 'railyard testbed up --slurm'"
+_STARTED_WITHIN_S = 20.0
+_READY_WITHIN_S = 30.0
+_GONE_WITHIN_S = 10.0
+
+
+def refused() -> str | None:
+    """Return None where Slurm can come up on a testbed of this machine, else the sentence that says why not."""
+    try:
+        require_programs(*PACKAGES, packages=PACKAGES)
+    except SetupError as error:
+        return str(error)
+    if needs_user_namespace():
+        # slurmstepd sets the groups of each task (initgroups(3)), which a user namespace of one user may not.
+        return "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user's namespace may not"
+    return None
+
+
+def start(bed: Testbed) -> bool:
+    """Start Slurm on a testbed that is up; return False where it runs already, all of it.
+
+    What is left of an earlier one is ended first; a start that fails or is interrupted leaves nothing running. Raises
+    SetupError, one sentence, where a program is missing, this machine does not permit it, or a node does not answer.
+    """
+    sentence = refused()
+    if sentence is not None:
+        raise SetupError(sentence)
+    if any(letter.isspace() for letter in str(bed.folder)):
+        raise SetupError(f"testbed: found a blank in {bed.folder}, expected none: slurm.conf takes no such path")
+    state = bed.state()
+    with _locked(bed):
+        if is_up(bed):
+            return False
+        _end(state)
+        folder = bed.folder / FOLDER
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            _write(state, folder)
+            _start_daemons(bed, state)
+            _await_nodes(bed)
+        except BaseException:
+            _end(state)
+            raise
+    return True
+
+
+def stop(bed: Testbed) -> bool:
+    """End Slurm's daemons and the processes of its jobs, and remove its files; return whether any ran."""
+    state = bed.state()
+    with _locked(bed):
+        found = _end(state)
+        shutil.rmtree(bed.folder / FOLDER, ignore_errors=True)
+    return found
+
+
+def is_up(bed: Testbed) -> bool:
+    """Return whether slurmctld, and a slurmd and a munged for each node, run on a testbed that is up."""
+    state = bed.state()
+    names = list(daemons(state).values())
+    each = len(state.nodes)
+    return "slurmctld" in names and names.count("slurmd") >= each and names.count("munged") >= each
+
+
+def has_controller(bed: Testbed) -> bool:
+    """Return whether a slurmctld runs on a testbed that is up, whatever its nodes do."""
+    return "slurmctld" in daemons(bed.state()).values()
+
+
+def leaves_of(bed: Testbed) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes of each leaf switch of a testbed that is up, as topology.conf has them."""
+    return leaves(bed.state().spec)
+
+
+def usage(bed: Testbed) -> str:
+    """Return how a person calls Slurm's clients there, in one line."""
+    return f"its clients: {bed.folder / FOLDER / 'bin'} (sbatch, squeue, sinfo, scontrol, salloc, scancel)"
+
+
+def node_states(bed: Testbed) -> tuple[NodeState, ...]:
+    """Return each node as slurmctld sees it now. Raises SetupError where it does not answer."""
+    first = bed.state().spec.nodes[0]
+    scontrol = shutil.which("scontrol", path=SEARCH_PATH) or "scontrol"
+    try:
+        done = bed.exec(first, [scontrol, "-o", "show", "nodes"], env=_environment(bed), timeout_s=_STARTED_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"testbed: slurmctld on {first} gave no answer within {_STARTED_WITHIN_S:g} s") from None
+    if done.returncode:
+        raise SetupError(f"testbed: scontrol on {first} failed: {_last_line(done.stdout + done.stderr)}")
+    return parse_nodes(done.stdout)
+
+
+def daemons(state: State) -> dict[Process, str]:
+    """Return the daemons of Slurm and munge in a testbed, each with its command's name."""
+    found = {}
+    for process in inside(state.first).values():
+        name = _command(process.pid)
+        if name in DAEMONS:
+            found[process] = name
+    return found
+
+
+def kill_node(bed: Testbed, node: str) -> int:
+    """Kill every process of one node but the one that holds its namespaces, as a node that dies does; return how many.
+
+    slurmctld notices after SlurmdTimeout. ``start`` brings all of Slurm up again.
+    """
+    state = bed.state()
+    held = state.node(node).holder
+    there = [found for found in inside(state.first).values() if found != held and _same_node(found, held)]
+    for found in there:
+        found.kill()
+    wait_until_gone(there, _GONE_WITHIN_S)
+    return len(there)
+
+
+def restart_controller(bed: Testbed) -> None:
+    """End slurmctld and start it again, as an administrator's restart does: jobs go on, it reads its saved state.
+
+    Raises SetupError where it does not come up.
+    """
+    state = bed.state()
+    ended = [found for found, name in daemons(state).items() if name in CONTROLLER]
+    for found in ended:
+        # Not SIGKILL: it saves its state every few seconds, and as it ends.
+        os.kill(found.pid, signal.SIGTERM)
+    wait_until_gone(ended, _GONE_WITHIN_S)
+    first = state.spec.nodes[0]
+    log = bed.folder / FOLDER / "log" / "restart.log"
+    program = shutil.which("slurmctld", path=SEARCH_PATH) or "slurmctld"
+    words = ["sh", "-c", 'exec "$1" >"$2" 2>&1', "sh", program, str(log)]
+    done = bed.exec(first, words, env=_environment(bed), timeout_s=_STARTED_WITHIN_S)
+    if done.returncode:
+        raise SetupError(f"testbed: slurmctld did not start again: {_last_line(log.read_text(encoding='utf-8'))}")
+
+
+def _write(state: State, folder: Path) -> None:
+    (folder / "log").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    for name, text in files(state.spec, folder).items():
+        write_whole(folder / name, text, 0o755 if name == START else 0o644)
+    programs = {name: _installed(name, folder) for name in CLIENTS}
+    for name, text in clients(state.spec, programs).items():
+        write_whole(folder / "bin" / name, text, 0o755)
+    # As `mungekey` makes it, in place of a program that wants a user munge: 1024 bits of the system's own chance.
+    key = folder / KEY
+    with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as out:
+        out.write(os.urandom(128))
+
+
+def _installed(program: str, folder: Path) -> str:
+    """Return the path of a client as it is installed, not the script of that name that we put before it on PATH."""
+    elsewhere = os.pathsep.join(part for part in SEARCH_PATH.split(os.pathsep) if part != str(folder / "bin"))
+    return shutil.which(program, path=elsewhere) or program
+
+
+def _start_daemons(bed: Testbed, state: State) -> None:
+    first = state.spec.nodes[0]
+
+    def started(node: str) -> str | None:
+        log = bed.folder / FOLDER / "log" / f"start.{node}.log"
+        # Into a file: a daemon that kept our pipe open would keep us waiting for its end.
+        words = ["sh", "-c", 'exec "$1" "$2" "$3" >"$4" 2>&1', "sh", str(bed.folder / FOLDER / START)]
+        try:
+            done = bed.exec(node, [*words, node, first, str(log)], timeout_s=_STARTED_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            return f"its daemons did not start within {_STARTED_WITHIN_S:g} s"
+        if done.returncode == 0:
+            return None
+        return _last_line(log.read_text(encoding="utf-8", errors="replace") if log.exists() else done.stderr)
+
+    with ThreadPoolExecutor(len(state.nodes)) as together:
+        said = dict(zip(state.spec.nodes, together.map(started, state.spec.nodes), strict=True))
+    for node, sentence in said.items():
+        if sentence is not None:
+            raise SetupError(f"testbed: Slurm did not start on {node}: {sentence}")
+
+
+def _await_nodes(bed: Testbed) -> None:
+    """Return when every node is idle. Raises SetupError naming those that are not."""
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while True:
+        sentence = _not_ready(bed)
+        if not sentence:
+            return
+        if time.monotonic() > deadline:
+            log = bed.folder / FOLDER / "log"
+            raise SetupError(f"testbed: Slurm was not ready within {_READY_WITHIN_S:g} s: {sentence}; look into {log}")
+        time.sleep(0.1)
+
+
+def _not_ready(bed: Testbed) -> str:
+    """Return what is not as it should be yet, empty where every node is idle."""
+    try:
+        nodes = node_states(bed)
+    except SetupError as error:
+        return str(error).removeprefix("testbed: ")
+    count = len(bed.state().nodes)
+    if len(nodes) < count:
+        return f"slurmctld knows {len(nodes)} of {count} nodes"
+    return ", ".join(f"{node.name} is {node.state.lower()}" for node in nodes if not node.is_ready)
+
+
+def _end(state: State) -> bool:
+    """End the daemons first, which would start more, then what is left of jobs; return whether there was any."""
+    found = list(daemons(state))
+    for process in found:
+        process.kill()
+    tasks = [process for process in inside(state.first).values() if process not in found and _is_of_a_job(process)]
+    found += tasks
+    for process in tasks:
+        process.kill()
+    if not wait_until_gone(found, _GONE_WITHIN_S):
+        raise SetupError(f"testbed: Slurm's daemons did not end within {_GONE_WITHIN_S:g} s of SIGKILL")
+    return bool(found)
+
+
+def _environment(bed: Testbed) -> dict[str, str]:
+    return {**os.environ, "SLURM_CONF": str(bed.folder / FOLDER / CONFIGURATION)}
+
+
+@contextmanager
+def _locked(bed: Testbed) -> Iterator[None]:
+    with (bed.folder / "slurm.lock").open("a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:  # it has ended
+        return ""
+
+
+def _is_of_a_job(process: Process) -> bool:
+    try:
+        return b"\0SLURM_JOB_ID=" in Path(f"/proc/{process.pid}/environ").read_bytes()
+    except OSError:  # it has ended
+        return False
+
+
+def _same_node(one: Process, other: Process) -> bool:
+    """Return whether two processes have the same host name: each node has a UTS namespace of its own."""
+    try:
+        return os.readlink(f"/proc/{one.pid}/ns/uts") == os.readlink(f"/proc/{other.pid}/ns/uts")
+    except OSError:
+        return False
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it printed nothing")

@@ -1,0 +1,88 @@
+"""What is known of a testbed that was brought up: state.json, written whole or not at all."""
+
+# Format 1: first.
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import SetupError
+from railyard.provision.testbed.faults import Degradation
+from railyard.provision.testbed.processes import Process
+from railyard.provision.testbed.spec import TestbedSpec, spec_from_json
+
+_FORMAT = 1
+STATE_FILE = "state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The process that holds a node's namespaces, and its pid within the testbed."""
+
+    name: str
+    holder: Process
+    inside: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One running testbed. ``keeper`` is the outermost process, ``first`` is process 1 of the pid namespace: with
+    either, everything ends."""
+
+    spec: TestbedSpec
+    user_namespace: bool
+    keeper: Process
+    first: Process
+    nodes: tuple[Node, ...]
+    degradations: tuple[Degradation, ...] = field(default=())
+
+    def is_alive(self) -> bool:
+        """Return whether the testbed runs: its first process and every node's holder."""
+        return self.first.is_alive() and all(node.holder.is_alive() for node in self.nodes)
+
+    def node(self, name: str) -> Node:
+        """Return a node. Raises SetupError, with the nearest name, where none is called so."""
+        return self.nodes[self.spec.nodes.index(self.spec.node(name))]
+
+    def with_degradations(self, degradations: tuple[Degradation, ...]) -> "State":
+        """Return the same state with these degradations."""
+        return replace(self, degradations=degradations)
+
+
+def save(folder: Path, state: State) -> None:
+    """Write the state file of a folder, by renaming, so that a reader never sees half of it."""
+    data = {"format": _FORMAT, **asdict(state), "spec": state.spec.to_json()}
+    write_whole(folder / STATE_FILE, json.dumps(data, indent=1) + "\n")
+
+
+def load(folder: Path) -> State | None:
+    """Return the stored state, or None where there is none or it is of no use (cut, or of another format).
+
+    A state that cannot be read is no reason to fail: what still runs is found by its mark.
+    """
+    try:
+        data = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+        return _state(data) if data["format"] == _FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError, SetupError):
+        return None
+
+
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file by renaming a finished one over it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.chmod(mode)
+    draft.replace(path)
+
+
+def _state(data: dict[str, Any]) -> State:
+    return State(
+        spec=spec_from_json(data["spec"]),
+        user_namespace=bool(data["user_namespace"]),
+        keeper=Process(**data["keeper"]),
+        first=Process(**data["first"]),
+        nodes=tuple(Node(n["name"], Process(**n["holder"]), int(n["inside"])) for n in data["nodes"]),
+        degradations=tuple(Degradation(**fault) for fault in data["degradations"]),
+    )

@@ -1,0 +1,1 @@
+"""The stored record, and all that is made of records."""

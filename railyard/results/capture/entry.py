@@ -1,0 +1,193 @@
+"""One captured reference: the entry as YAML text, in the manner of the files that people write."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from railyard.base.wording import message_size, number
+from railyard.hardware.limits import Limit
+from railyard.results.capture.chosen import Group, is_quick
+from railyard.results.capture.spread import Spread
+from railyard.results.record.form import Record
+from railyard.site.references.bands import REGIMES
+from railyard.site.references.fields import HIGHER_IS_BETTER
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]*")
+_NUMBER_LIKE = re.compile(r"[0-9.+_eE:-]+|true|false|yes|no|on|off|null|y|n", re.IGNORECASE)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A reference to be: its id, what it is for, its text, and what its reader should know."""
+
+    id: str
+    group: Group
+    metric: str
+    text: str
+    remarks: tuple[str, ...]
+
+
+def captured(group: Group, metric: str, unit: str, directions: int, found: Spread, limit: Limit | None) -> Captured:
+    """Return the entry for one metric of a test; a median above the physical ``limit`` is written as the limit."""
+    name = entry_id(group, metric)
+    side = "low" if metric in HIGHER_IS_BETTER else "high"
+    remarks = [*_outlier_remarks(group, found), *_left_remarks(found)]
+    lines = [
+        f"  - id: {name}",
+        f"    fabric: {_word(group.fabric)}",
+        f"    stack: {_word(group.stack)}",
+        f"    rails: {group.rails}",
+        f"    policy: {group.policy}",
+        f"    benchmark: {group.benchmark}",
+        f"    metric: {metric}",
+        *([] if group.hops is None else [f"    hops: {group.hops}"]),
+        f"    unit: {unit}",
+        *([f"    directions: {directions}"] if directions != 1 else []),
+        "    kind: baseline",
+        *_amount(found, side, limit, remarks),
+        "    source:",
+        *(f"      {line}" for line in _source(group, remarks)),
+    ]
+    return Captured(name, group, metric, "\n".join(lines) + "\n", tuple(remarks))
+
+
+def entry_id(group: Group, metric: str) -> str:
+    """Return the name of the entry for a metric of a test: the same for each capture."""
+    parts = ("baseline", group.fabric, group.stack, f"{group.rails}-rail{'' if group.rails == 1 else 's'}")
+    policy = () if group.policy in ("any", "single") else (group.policy,)
+    hops = () if group.hops is None else (f"{group.hops}-hop{'' if group.hops == 1 else 's'}",)
+    return _NOT_IN_A_NAME.sub("-", "-".join((*parts, *policy, group.benchmark, *hops, metric)))
+
+
+def _amount(found: Spread, side: str, limit: Limit | None, remarks: list[str]) -> list[str]:
+    values = {size: _number(value) for size, value in found.curve.items()}
+    for size, text in values.items():
+        if limit is not None and size >= limit.from_bytes and float(text) > limit.value_mb_s:
+            remarks.append(f"{text} at {message_size(size)} is above the physical limit and written as that")
+            values[size] = f"{math.floor(limit.value_mb_s * 1000) / 1000:.3f}"
+    if set(values) == {0}:  # a single figure: a barrier, an application
+        return [f"    value: {values[0]}", f"    tolerance: {{{side}: {found.tolerance[REGIMES[0]]:g}}}"]
+    return [
+        "    curve:",
+        *(f"      {_size(size)}: {value}" for size, value in values.items()),
+        "    tolerance:",
+        *(f"      {name}: {{{side}: {found.tolerance[name]:g}}}" for name in REGIMES),
+    ]
+
+
+def _source(group: Group, remarks: Sequence[str]) -> list[str]:
+    records, days = group.records, group.days
+    count, pairs, jobs = len(records), len(group.pairs), len(set(group.jobs))
+    span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    repeats = (
+        f"{count} on {pairs} set{'' if pairs == 1 else 's'} of nodes in {jobs} job{'' if jobs == 1 else 's'}, {span}"
+    )
+    told = {
+        "hardware": _common(_fact(record, "processor") for record in records),
+        "firmware": _common(_device_fact(record, "firmware") for record in records),
+        "driver": _common(_driver(record) for record in records),
+        "mpi": _common(_environment(record, "mpi") for record in records),
+        "benchmark_version": _common(record.benchmark_version for record in records),
+    }
+    conditions = {
+        "repeats": repeats,
+        **({"capture": "quick"} if is_quick(group) else {}),
+        **{
+            name: text
+            for name in ("kernel", "bios_version", "smt", "turbo", "governor", "numa_nodes_per_socket", "c_states")
+            if (text := _common(_fact(record, name) for record in records))
+        },
+        **{name: text for name in ("lock_sha256",) if (text := _common(_spack(record, name) for record in records))},
+    }
+    # Not `proven`: where the rails have no counters, nobody saw which way the bytes went.
+    if any(record.path_proof is not None and record.path_proof.state != "proven" for record in records):
+        conditions["path"] = "not judged"
+    lines = [f"document: median of {count} runs, by railyard capture", f"date: {days[-1]}"]
+    lines += [f"{name}: {_text(text)}" for name, text in told.items() if text]
+    lines += ["conditions:", *(f"  {name}: {_text(text)}" for name, text in conditions.items())]
+    lines += ["runs:", *(f"  - {run}" for run in dict.fromkeys(_word(record.run) for record in records))]
+    if remarks:
+        lines.append(f"note: {_text('; '.join(remarks))}")
+    return lines
+
+
+def _outlier_remarks(group: Group, found: Spread) -> list[str]:
+    return [
+        f"kept though far off: run {group.records[one.repeat].run}, "
+        f"{100 * one.share:+.1f} % at {message_size(one.size)}"
+        for one in found.outliers
+    ]
+
+
+def _left_remarks(found: Spread) -> list[str]:
+    if not found.left:
+        return []
+    measured = sorted({*found.curve, *found.left})
+    parts: list[str] = []
+    for wanted, sizes in groupby(measured, lambda size: size in found.left):
+        names = [message_size(size) for size in sizes]
+        if wanted:
+            parts += names if len(names) < 3 else [f"{names[0]} to {names[-1]}"]
+    return [f"not asserted, since the repeats spread too far: {', '.join(parts)}"]
+
+
+def _common(values: Iterable[str | None]) -> str | None:
+    """Return what all records say, or each with its count; None where none says anything."""
+    counts: dict[str, int] = {}
+    for value in values:
+        if value:
+            counts[value] = counts.get(value, 0) + 1
+    if len(counts) <= 1:
+        return next(iter(counts), None)
+    return "; ".join(f"{value} ({count} runs)" for value, count in counts.items())
+
+
+def _fact(record: Record, name: str) -> str | None:
+    return " | ".join(dict.fromkeys(group.facts[name] for group in record.hardware if name in group.facts)) or None
+
+
+def _device_fact(record: Record, name: str) -> str | None:
+    found = (said[name] for group in record.hardware for said in group.devices.values() if name in said)
+    return " | ".join(dict.fromkeys(found)) or None
+
+
+def _driver(record: Record) -> str | None:
+    devices: Iterable[Mapping[str, str]] = (said for group in record.hardware for said in group.devices.values())
+    found = (" ".join((said["driver"], said.get("driver_version", ""))).strip() for said in devices if "driver" in said)
+    return " | ".join(dict.fromkeys(found)) or None
+
+
+def _environment(record: Record, name: str) -> str | None:
+    value = record.environment.get(name)
+    return " ".join(value.split()) if isinstance(value, str) else None
+
+
+def _spack(record: Record, name: str) -> str | None:
+    spack = record.environment.get("spack")
+    value = spack.get(name) if isinstance(spack, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def _size(size: int) -> str:
+    for unit, step in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if size and size % step == 0:
+            return f"{size // step}{unit}"
+    return str(size)
+
+
+def _number(value: float) -> str:
+    """Return four digits or more that YAML 1.1 reads as a number: no exponent."""
+    text = number(value)
+    return f"{value:.10f}" if "e" in text else text
+
+
+def _word(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) and not _NUMBER_LIKE.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _text(text: str) -> str:
+    return _word(text) if " " not in text else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,172 @@
+"""A capture from stored records to the text of references/SYSTEM.yaml: what is added, replaced and refused."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import RailyardError
+from railyard.results.capture.chosen import Group, chosen, too_few
+from railyard.results.capture.edit import with_entries
+from railyard.results.capture.entry import Captured, captured, entry_id
+from railyard.results.capture.spread import spread
+from railyard.results.record.form import CurveRecord, Record
+from railyard.results.store.units import in_unit
+from railyard.site.references.bands import LATENCY_UP_TO_BYTES
+from railyard.site.references.fields import UNITS
+from railyard.site.references.load import References, load_references
+from railyard.site.references.model import ANY, Entry
+from railyard.site.systems.load import System
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a capture was asked for: ``quick`` takes repeats of one pair, ``replace`` an entry that is there.
+
+    ``hops``: an entry for each distance, by what this says of a record; None for entries of any distance.
+    """
+
+    quick: bool = False
+    replace: bool = False
+    hops: Callable[[Record], int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be written: the file's text before (None: no file) and after, the entries, and what to know of them.
+
+    ``refused`` has a sentence for each record, test or entry that was not taken.
+    """
+
+    path: Path
+    before: str | None
+    after: str
+    entries: tuple[Captured, ...]
+    refused: tuple[str, ...]
+
+
+def plan(system: System, path: Path, references: References, records: Sequence[Record], asked: Asked) -> Plan:
+    """Return what the records of a system give for its references, held to be a file that loads.
+
+    Raises RailyardError where it would not.
+    """
+    groups, left = chosen(records, replace=asked.replace, hops=asked.hops)
+    refused = list(left)
+    entries: list[Captured] = []
+    for group in groups:
+        why = _not_of(group, system) or too_few(group, quick=asked.quick)
+        if why is not None:
+            refused.append(f"{group.name}: {why}")
+            continue
+        for metric in _metrics(group):
+            try:
+                entries.append(_captured(group, metric, system, references, asked))
+            except _Refused as error:
+                refused.append(f"{group.name}, {metric}: {error}")
+    before = path.read_text(encoding="utf-8") if path.exists() else None
+    after = before or ""
+    if entries:
+        after = with_entries(before, path, system.system, entries)
+        _check(after, path, system)
+    return Plan(path, before, after, tuple(entries), tuple(refused))
+
+
+class _Refused(ValueError):
+    """Why one metric of a test is not captured."""
+
+
+def _not_of(group: Group, system: System) -> str | None:
+    """Return why a test is not of the system as it is now: a fabric or stack that was renamed or removed."""
+    if group.fabric not in system.fabrics:
+        return f'found the fabric "{group.fabric}", expected one of systems/{system.system}.yaml'
+    if group.stack not in system.stacks:
+        return f'found the stack "{group.stack}", expected one of systems/{system.system}.yaml'
+    return None
+
+
+def _metrics(group: Group) -> tuple[str, ...]:
+    """Return the metrics that are captured; a message rate is a bandwidth over again where there is one."""
+    names = dict.fromkeys(curve.metric for record in group.records for curve in record.curves)
+    if "bandwidth" in names:
+        names.pop("message_rate", None)
+    return tuple(name for name in names if name in UNITS)
+
+
+def _captured(group: Group, metric: str, system: System, references: References, asked: Asked) -> Captured:
+    curves = _curves(group, metric)
+    sizes = _sizes(group, metric, curves)
+    columns = {size: [curve.values[curve.sizes.index(size)] for curve in curves] for size in sizes}
+    found = spread(columns, group.jobs, metric)
+    if not found.curve:
+        far = ", ".join(f"{group.records[one.repeat].run} ({100 * one.share:+.1f} %)" for one in found.outliers[:3])
+        hint = f"; far off: {far}; leave such a run out with --without RUN" if far else ""
+        raise _Refused(f"found repeats that spread too far at every size, expected some that agree{hint}")
+    _check_place(group, metric, references, asked)
+    fabric = system.fabrics[group.fabric]
+    limit = fabric.limit(group.rails, curves[0].directions) if metric == "bandwidth" else None
+    return captured(group, metric, UNITS[metric], curves[0].directions, found, limit)
+
+
+def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
+    """Return the metric's curve of each record in its one unit."""
+    found: list[CurveRecord] = []
+    for record in group.records:
+        curve = next((one for one in record.curves if one.metric == metric), None)
+        if curve is None:
+            raise _Refused(
+                f"found no {metric} in run {record.run}, expected it in all; leave it out with --without RUN"
+            )
+        try:
+            found.append(in_unit(curve, UNITS[metric]))
+        except RailyardError as error:
+            raise _Refused(f"run {record.run}: {error}") from error
+    directions = {curve.directions for curve in found}
+    if len(directions) != 1:
+        raise _Refused("found runs that sum one direction and runs that sum both, expected one kind; leave some out")
+    return tuple(found)
+
+
+def _sizes(group: Group, metric: str, curves: Sequence[CurveRecord]) -> tuple[int, ...]:
+    """Return the sizes that every repeat has; of a ping-pong small ones for its time, and large ones for its rate."""
+    common = set(curves[0].sizes).intersection(*(curve.sizes for curve in curves))
+    both = {curve.metric for curve in group.records[0].curves} >= {"bandwidth", "latency"}
+    if both:
+        common = {size for size in common if (size <= LATENCY_UP_TO_BYTES) == (metric == "latency")}
+    if not common:
+        raise _Refused("found no message size that all these runs measured, expected some; name runs that are alike")
+    return tuple(sorted(common))
+
+
+def _check_place(group: Group, metric: str, references: References, asked: Asked) -> None:
+    """Raise _Refused where a reference is there that a capture must not replace, or not without being asked."""
+    name = entry_id(group, metric)
+    for entry in references.entries:
+        if entry.id == name and entry.kind != "baseline":
+            raise _Refused(f"found {name}, a {entry.kind} entry, expected none or a baseline; no capture replaces it")
+        if entry.kind != "baseline" or not entry.matches(
+            group.fabric, group.stack, group.rails, group.policy, group.benchmark, metric
+        ):
+            continue
+        if group.hops is not None and not entry.holds_at(group.hops):
+            continue
+        if entry.id != name or _is_wider(entry):
+            raise _Refused(
+                f"found the baseline {entry.id}, which is for this test and perhaps others, expected {name} or none; "
+                "remove it, or edit it by hand"
+            )
+        if not asked.replace:
+            raise _Refused(f"found {name} already, expected none; --replace puts the new one in its place")
+
+
+def _is_wider(entry: Entry) -> bool:
+    several = max(len(entry.benchmark), len(entry.stack), len(entry.hops)) > 1
+    return several or ANY in entry.stack or len(entry.rails) != 1
+
+
+def _check(text: str, path: Path, system: System) -> None:
+    """Raise InputError where the text would be refused when it is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder) / path.parent.name / path.name
+        trial.parent.mkdir()
+        trial.write_text(text, encoding="utf-8")
+        load_references(trial, system)

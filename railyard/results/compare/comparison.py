@@ -1,0 +1,216 @@
+"""Two sides test by test: each key figure's shift and what it amounts to, and where along the sizes curves differ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import message_size
+from railyard.benchmarks.model import Better
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.results import idle_rails
+from railyard.results.compare.along import Stretch, stretches
+from railyard.results.compare.finding import Finding, finding
+from railyard.results.compare.pairing import Matched, Pairing, pair
+from railyard.results.compare.shift import Shift, interval_rank, shift
+from railyard.results.compare.surroundings import Difference, differences, not_the_fabric_alone
+from railyard.results.record.form import CurveRecord, FigureRecord, Record
+
+
+@dataclass(frozen=True, slots=True)
+class FigureResult:
+    """A key figure on both sides. ``better``: which way is good, None where neither is."""
+
+    name: str
+    unit: str
+    a: float
+    b: float
+    shift: Shift
+    finding: Finding
+    better: Better | None
+
+
+@dataclass(frozen=True, slots=True)
+class CurveResult:
+    """A metric's curves on both sides: where they differ, with the sentence; ``sizes`` that both have, in bytes."""
+
+    metric: str
+    unit: str
+    sizes: tuple[int, ...]
+    stretches: tuple[Stretch, ...]
+    sentence: str
+    better: Better | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One test on both sides; ``refused``: what is not alike and not compared; ``idle``: rails that nothing used."""
+
+    name: str
+    repeats: tuple[int, int]
+    figures: tuple[FigureResult, ...]
+    curves: tuple[CurveResult, ...]
+    refused: tuple[str, ...]
+    idle: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that two sides show against each other."""
+
+    pairing: Pairing
+    tests: tuple[Compared, ...]
+    environment: tuple[Difference, ...]
+    attribution: str | None
+
+    @property
+    def figures(self) -> tuple[FigureResult, ...]:
+        """Return the figures of all tests."""
+        return tuple(figure for test in self.tests for figure in test.figures)
+
+
+def compare(a: Sequence[Record], b: Sequence[Record], noise: float | None = None) -> Comparison:
+    """Return how side B differs from side A.
+
+    ``noise``: the variation from run to run as a share, where it is known from elsewhere; it serves where repeats are
+    too few to show one. Raises RailyardError where nothing on the two sides is alike.
+    """
+    found = pair(a, b)
+    tests = tuple(_test(matched, noise) for matched in found.matched)
+    if not any(test.figures or test.curves for test in tests):
+        reasons = "; ".join(f"{test.name}: {reason}" for test in tests for reason in test.refused)
+        raise RailyardError(f"found nothing that may be compared: {reasons or 'no figure that both sides have'}")
+    used_a = [record for matched in found.matched for record in matched.a]
+    used_b = [record for matched in found.matched for record in matched.b]
+    return Comparison(found, tests, differences(used_a, used_b), not_the_fabric_alone(used_a, used_b))
+
+
+def better_of(benchmark: str, name: str) -> Better | None:
+    """Return which way a key figure or a metric of a benchmark is good; None where neither is, or it is not known."""
+    if name == "peak":
+        return "higher"
+    if name.endswith("latency"):
+        return "lower"
+    known = BENCHMARKS.get(benchmark)
+    return next((each.better for each in known.metrics if each.name == name), None) if known else None
+
+
+def _test(matched: Matched, noise: float | None) -> Compared:
+    refused: list[str] = []
+    alike = _same_sizes(matched, refused)
+    figures = _figures(matched, noise, alike, refused)
+    curves = []
+    for metric in dict.fromkeys(curve.metric for record in matched.a for curve in record.curves):
+        result = _curve(matched, metric, refused)
+        curves += [result] if result else []
+    idle = [said for side in (("A", matched.a), ("B", matched.b)) if (said := idle_rails.remark(*side)) is not None]
+    repeats = (len(matched.a), len(matched.b))
+    return Compared(matched.name, repeats, tuple(figures), tuple(curves), tuple(dict.fromkeys(refused)), tuple(idle))
+
+
+def _same_sizes(matched: Matched, refused: list[str]) -> bool:
+    """Return whether all repeats have curves over the same sizes, without which a peak stands for something else."""
+    a, b = ({curve.sizes for record in side for curve in record.curves} for side in (matched.a, matched.b))
+    if a == b and all(_sizes_of(record) == _sizes_of(matched.a[0]) for record in (*matched.a, *matched.b)):
+        return True
+    refused.append(
+        f"message sizes differ, {_ranges(a)} on A and {_ranges(b)} on B: key figures are not compared, "
+        "curves at the sizes that all repeats have"
+    )
+    return False
+
+
+def _sizes_of(record: Record) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((curve.metric, curve.sizes) for curve in record.curves)
+
+
+def _ranges(sizes: set[tuple[int, ...]]) -> str:
+    told = sorted({(len(each), each[0], each[-1]) for each in sizes if each})
+    return " or ".join(f"{count} from {message_size(low)} to {message_size(high)}" for count, low, high in told)
+
+
+def _figures(matched: Matched, noise: float | None, alike: bool, refused: list[str]) -> list[FigureResult]:
+    found = []
+    for name in dict.fromkeys(figure.name for record in matched.a for figure in record.figures):
+        a, b = _named(matched.a, name), _named(matched.b, name)
+        if not b or not alike:
+            continue
+        units = [sorted({figure.unit for figure in side}) for side in (a, b)]
+        if units[0] != units[1] or len(units[0]) > 1:
+            refused.append(f"{name} is in {' and '.join(units[0])} on A and {' and '.join(units[1])} on B")
+            continue
+        of = shift([figure.value for figure in a], [figure.value for figure in b])
+        better = better_of(matched.benchmark, name)
+        unit = units[0][0]
+        said = finding(of, unit, better, noise)
+        found.append(FigureResult(name, unit, of.base, _median(b), of, said, better))
+    return found
+
+
+def _named(records: Sequence[Record], name: str) -> list[FigureRecord]:
+    return [figure for record in records for figure in record.figures if figure.name == name]
+
+
+def _median(figures: Sequence[FigureRecord]) -> float:
+    import statistics
+
+    return statistics.median(figure.value for figure in figures)
+
+
+def _curve(matched: Matched, metric: str, refused: list[str]) -> CurveResult | None:
+    a, b = _curves(matched.a, metric), _curves(matched.b, metric)
+    if not b:
+        return None
+    units = [sorted({curve.unit for curve in side}) for side in (a, b)]
+    ways = [sorted({curve.directions for curve in side}) for side in (a, b)]
+    if units[0] != units[1] or ways[0] != ways[1]:
+        refused.append(f"the curve of {metric} is in {_form(units[0], ways[0])} on A, {_form(units[1], ways[1])} on B")
+        return None
+    common = sorted(set.intersection(*(set(curve.sizes) for curve in (*a, *b))))
+    if not common:
+        refused.append(f"the curves of {metric} have no message size in common")
+        return None
+    if len(common) == 1:
+        return None  # a benchmark without sizes: its key figure says all
+    values = [[_at(curve, common) for curve in side] for side in (a, b)]
+    found = stretches(common, *values)
+    return CurveResult(
+        metric, a[0].unit, tuple(common), found, _told(found, *values), better_of(matched.benchmark, metric)
+    )
+
+
+def _form(units: Sequence[str], ways: Sequence[int]) -> str:
+    both = " of both directions" if 2 in ways else " of one direction"
+    return " and ".join(units) + both
+
+
+def _curves(records: Sequence[Record], metric: str) -> list[CurveRecord]:
+    return [curve for record in records for curve in record.curves if curve.metric == metric and curve.sizes]
+
+
+def _at(curve: CurveRecord, sizes: Sequence[int]) -> list[float]:
+    values = dict(zip(curve.sizes, curve.values, strict=True))
+    return [values[size] for size in sizes]
+
+
+def _told(found: Sequence[Stretch], a: list[list[float]], b: list[list[float]]) -> str:
+    """Return where the curves differ, in words."""
+    if interval_rank(len(a), len(b)) == 0:
+        return f"cannot tell: {len(a)} and {len(b)} repeats are too few"
+    if not found:
+        shown = []
+        for one, other in zip(zip(*a, strict=True), zip(*b, strict=True), strict=True):
+            of = shift(one, other)
+            share = of.percent(of.smallest)
+            shown += [share] if share is not None else []
+        limits = f"; the smallest that a single size could have shown is {min(shown):.1f} to {max(shown):.1f} %"
+        return f"no difference along the sizes at this noise{limits if shown else ''}"
+    return "; ".join(map(_stretch_words, found))
+
+
+def _stretch_words(of: Stretch) -> str:
+    word = "above" if of.percent > 0 else "below"
+    where = f"from {message_size(of.first)} to {message_size(of.last)}"
+    if of.first == of.last:
+        where = f"at {message_size(of.first)}"
+    between = f", {abs(of.least):.1f} to {abs(of.most):.1f} %" if of.sizes > 1 else ""
+    return f"B is {abs(of.percent):.1f} % {word} A {where} ({of.sizes} sizes{between}; p = {of.p:.3f})"

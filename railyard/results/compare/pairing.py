@@ -1,0 +1,155 @@
+"""Which tests of one side stand against which of the other: alike in all but what the sides are chosen to differ in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import listing
+from railyard.results.record.form import Record
+from railyard.results.test_name import plain_check
+
+#: What two sides may differ in and still be compared: all else of a test must be alike.
+DIMENSIONS = ("system", "fabric", "stack", "rails", "policy")
+_LAST_RULE = 5
+
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """One test on both sides: its name, and its repeats on side A and side B."""
+
+    name: str
+    benchmark: str
+    a: tuple[Record, ...]
+    b: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Matched tests; what the sides differ in by choice (name, A's value, B's); what has no partner or no figures."""
+
+    matched: tuple[Matched, ...]
+    contrasts: tuple[tuple[str, str, str], ...] = ()
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
+    """Return the tests that both sides have. Records of one test are its repeats.
+
+    A dimension in which no value of A is one of B's is what the comparison is of. A record that is not a measurement of
+    its path (not tested, disturbed, or failed before rule 5) is left out, and said to be. What is played again and
+    again is one repeat.
+
+    Raises RailyardError where nothing can be compared: other benchmarks, or several values where one is compared.
+    """
+    usable_a, usable_b = _usable(a), _usable(b)
+    left_out = (*_left_out("A", a, usable_a), *_left_out("B", b, usable_b))
+    if not usable_a or not usable_b:
+        side = "A" if not usable_a else "B"
+        raise RailyardError(f"side {side}: found no test that measured anything, expected one; {'; '.join(left_out)}")
+    differing = tuple(name for name in DIMENSIONS if not _values(usable_a, name) & _values(usable_b, name))
+    groups_a, groups_b = _grouped(usable_a, differing), _grouped(usable_b, differing)
+    both = [key for key in groups_a if key in groups_b]
+    if not both:
+        raise RailyardError(_nothing_common(usable_a, usable_b, groups_a, groups_b))
+    for side, groups in (("A", groups_a), ("B", groups_b)):
+        for key in both:
+            _refuse_several(side, groups[key], differing)
+    return Pairing(
+        matched=tuple(
+            Matched(_name(key), groups_a[key][0].benchmark, _repeats(groups_a[key]), _repeats(groups_b[key]))
+            for key in both
+        ),
+        contrasts=tuple(
+            (name, listing(sorted(_values(usable_a, name))), listing(sorted(_values(usable_b, name))))
+            for name in differing
+        ),
+        only_a=tuple(_name(key) for key in groups_a if key not in groups_b),
+        only_b=tuple(_name(key) for key in groups_b if key not in groups_a),
+        left_out=left_out,
+    )
+
+
+def _usable(records: Sequence[Record]) -> tuple[Record, ...]:
+    return tuple(record for record in records if why_left_out(record) is None)
+
+
+def why_left_out(record: Record) -> str | None:
+    """Return why a record gives no figures that may be compared, None where it does."""
+    if record.state in ("not-tested", "disturbed"):
+        return record.state.replace("-", " ")
+    if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
+        return f"failed rule {record.verdict.rule}" if record.verdict.rule else "failed before its first rule"
+    if not record.figures and not record.curves:
+        return "without figures"
+    return None
+
+
+def _left_out(side: str, records: Sequence[Record], usable: Sequence[Record]) -> tuple[str, ...]:
+    if len(records) == len(usable):
+        return ()
+    why: dict[str, list[str]] = {}
+    for record in records:
+        reason = why_left_out(record)
+        if reason is not None:
+            why.setdefault(reason, []).append(record.case)
+    return tuple(
+        f"side {side}: {len(cases)} left out, {reason}: {listing(sorted(set(cases)))}" for reason, cases in why.items()
+    )
+
+
+def _values(records: Sequence[Record], name: str) -> set[str]:
+    return {str(getattr(record, name)) for record in records}
+
+
+def _grouped(records: Sequence[Record], differing: Sequence[str]) -> dict[Key, list[Record]]:
+    """Return records by the benchmark, the check with its other parameters, its nodes, and what is no contrast."""
+    groups: dict[Key, list[Record]] = {}
+    for record in records:
+        kept = [(name, str(getattr(record, name))) for name in DIMENSIONS if name not in differing]
+        words = tuple(f"{name} {value}" if name == "rails" else value for name, value in kept if value != "None")
+        groups.setdefault(
+            (record.benchmark, plain_check(record.case) or record.check, f"{len(record.nodes)} nodes", *words), []
+        ).append(record)
+    return groups
+
+
+def _name(key: Key) -> str:
+    benchmark, check, nodes, *rest = key
+    parameters = check.partition(" ")[2]
+    told = [word for word in (*rest, parameters, "" if nodes in ("0 nodes", "2 nodes") else nodes) if word]
+    return f"{benchmark} ({', '.join(told)})" if told else benchmark
+
+
+def _repeats(records: Sequence[Record]) -> tuple[Record, ...]:
+    """Return the records of a test, of what was played the first: to play an output again is no new measurement."""
+    measured = [record for record in records if record.replayed is None]
+    return tuple(measured) or tuple(records[:1])
+
+
+def _refuse_several(side: str, records: Sequence[Record], differing: Sequence[str]) -> None:
+    """Raise RailyardError where one side pools what the other side is compared in."""
+    for name in differing:
+        values = sorted(_values(records, name))
+        if len(values) > 1:
+            raise RailyardError(
+                f"side {side}: found {name} {listing(values)} for {records[0].benchmark}, expected one {name} where "
+                f"the sides differ in it; name one, such as :{name}={values[0]}"
+            )
+
+
+def _nothing_common(
+    a: Sequence[Record], b: Sequence[Record], groups_a: dict[Key, list[Record]], groups_b: dict[Key, list[Record]]
+) -> str:
+    ours, theirs = _values(a, "benchmark"), _values(b, "benchmark")
+    if not ours & theirs:
+        return (
+            f"A has {listing(sorted(ours))}, B has {listing(sorted(theirs))}: found no benchmark that both have, and "
+            "figures of different benchmarks are not compared; name runs of the same one"
+        )
+    one, other = _name(next(iter(groups_a))), _name(next(iter(groups_b)))
+    return f"A has {one}, B has {other}: found no test that is alike on both sides but for what they differ in"

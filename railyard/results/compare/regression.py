@@ -1,0 +1,77 @@
+"""Whether side B got worse by more than a bound, and how many figures could be held against that bound at all."""
+
+from dataclasses import dataclass
+
+from railyard.results.compare.comparison import Compared, Comparison, FigureResult
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """``regressions``: a sentence each. ``judged`` and ``unjudged``: figures that could, and could not, be held."""
+
+    percent: float
+    regressions: tuple[str, ...]
+    judged: int
+    unjudged: int
+
+    @property
+    def passed(self) -> bool:
+        """Return whether nothing got worse and something was judged: a gate that could see nothing does not open."""
+        return not self.regressions and self.judged > 0
+
+    @property
+    def sentence(self) -> str:
+        """Return the whole as one line."""
+        bound = f"{self.percent:g} %"
+        held = f"{self.judged} of {self.judged + self.unjudged} figures could be held against {bound}"
+        if self.regressions:
+            many = len(self.regressions)
+            return f"FAIL: {many} regression{'' if many == 1 else 's'} of {bound} or more; {held}."
+        if not self.judged:
+            return (
+                f"FAIL: no figure could be held against {bound}, repeats are too few or too far apart; take more runs."
+            )
+        return f"PASS: no regression of {bound} or more; {held}."
+
+
+def gate(comparison: Comparison, percent: float) -> Gate:
+    """Return what surely got worse by ``percent`` or more: key figures, and stretches of several sizes of a curve.
+
+    Surely: the end of the interval that lies nearer to zero is beyond the bound, over a stretch in the median. The
+    estimate alone would fail every second comparison of 33 noisy tests with themselves.
+
+    A figure counts as judged where a change of that size would have been seen. One that has no better side (N½)
+    does not count at all.
+    """
+    found: list[str] = []
+    judged = unjudged = 0
+    for test in comparison.tests:
+        for figure in test.figures:
+            if figure.better is None:
+                continue
+            worse = _is_worse(figure, percent)
+            seen = worse or _could_see(figure, percent)
+            judged, unjudged = judged + seen, unjudged + (not seen)
+            found += [f"{test.name}: {figure.name}: {figure.finding.sentence}"] if worse else []
+        found += _worse_stretches(test, percent)
+    return Gate(percent, tuple(found), judged, unjudged)
+
+
+def _is_worse(figure: FigureResult, percent: float) -> bool:
+    return figure.finding.kind == "worse" and figure.finding.surely >= percent
+
+
+def _could_see(figure: FigureResult, percent: float) -> bool:
+    """Return whether a change of that size would have left zero outside the interval (or above the stated noise)."""
+    return figure.finding.smallest is not None and figure.finding.smallest <= percent
+
+
+def _worse_stretches(test: Compared, percent: float) -> list[str]:
+    found = []
+    for curve in test.curves:
+        for stretch in curve.stretches:
+            worse = curve.better is not None and (stretch.percent > 0) == (curve.better == "lower")
+            if worse and stretch.sizes > 1 and stretch.sure >= percent:
+                found.append(f"{test.name}: {curve.metric}: {curve.sentence}")
+                break
+    return found

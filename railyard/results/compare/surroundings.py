@@ -1,0 +1,134 @@
+"""What differed around two sets of results: hosts, versions, settings; and whether the fabric alone can be blamed."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.base.wording import listing
+from railyard.results.record.form import Record
+
+#: Facts of a node (``railyard.job.node_facts``) without which two hosts are not known to be alike but for their
+#: network.
+HOST_FACTS = (
+    *("processor", "sockets", "logical_processors", "numa_nodes_per_socket", "memory"),
+    *("sys_vendor", "product_name", "board_name"),
+)
+_SETTING = re.compile(r"[A-Z][A-Z0-9_]{2,}=")
+_LAUNCHER_PAIRS = ("-genv", "-env", "--mca", "-mca", "--prtemca")
+_KIB = re.compile(r"(\d+) ?(?:kB|KiB)?")
+_NOT_RECORDED = "not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One property that is not the same on both sides: its name, and its values there; () where none is recorded."""
+
+    name: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Return ``kernel: 6.1 on A, 6.8 on B``."""
+        return f"{self.name}: {_told(self.a)} on A, {_told(self.b)} on B"
+
+
+def differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
+    """Return what the hosts, environments, settings and nodes of two sides do not share, by name.
+
+    Of a property with several values on a side (specs, linked libraries) only those that the other lacks are named.
+    """
+    ours, theirs = _properties(a), _properties(b)
+    found = []
+    for name in sorted({*ours, *theirs}):
+        mine, other = ours.get(name, frozenset()), theirs.get(name, frozenset())
+        if mine != other:
+            many = len(mine | other) > 2
+            sides = (_kept(mine, other), _kept(other, mine)) if many else (tuple(sorted(mine)), tuple(sorted(other)))
+            found.append(Difference(name, *sides))
+    return tuple(found)
+
+
+def not_the_fabric_alone(a: Sequence[Record], b: Sequence[Record]) -> str | None:
+    """Return why a difference is not attributable to the fabric alone; None where the hosts are known to be alike.
+
+    Two systems of whose processors nothing is recorded are not known to be alike.
+    """
+    hosts = [one for one in differences(a, b) if one.name in {f"host {name}" for name in HOST_FACTS}]
+    if hosts:
+        return f"not attributable to the fabric alone: {'; '.join(one.words for one in hosts)}"
+    systems = sorted({record.system for record in (*a, *b)})
+    known = all("host processor" in _properties(side) for side in (a, b))
+    if len(systems) > 1 and not known:
+        return (
+            f"not attributable to the fabric alone: {listing(systems)} are two systems, and which processors, chipsets "
+            "and memory they have is not recorded"
+        )
+    return None
+
+
+def settings(command: Sequence[str]) -> dict[str, str]:
+    """Return the variables and parameters that a launcher's command line sets, by name."""
+    found: dict[str, str] = {}
+    for index, word in enumerate(command):
+        after = command[index + 1 : index + 3]
+        if word in _LAUNCHER_PAIRS and len(after) == 2:
+            found[after[0]] = after[1]
+        elif _SETTING.match(word):
+            name, _, value = word.partition("=")
+            found[name] = value
+    return found
+
+
+def _properties(records: Iterable[Record]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for record in records:
+        for name, value in _of(record):
+            found.setdefault(name, set()).add(value)
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def _of(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield each property of a record with its value; a name may come several times."""
+    yield from _flat(record.environment)
+    for name, value in {**settings(record.command), **record.variables}.items():
+        yield f"setting {name}", value
+    for library in record.linked:
+        yield "linked library", library
+    if record.benchmark_version:
+        yield f"version of {record.benchmark.partition('/')[0]}", record.benchmark_version
+    if record.nodes:
+        yield "nodes", listing(record.nodes)
+    for group in record.hardware:
+        for name, value in group.facts.items():
+            yield f"host {name}", _memory(value) if name == "memory" else value
+        for device, facts in group.devices.items():
+            for name, value in facts.items():
+                yield f"{device} {name}", value
+
+
+def _memory(value: str) -> str:
+    """Return an amount of memory to the GiB: the kernel's own share of it differs from boot to boot."""
+    known = _KIB.fullmatch(value)
+    return f"{round(int(known[1]) / 2**20)} GiB" if known else value
+
+
+def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each scalar of nested properties under its dotted name; the items of a list under the list's."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _flat(item, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flat(item, name)
+    elif value is not None:
+        yield name, str(value)
+
+
+def _kept(mine: frozenset[str], other: frozenset[str]) -> tuple[str, ...]:
+    """Return what one side has and the other lacks."""
+    return tuple(sorted(mine - other)) or (("no other",) if mine else ())
+
+
+def _told(values: tuple[str, ...]) -> str:
+    return listing(values) if values else _NOT_RECORDED

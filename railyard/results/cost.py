@@ -1,0 +1,118 @@
+"""What each fabric of a system gives for its price: MB/s and us, from a run's records or from the references."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from railyard.benchmarks.model import BANDWIDTH, LATENCY
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.results.record.form import Record
+from railyard.results.run_files import CostRecord
+from railyard.site.references.load import References
+from railyard.site.references.model import ANY, BAD_CASE
+from railyard.site.systems.model import System
+
+#: A fabric with a stack over so many rails.
+_Place = tuple[str, str, int]
+_Figures = Mapping[_Place, Sequence[tuple[str, float]]]
+
+
+def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord, ...]:
+    """Return the priced fabrics with what a run measured over them, cheapest first; () where nothing is priced."""
+    found: dict[_Place, list[tuple[str, float]]] = {}
+    for record in records:
+        if record.system != system.system or record.state not in ("pass", "report-only"):
+            continue
+        for curve in record.curves:
+            if _counts(record.benchmark, curve.metric):
+                best = max(curve.values) if curve.metric == BANDWIDTH else min(curve.values)
+                found.setdefault((record.fabric, record.stack, record.rails), []).append((curve.metric, best))
+    return _costs(system, found)
+
+
+def costs_of_references(references: References) -> tuple[CostRecord, ...]:
+    """Return the priced fabrics with the figures of their references, cheapest first; () where nothing is priced."""
+    found: dict[_Place, list[tuple[str, float]]] = {}
+    for entry in references.entries:
+        if entry.kind == BAD_CASE or not any(_counts(name, entry.metric) for name in entry.benchmark):
+            continue
+        given = list((entry.curve or {}).values()) + ([entry.value] if isinstance(entry.value, float) else [])
+        if not given:
+            continue
+        best = max(given) if entry.metric == BANDWIDTH else min(given)
+        for stack in entry.stack:
+            for rails in entry.rails or (1,):
+                found.setdefault((entry.fabric, stack, rails), []).append((entry.metric, best))
+    return _costs(references.system, _with_any(found))
+
+
+def _counts(benchmark: str, metric: str) -> bool:
+    """Return whether a figure is a bandwidth one way, or half a round trip between two ranks."""
+    known = BENCHMARKS.get(benchmark)
+    if known is None:
+        return False
+    if metric == LATENCY:
+        return known.pingpong
+    return metric == BANDWIDTH and any(each.name == BANDWIDTH and each.directions == 1 for each in known.metrics)
+
+
+def _with_any(found: Mapping[_Place, list[tuple[str, float]]]) -> _Figures:
+    """Return the figures with those for any stack added to each stack of that fabric and number of rails."""
+    stacks = {place for place in found if place[1] != ANY}
+    merged = {place: list(figures) for place, figures in found.items()}
+    for (fabric, stack, rails), figures in found.items():
+        if stack != ANY:
+            continue
+        named = [place for place in stacks if (place[0], place[2]) == (fabric, rails)]
+        for place in named:
+            merged[place] += figures
+        if named:
+            del merged[fabric, stack, rails]
+    return merged
+
+
+def _costs(system: System, found: _Figures) -> tuple[CostRecord, ...]:
+    rows = []
+    for (fabric, stack, rails), figures in found.items():
+        bandwidths = [value for metric, value in figures if metric == BANDWIDTH]
+        latencies = [value for metric, value in figures if metric == LATENCY]
+        for price in system.prices:
+            if fabric in price.fabric and price.rails == rails:
+                rows.append(
+                    CostRecord(
+                        fabric=fabric,
+                        stack=stack,
+                        rails=rails,
+                        currency=price.currency,
+                        date=price.date.isoformat(),
+                        price_low=price.low,
+                        price_high=price.high,
+                        bound=price.bound,
+                        nodes_from=price.nodes.first,
+                        nodes_to=price.nodes.last,
+                        bandwidth_mb_s=max(bandwidths, default=None),
+                        latency_us=min(latencies, default=None),
+                    )
+                )
+    return tuple(sorted(rows, key=lambda row: (row.price, row.fabric, row.stack)))
+
+
+def best_for(costs: Sequence[CostRecord], nodes: int) -> tuple[CostRecord, ...]:
+    """Return what is worth its money at a size of cluster: nothing that costs no more is both faster and quicker.
+
+    Where several currencies stand side by side none can be told from another, and all are returned.
+    """
+    there = [row for row in costs if (row.nodes_from or 1) <= nodes and (row.nodes_to is None or nodes <= row.nodes_to)]
+    return tuple(row for row in there if not any(_beats(other, row) for other in there if other is not row))
+
+
+def _beats(one: CostRecord, other: CostRecord) -> bool:
+    if one.currency != other.currency or one.price > other.price:
+        return False
+    mine, theirs = _merits(one), _merits(other)
+    if not all(a >= b for a, b in zip(mine, theirs, strict=True)):
+        return False
+    return mine != theirs or one.price < other.price
+
+
+def _merits(row: CostRecord) -> tuple[float, float]:
+    """Return bandwidth and the inverse of latency; what was not measured is worth nothing."""
+    return row.bandwidth_mb_s or 0.0, 1 / row.latency_us if row.latency_us else 0.0

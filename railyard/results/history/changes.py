@@ -1,0 +1,204 @@
+"""A series judged: its changes of level, how large each is, what else changed just then, whether nodes were swapped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from railyard.base.wording import listing, number
+from railyard.benchmarks.model import Better
+from railyard.results.compare.comparison import better_of
+from railyard.results.compare.shift import CONFIDENCE, Shift, shift
+from railyard.results.compare.surroundings import differences
+from railyard.results.history.detect import FEWEST, LEAST_RUNS, MOST_RUNS, Step, steps
+from railyard.results.history.rails import rail_words
+from railyard.results.history.series import Point, Series, node_words, nodes_of
+
+#: Smaller changes are counted and not told, in per cent, unless another bound is asked for.
+LEAST_PERCENT = 1.0
+#: What surrounds a change is that of so many runs on either side of it: its place may be a run or two off.
+_NEAR = 5
+#: At most so many of the things that changed at that time are named; the first of these words come first.
+_MOST_TOGETHER = 6
+_FIRST = ("firmware", "driver", "bios", "microcode", "kernel", "lock", "spack", "mpi", "version", "linked", "setting")
+
+Kind = Literal["better", "worse", "different"]
+NodesKind = Literal["same", "swapped", "mixed", "unknown"]
+State = Literal["changed", "none", "equal", "cannot-tell"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodesTold:
+    """Whether the nodes changed with the figure: ``swapped`` where it may be, or is, the other nodes' own level."""
+
+    kind: NodesKind
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of level between two runs that follow one another.
+
+    ``index`` is the first run of the new level; ``shift`` lies between the level before and the one after, ``percent``
+    is it in per cent of the level before (None where that is zero); ``p`` the chance to be told it without a change.
+    ``rails``: over which rails, whose share moved, which were suspects. ``together``: what of hosts, versions and
+    settings is not the same in the runs just before and just after.
+    """
+
+    index: int
+    before: Point
+    after: Point
+    shift: Shift
+    percent: float | None
+    kind: Kind
+    p: float
+    nodes: NodesTold
+    rails: tuple[str, ...]
+    together: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A series with its changes, the oldest first; ``smaller`` is how many were below the least percentage."""
+
+    series: Series
+    state: State
+    sentence: str
+    changes: tuple[Change, ...] = ()
+    smaller: int = 0
+
+
+def judge(series: Series, least_percent: float = LEAST_PERCENT) -> Judged:
+    """Return what a series shows, always with a sentence: changes, none, or why nothing can be told."""
+    count = len(series.points)
+    low, high = min(series.values), max(series.values)
+    if count == 1:
+        return Judged(series, "cannot-tell", f"one run, {number(low)} {series.unit}: a history begins with the second")
+    if low == high:
+        return Judged(series, "equal", f"all {count} values are {number(low)} {series.unit}: no change")
+    if count < LEAST_RUNS:
+        sentence = f"cannot tell: {count} runs, a change shows from {LEAST_RUNS} on ({FEWEST} of them after it)"
+        return Judged(series, "cannot-tell", sentence)
+    changes = _changes(series, steps(series.values))
+    told = tuple(change for change in changes if change.percent is None or abs(change.percent) >= least_percent)
+    smaller = len(changes) - len(told)
+    state: State = "changed" if told else "none"
+    return Judged(series, state, _summary(series, told, smaller, least_percent), told, smaller)
+
+
+def _summary(series: Series, told: Sequence[Change], smaller: int, least: float) -> str:
+    count = len(series.points)
+    looked_at = f"the newest {MOST_RUNS} of {count} runs" if count > MOST_RUNS else f"{count} runs"
+    below = f", and {smaller} below {least:g} %" if smaller else ""
+    if not told:
+        range_ = f"{number(min(series.values))} to {number(max(series.values))} {series.unit}"
+        return f"no change{' of that size' if smaller else ''} in {looked_at}, {range_}{below}"
+    return f"{len(told)} change{'' if len(told) == 1 else 's'} in {looked_at}{below}"
+
+
+def _changes(series: Series, found: Sequence[Step]) -> list[Change]:
+    bounds = (0, *(step.index for step in found), len(series.points))
+    levels = [series.points[first:last] for first, last in pairwise(bounds)]
+    better = better_of(series.benchmark, series.figure)
+    return [
+        _change(step, before, after, series.unit, better)
+        for step, (before, after) in zip(found, pairwise(levels), strict=True)
+    ]
+
+
+def _change(step: Step, before: Sequence[Point], after: Sequence[Point], unit: str, better: Better | None) -> Change:
+    of = shift([point.value for point in before], [point.value for point in after])
+    kind = _kind(of.value, better)
+    nodes = nodes_told(before, after)
+    together = _together(before[-_NEAR:], after[:_NEAR])
+    percent = of.percent(of.value)
+    rails = rail_words([point.record for point in before[-_NEAR:]], [point.record for point in after[:_NEAR]])
+    words = [_moved(of, unit, kind), _when(before[-1], after[0]), nodes.sentence, *rails]
+    words.append(_together_words(together))
+    sentence = "; ".join(words)
+    return Change(step.index, before[-1], after[0], of, percent, kind, step.p, nodes, rails, together, sentence)
+
+
+def nodes_told(before: Sequence[Point], after: Sequence[Point]) -> NodesTold:
+    """Return whether a change came with other nodes.
+
+    Where nodes differ in part, the runs on the nodes that both sides have decide: a change that they show is none of
+    the nodes'.
+    """
+    ours, theirs = nodes_of(before), nodes_of(after)
+    if () in ours | theirs:
+        return NodesTold("unknown", "on which nodes some of these runs were is not recorded")
+    if ours == theirs:
+        return NodesTold("same", f"on the same nodes ({node_words(ours)})")
+    common = ours & theirs
+    if not common:
+        return NodesTold(
+            "swapped",
+            f"with other nodes ({node_words(ours)} before, {node_words(theirs)} after): a change of the nodes and one "
+            "of anything else cannot be told apart",
+        )
+    here = [[point.value for point in side if _nodes(point) in common] for side in (before, after)]
+    of = shift(*here)
+    there = f"the nodes that both sides have ({node_words(common)})"
+    if not of.told:
+        counts = listing([str(len(side)) for side in here])
+        return NodesTold("mixed", f"some nodes are others; on {there} {counts} runs are too few to tell")
+    if of.seen:
+        return NodesTold("same", f"some nodes are others, but it shows on {there} too")
+    return NodesTold("swapped", f"it came with other nodes: on {there} it does not show")
+
+
+def _nodes(point: Point) -> tuple[str, ...]:
+    return tuple(sorted(point.record.nodes))
+
+
+def _kind(value: float, better: Better | None) -> Kind:
+    if better is None:
+        return "different"
+    return "better" if (value > 0) == (better == "higher") else "worse"
+
+
+def _moved(of: Shift, unit: str, kind: Kind) -> str:
+    """Return ``fell by 4.1 % (3.9 to 4.3 % at 95 % confidence) from 47.83 to 45.87 MB/s, worse``."""
+    word = "rose" if of.value > 0 else "fell"
+    levels = f"from {number(of.base)} to {number(of.base + of.value)} {unit}"
+    good = "" if kind == "different" else f", {kind}"
+    percent = of.percent(of.value)
+    if percent is None:
+        return f"{word} {levels}{good}"
+    ends = sorted(abs(end) for end in (of.percent(of.low), of.percent(of.high)) if end is not None)
+    sure = f" ({ends[0]:.1f} to {ends[1]:.1f} % at {100 * CONFIDENCE:g} % confidence)" if of.seen else ""
+    return f"{word} by {abs(percent):.1f} %{sure} {levels}{good}"
+
+
+def _when(before: Point, after: Point) -> str:
+    return f"between {_minute(before)} ({before.record.run}) and {_minute(after)} ({after.record.run})"
+
+
+def _minute(point: Point) -> str:
+    return point.record.time[:16].replace("T", " ")
+
+
+def _together(before: Sequence[Point], after: Sequence[Point]) -> tuple[str, ...]:
+    """Return what is recorded and was not the same, firmware and drivers first; nodes are told apart from it."""
+    found = differences([point.record for point in before], [point.record for point in after])
+    named = sorted((one for one in found if one.name != "nodes"), key=lambda one: (_rank(one.name), one.name))
+    words = [f"{one.name} {_values(one.a)} before, {_values(one.b)} after" for one in named]
+    more = len(words) - _MOST_TOGETHER
+    return (*words[:_MOST_TOGETHER], *([f"{more} more"] if more > 0 else []))
+
+
+def _together_words(together: Sequence[str]) -> str:
+    if not together:
+        return "nothing else that is recorded changed then"
+    return f"at the same time: {'; '.join(together)}"
+
+
+def _rank(name: str) -> int:
+    lower = name.lower()
+    return next((place for place, word in enumerate(_FIRST) if word in lower), len(_FIRST))
+
+
+def _values(values: Sequence[str]) -> str:
+    return listing(values) if values else "not recorded"

@@ -1,0 +1,154 @@
+"""Stored records as a row of values a figure: which runs count, which are left out and why, where runs are missing."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import listing
+from railyard.results.compare.pairing import why_left_out
+from railyard.results.record.form import FigureRecord, Record
+from railyard.results.store import unit_factor
+from railyard.results.test_name import plain_check
+
+#: A gap is said where so many days, and so many times the usual distance, lie between two days with runs.
+_GAP_DAYS = 3
+_GAP_TIMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value in the series' unit, and the record that it stands in."""
+
+    value: float
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One figure of one test, the oldest run first. ``remarks``: a sentence for what was left out, and for each gap."""
+
+    system: str
+    case: str
+    benchmark: str
+    figure: str
+    unit: str
+    points: tuple[Point, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Return the values in their order."""
+        return tuple(point.value for point in self.points)
+
+    @property
+    def name(self) -> str:
+        """Return the test in words: benchmark, and the rest of its name (``ImbUniband, hsn, mpich, 1 rail``)."""
+        last = self.points[-1].record
+        rails = f"{last.rails} rail{'' if last.rails == 1 else 's'}"
+        policy = [last.policy] if last.policy and last.rails > 1 else []
+        own = plain_check(self.case).split()[1:]
+        return f"{self.benchmark} ({', '.join([self.system, last.fabric, last.stack, rails, *policy, *own])})"
+
+
+def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
+    """Return a series a test and figure, in the order in which tests first came.
+
+    A record counts where it measured its path: replays, tests that did not run, were disturbed or failed before rule 5
+    are left out. The unit and the message sizes are those of the newest record that counts; a value in a unit like it
+    is converted, another is left out, as is what was measured over other sizes. A test of which nothing counts has
+    none.
+    """
+    tests: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        tests.setdefault((record.system, record.case), []).append(record)
+    found: list[Series] = []
+    for found_records in tests.values():
+        found += _of_test(sorted(found_records, key=lambda one: (one.time, one.run)))
+    return tuple(found)
+
+
+def _of_test(records: Sequence[Record]) -> Iterator[Series]:
+    reasons = [_why_not(record) for record in records]
+    counted = [record for record, reason in zip(records, reasons, strict=True) if reason is None]
+    if not counted:
+        return
+    sizes = _sizes(counted[-1])
+    alike = [record for record in counted if _sizes(record) == sizes]
+    left_out = Counter(reason for reason in reasons if reason is not None)
+    left_out["measured over other message sizes"] += len(counted) - len(alike)
+    remarks = tuple(f"{_runs(count)} left out: {reason}" for reason, count in left_out.items() if count)
+    for name in dict.fromkeys(figure.name for record in reversed(alike) for figure in record.figures):
+        yield _of_figure(name, alike, remarks)
+
+
+def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -> Series:
+    there = [(record, figure) for record in records for figure in _named(record, name)]
+    last, newest = there[-1]
+    points, foreign, converted = [], Counter[str](), Counter[str]()
+    for record, figure in there:
+        try:
+            factor = 1.0 if figure.unit == newest.unit else unit_factor(figure.unit, newest.unit, name)
+        except RailyardError:
+            foreign[figure.unit] += 1
+            continue
+        if figure.unit != newest.unit:
+            converted[figure.unit] += 1
+        points.append(Point(figure.value * factor, record))
+    said = [f"{_runs(count)} with {name} in {unit}, no {newest.unit}: left out" for unit, count in foreign.items()]
+    said += [f"{_runs(count)} with {name} in {unit}: converted to {newest.unit}" for unit, count in converted.items()]
+    if len(there) < len(records):
+        said.append(f"{_runs(len(records) - len(there))} without {name}")
+    gaps = _gaps([point.record.time[:10] for point in points])
+    return Series(last.system, last.case, last.benchmark, name, newest.unit, tuple(points), (*remarks, *said, *gaps))
+
+
+def _why_not(record: Record) -> str | None:
+    if record.replayed is not None and record.state != "not-tested":
+        return "replayed, so nothing was measured"
+    return why_left_out(record)
+
+
+def _sizes(record: Record) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple(sorted((curve.metric, curve.sizes) for curve in record.curves))
+
+
+def _named(record: Record, name: str) -> list[FigureRecord]:
+    return [figure for figure in record.figures if figure.name == name][:1]
+
+
+def _gaps(days: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each stretch of days without a run that is long against what is usual here."""
+    known = sorted({day for day in map(_day, days) if day is not None})
+    distances = [(after - before).days for before, after in pairwise(known)]
+    if not distances:
+        return
+    usual = statistics.median(distances)
+    for (before, after), distance in zip(pairwise(known), distances, strict=True):
+        if distance >= _GAP_DAYS and distance > _GAP_TIMES * usual:
+            yield f"no run from {before} to {after}, {distance} days: a change in between has no nearer date"
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'}"
+
+
+def nodes_of(points: Sequence[Point]) -> frozenset[tuple[str, ...]]:
+    """Return the sets of nodes that these runs were on, each sorted; a run whose nodes are not recorded gives ()."""
+    return frozenset(tuple(sorted(point.record.nodes)) for point in points)
+
+
+def node_words(sets: frozenset[tuple[str, ...]], most: int = 3) -> str:
+    """Return sets of nodes in words, at most ``most`` of them: ``vn1+vn2, vn1+vn3 and 4 more``."""
+    told = ["+".join(nodes) for nodes in sorted(sets)]
+    return listing([*told[:most], *([f"{len(told) - most} more"] if len(told) > most else [])])

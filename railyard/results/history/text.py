@@ -1,0 +1,114 @@
+"""What histories show, as text for a terminal, as JSON values, and as drawings for a page."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from railyard.results.compare.text import folded
+from railyard.results.history.changes import Change, Judged, State
+from railyard.results.history.detect import ALARM
+from railyard.results.history.series import Point
+from railyard.results.report.over_time import OverTime
+
+FORMAT = 1
+_SGR = {"better": "32", "worse": "1;31", "different": "33"}
+_STATE_WORDS: dict[State, str] = {
+    "changed": "changed",
+    "none": "without a change",
+    "equal": "with equal values alone",
+    "cannot-tell": "of which nothing can be told",
+}
+
+
+def text(found: Sequence[Judged], *, whole: bool = False, width: int = 100, colour: bool = False) -> str:
+    """Return the figures that changed, with ``whole`` all of them, and a summary. Folded to ``width``, never cut."""
+    parts = ["\n".join(_lines(one, whole, width, colour)) for one in found if whole or one.state == "changed"]
+    parts.append("\n".join(folded(line, width, "  ") for line in summary(found)))
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(found: Sequence[Judged]) -> Iterator[str]:
+    """Yield the last lines: how many figures are in each state, how many got worse, what chance alone would tell."""
+    of = Counter(one.state for one in found)
+    tests = len({(one.series.system, one.series.case) for one in found})
+    told = ", ".join(f"{of[state]} {words}" for state, words in _STATE_WORDS.items() if of[state])
+    yield f"{_count(len(found), 'figure')} of {_count(tests, 'test')}: {told}"
+    worse = [change for one in found for change in one.changes if change.kind == "worse"]
+    if of["changed"]:
+        swapped = sum(change.nodes.kind == "swapped" for change in worse)
+        with_nodes = f", {swapped} of them with other nodes" if swapped else ""
+        yield f"{_count(len(worse), 'change')} for the worse{with_nodes}"
+    judged = of["changed"] + of["none"]
+    if judged:
+        yield (
+            f"a figure that did not change is told to have changed once in {1 / ALARM:,.0f}: of {judged} "
+            f"some {judged * ALARM:.2g} by chance"
+        )
+
+
+def as_json(found: Sequence[Judged]) -> dict[str, Any]:
+    """Return all histories as JSON values: ``figures`` with their values, changes, sentences and remarks."""
+    return {"format": FORMAT, "alarm": ALARM, "figures": [_json(one) for one in found], "summary": [*summary(found)]}
+
+
+def over_time(found: Sequence[Judged]) -> tuple[OverTime, ...]:
+    """Return what a page shows of the figures that changed."""
+    return tuple(
+        OverTime(
+            heading=f"{one.series.name}: {one.series.figure}",
+            figure=one.series.figure,
+            unit=one.series.unit,
+            values=tuple((point.value, point.record.state == "fail") for point in one.series.points),
+            marks=tuple(change.index for change in one.changes),
+            changes=tuple((change.kind, change.sentence) for change in one.changes),
+            remarks=one.series.remarks,
+        )
+        for one in found
+        if one.state == "changed"
+    )
+
+
+def _lines(one: Judged, whole: bool, width: int, colour: bool) -> Iterator[str]:
+    yield folded(f"{one.series.name}, {one.series.figure}: {one.sentence}", width, "  ")
+    for change in one.changes:
+        yield _coloured(folded(change.sentence, width, "    ", "  "), change, colour)
+    for remark in one.series.remarks if whole or one.changes else ():
+        yield folded(remark, width, "    ", "  ")
+
+
+def _coloured(words: str, change: Change, colour: bool) -> str:
+    return f"\x1b[{_SGR[change.kind]}m{words}\x1b[0m" if colour else words
+
+
+def _json(one: Judged) -> dict[str, Any]:
+    series = one.series
+    return {
+        **{"system": series.system, "case": series.case, "benchmark": series.benchmark},
+        **{"figure": series.figure, "unit": series.unit, "state": one.state, "sentence": one.sentence},
+        "runs": [_run_json(point) for point in series.points],
+        "changes": [_change_json(change) for change in one.changes],
+        "smaller": one.smaller,
+        "remarks": list(series.remarks),
+    }
+
+
+def _run_json(point: Point) -> dict[str, Any]:
+    record = point.record
+    return {"run": record.run, "time": record.time, "value": point.value, "nodes": list(record.nodes)}
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    return {
+        **{"index": change.index, "kind": change.kind, "percent": change.percent, "p": change.p},
+        **{"before": change.shift.base, "shift": change.shift.value},
+        **{"low": change.shift.low, "high": change.shift.high},
+        "between": [change.before.record.run, change.after.record.run],
+        "nodes": {"kind": change.nodes.kind, "sentence": change.nodes.sentence},
+        "rails": list(change.rails),
+        "together": list(change.together),
+        "sentence": change.sentence,
+    }
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

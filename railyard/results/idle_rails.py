@@ -1,0 +1,47 @@
+"""Which of several rails idled on every node: what such a run shows is not what so many rails do."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from railyard.base.bounds import COLLECTIVE_SHARE
+from railyard.base.wording import listing
+from railyard.results.record.form import Record
+
+
+class Carried(Protocol):
+    """What one device of a node carried, of a path proof or of its record; ``share`` of the node's meant bytes."""
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def meant(self) -> bool: ...
+    @property
+    def share(self) -> float | None: ...
+
+
+def on_every_node(nodes: Iterable[Iterable[Carried]]) -> tuple[str, ...]:
+    """Return the meant rails that carried under 5 % of every node's bytes; () of one rail, or where it is not known."""
+    shares = [{rail.device: rail.share for rail in rails if rail.meant} for rails in nodes]
+    if not shares or len(shares[0]) < 2:
+        return ()
+    return tuple(rail for rail in shares[0] if all(_is_idle(each.get(rail)) for each in shares))
+
+
+def idle(record: Record) -> tuple[str, ...]:
+    """Return the rails that idled on every node in a stored run."""
+    return () if record.path_proof is None else on_every_node(node.rails for node in record.path_proof.nodes)
+
+
+def remark(name: str, records: Sequence[Record]) -> str | None:
+    """Return the sentence of a side, such as "A", whose runs left rails idle; None where all were used."""
+    found = [rails for record in records if (rails := idle(record))]
+    if not found:
+        return None
+    named = listing(sorted({one for each in found for one in each}))
+    return (
+        f"on {name} {named} idled in {len(found)} of {len(records)} runs, on every node: their figures are of the rest"
+    )
+
+
+def _is_idle(share: float | None) -> bool:
+    return share is not None and share < COLLECTIVE_SHARE.value

@@ -1,0 +1,113 @@
+"""The newest result of each test as a file for Prometheus: what the text file collector of its node exporter reads.
+
+Nothing is sent: the node exporter of this machine reads the file when it is asked. The official client library writes
+it, whole or not at all.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.results.record.form import STATES, FigureRecord, Record
+from railyard.results.report.history import histories
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+#: The suffix that the collector looks for; it passes over every other file.
+SUFFIX = ".prom"
+#: What tells one test from another, and is a label of every sample.
+TEST_LABELS = ("system", "fabric", "stack", "rails", "policy", "benchmark", "case")
+FIGURE, STATE, TIME, EXPORTED = (
+    "railyard_figure",
+    "railyard_test_state",
+    "railyard_test_time_seconds",
+    "railyard_export_time_seconds",
+)
+
+
+def newest(records: Sequence[Record]) -> tuple[Record, ...]:
+    """Return the newest record of each test that was measured; of its newest run a failure, before a later pass."""
+    return tuple(history.newest for history in histories([one for one in records if one.replayed is None]))
+
+
+def registry_of(records: Sequence[Record], now: datetime) -> "CollectorRegistry":
+    """Return the samples of these records, one a test: figures, state, when it was recorded; and when this was made.
+
+    A test has a sample of each state, 1 for the one that it is in. The age of a result is no sample, since it would
+    stand still in the file: it is ``time() - railyard_test_time_seconds``. Raises SetupError where the client library
+    is not installed.
+    """
+    gauge, registry = _library()
+    figures = gauge(
+        FIGURE, "Key figure of the newest result, in its unit", (*TEST_LABELS, "figure", "unit"), registry=registry
+    )
+    states = gauge(STATE, "Whether the newest result is in this state", (*TEST_LABELS, "state"), registry=registry)
+    times = gauge(TIME, "When the newest result was recorded, since the epoch", TEST_LABELS, registry=registry)
+    for record in records:
+        labels = _labels(record)
+        for figure in _once(record.figures):
+            figures.labels(*labels, figure.name, figure.unit).set(figure.value)
+        for state in STATES:
+            states.labels(*labels, state).set(1 if record.state == state else 0)
+        seconds = _seconds(record.time)
+        if seconds is not None:
+            times.labels(*labels).set(seconds)
+    gauge(EXPORTED, "When this file was written, since the epoch", registry=registry).set(now.timestamp())
+    return registry
+
+
+def text_of(registry: "CollectorRegistry") -> str:
+    """Return the samples in Prometheus's text format."""
+    from prometheus_client import generate_latest
+
+    text: bytes = generate_latest(registry)
+    return text.decode("utf-8")
+
+
+def write(path: Path, registry: "CollectorRegistry") -> None:
+    """Write the samples whole or not at all: the collector never reads half a file.
+
+    Raises RailyardError for a name that the collector passes over, SetupError where the file cannot be written.
+    """
+    if path.suffix != SUFFIX:
+        raise RailyardError(f'-o: found "{path}", expected a name that ends in {SUFFIX}: the collector reads no other')
+    from prometheus_client import write_to_textfile
+
+    try:
+        write_to_textfile(str(path), registry)
+    except OSError as error:
+        raise SetupError(
+            f"{path}: the file could not be written ({(error.strerror or str(error)).lower()}); choose another -o"
+        ) from error
+
+
+def _library() -> tuple[Any, "CollectorRegistry"]:
+    try:
+        from prometheus_client import CollectorRegistry, Gauge
+    except ImportError as error:
+        raise SetupError(
+            "found no prometheus_client, expected Prometheus's client library; "
+            "type: pip install 'railyard-hpc[prometheus]'"
+        ) from error
+    return Gauge, CollectorRegistry()
+
+
+def _labels(record: Record) -> tuple[str, ...]:
+    values = (getattr(record, name) for name in TEST_LABELS)
+    return tuple("" if value is None else str(value) for value in values)
+
+
+def _once(figures: Sequence[FigureRecord]) -> list[FigureRecord]:
+    """Return the first figure of each name and unit: two samples with the same labels are refused by Prometheus."""
+    return list({(figure.name, figure.unit): figure for figure in reversed(figures)}.values())[::-1]
+
+
+def _seconds(time: str) -> float | None:
+    try:
+        # Python 3.10 does not read the Z
+        return datetime.fromisoformat(time.removesuffix("Z")).replace(tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None

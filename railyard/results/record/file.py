@@ -1,0 +1,256 @@
+"""One test's result on disk: a line of records.jsonl, from which reports, comparisons and history are made."""
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import InputError, SetupError
+from railyard.base.json_codec import FormError
+from railyard.results.record.form import (
+    FORMAT,
+    STATES,
+    AttemptRecord,
+    BandRecord,
+    CurveRecord,
+    FaultClass,
+    FigureRecord,
+    LimitRecord,
+    NodeGroup,
+    NodeTraffic,
+    PathProofRecord,
+    ProofState,
+    RailTraffic,
+    Record,
+    RuleRecord,
+    RuleState,
+    State,
+    SuspectKind,
+    SuspectRecord,
+    VerdictRecord,
+)
+from railyard.results.record.masking import masked_json
+
+__all__ = [
+    "FILE_NAME",
+    "FORMAT",
+    "STATES",
+    "AttemptRecord",
+    "BandRecord",
+    "CurveRecord",
+    "FaultClass",
+    "FigureRecord",
+    "LimitRecord",
+    "Line",
+    "LineError",
+    "NodeGroup",
+    "NodeTraffic",
+    "PathProofRecord",
+    "ProofState",
+    "RailTraffic",
+    "Record",
+    "Records",
+    "RuleRecord",
+    "RuleState",
+    "State",
+    "SuspectKind",
+    "SuspectRecord",
+    "VerdictRecord",
+    "append_lines",
+    "append_record",
+    "content_of",
+    "lines_of",
+    "read_records",
+    "record_of",
+]
+
+FILE_NAME = "records.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What a file of records held: the records in their order, and a sentence for each line that gave none."""
+
+    records: tuple[Record, ...]
+    problems: tuple[str, ...] = ()
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Add one line to a file of records, creating file and folder; on disk when this returns, or not there at all.
+
+    What is a secret by its name or form is masked first (``railyard.results.record.masking``).
+
+    Raises FormError for NaN and infinity, SetupError where the file cannot be written (a full disk, no permission).
+    """
+    values = masked_json(record.to_json())
+    line = json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            is_new = os.fstat(descriptor).st_size == 0
+            _append_line(descriptor, line)
+        finally:
+            os.close(descriptor)
+        if is_new:
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise SetupError(
+            f"{path}: the record of {record.case} could not be written ({error.strerror}); "
+            "free some space or choose another folder, then run the test again"
+        ) from error
+
+
+def append_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Add lines that are records already, as they are: one piece, on disk when this returns. Raises OSError."""
+    if lines:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            _append_line(descriptor, b"\n".join(lines) + b"\n")
+        finally:
+            os.close(descriptor)
+
+
+def read_records(path: Path) -> Records:
+    """Return the records of a file, or of the ``records.jsonl`` in a run folder; blank lines are passed over.
+
+    A line that gives no record becomes a sentence in ``problems`` and the others are kept: a reader of a record file
+    must not call a run passed while there are problems. Raises InputError where there is no such file.
+    """
+    path = path / FILE_NAME if path.is_dir() else path
+    records: list[Record] = []
+    problems: list[str] = []
+    for line in lines_of(content_of(path)):
+        try:
+            records.append(line.record(len(records)))
+        except LineError as error:
+            problems.append(f"{path}:{line.number}: {error}")
+    return Records(tuple(records), tuple(problems))
+
+
+class LineError(ValueError):
+    """Why one line gave no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file of records that is not blank: its number from 1, where it begins, whether its end is there."""
+
+    number: int
+    offset: int
+    content: bytes
+    ended: bool
+
+    def record(self, before: int) -> Record:
+        """Return the record of this line; ``before``: how many came before it. Raises LineError where it has none."""
+        try:
+            data = json.loads(self.content.decode(), parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            if not self.ended:
+                raise LineError(
+                    f"the last line is cut after {len(self.content)} bytes, its writer was stopped; "
+                    f"that record is lost, the {before} before it are kept"
+                ) from None
+            raise LineError(f"found no JSON ({error}); that record is lost, the others are kept") from None
+        return record_of(data)
+
+
+def record_of(data: object) -> Record:
+    """Return the record of a line's JSON value. Raises LineError with why it is none."""
+    if not isinstance(data, dict) or "format" not in data:
+        raise LineError('found no "format" key, so this is no record of Railyard; name another file')
+    _check_format(data["format"])
+    try:
+        return Record.from_json(data)
+    except FormError as error:
+        raise LineError(f"{error}; that record is not used") from None
+
+
+def lines_of(content: bytes) -> Iterator[Line]:
+    """Yield the lines that are not blank; a line whose end is missing is cut, unless it is whole without it."""
+    offset = 0
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            yield Line(number, offset, line, offset + len(line) < len(content))
+        offset += len(line) + 1
+
+
+def content_of(path: Path) -> bytes:
+    """Return what a file of records holds now; one whose last line has no end is read again when its writer is done.
+
+    Raises InputError where it cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read()
+            if content and not content.endswith(b"\n"):
+                _lock(stream.fileno(), fcntl.LOCK_SH)
+                stream.seek(0)
+                content = stream.read()
+    except OSError as error:
+        raise InputError(
+            str(path), f"no readable file ({error.strerror})", "records of a run", action="name a run folder"
+        ) from error
+    return content
+
+
+def _check_format(number: object) -> None:
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise LineError(f"found format {number!r}, expected a whole number; that record is not used")
+    if number < FORMAT:
+        raise LineError(f"format {number} is too old, this Railyard reads format {FORMAT}; run the test again")
+    if number > FORMAT:
+        raise LineError(
+            f"format {number} is too new, this Railyard reads format {FORMAT}; read it with the Railyard that wrote it"
+        )
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+#: What a file system without locks answers (NFS without lockd, Lustre without -o flock): a run's file has one writing
+#: host, so that appending is safe there without.
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+
+
+def _lock(descriptor: int, how: int) -> None:
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+
+
+def _append_line(descriptor: int, line: bytes) -> None:
+    """Write the line in one piece at the end, after ending a line that an earlier writer was stopped in."""
+    _lock(descriptor, fcntl.LOCK_EX)
+    end = os.fstat(descriptor).st_size
+    if end and os.pread(descriptor, 1, end - 1) != b"\n":
+        line = b"\n" + line
+    try:
+        written = os.write(descriptor, line)
+        if written != len(line):
+            # The rest is refused with the reason (a full disk, a quota, a limit on file sizes), or fits after all.
+            written += os.write(descriptor, line[written:])
+        if written != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, end)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put a new file's name on disk too."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems have no such call
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,302 @@
+"""The dataclasses of one stored result, format 1: what a line of records.jsonl holds."""
+
+# History of the format (a change that an older reader would misread raises the number; a new key does not):
+#   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
+#      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
+#      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed.
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from railyard.base.json_codec import FormError, decode, encode
+
+FORMAT = 1
+
+State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
+STATES: tuple[State, ...] = get_args(State)
+#: What makes a run exit 1: a test failed, or was disturbed and so nobody has judged it.
+FAILING: tuple[State, ...] = ("fail", "disturbed")
+RuleState = Literal["pass", "fail", "not-judged"]
+FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
+SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
+ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
+
+Extra = Mapping[str, object]  # the keys that a newer Railyard wrote and this one does not know
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """One of the five rules of a verdict, with the sentence that says what it found."""
+
+    rule: int
+    name: str
+    state: RuleState
+    sentence: str = ""
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectRecord:
+    """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``."""
+
+    kind: SuspectKind
+    reason: str
+    node: str | None = None
+    rail: str | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next.
+
+    ``sentence`` is of what decided alone; ``remarks`` are sentences of what is to be said too: what was not judged,
+    likely causes, what probes found. In records without remarks the sentence may hold them.
+    """
+
+    sentence: str
+    rule: int | None = None
+    class_: FaultClass | None = None
+    rules: tuple[RuleRecord, ...] = ()
+    suspects: tuple[SuspectRecord, ...] = ()
+    next: str | None = None
+    remarks: tuple[str, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """The sentence with all remarks behind it."""
+        return "; ".join((self.sentence, *self.remarks))
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRecord:
+    """A key figure in its unit; ``size`` is the message size in bytes that it was read at, where it has one."""
+
+    name: str
+    value: float
+    unit: str
+    size: int | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRecord:
+    """The physical limit of the run in the curve's unit, the terms that it is the product of, and their source."""
+
+    value: float
+    terms: str
+    source: str
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BandRecord:
+    """What one reference allows: a bound a size in the curve's unit, None where it bounds nothing."""
+
+    id: str
+    kind: str
+    source: str
+    sizes: tuple[int, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.sizes, {"low": self.low, "high": self.high})
+
+
+@dataclass(frozen=True, slots=True)
+class CurveRecord:
+    """A metric over message sizes: sizes in bytes, rising, one value a size in ``unit``; directions 2 = sum of both.
+
+    ``percent_of_reference`` is the worst ratio to the references and ``percent_of_reference_size`` where it was;
+    ``percent_of_limit`` is the largest value against the limit.
+    """
+
+    metric: str
+    unit: str
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+    directions: int = 1
+    limit: LimitRecord | None = None
+    bands: tuple[BandRecord, ...] = ()
+    percent_of_reference: float | None = None
+    percent_of_reference_size: int | None = None
+    percent_of_limit: float | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_sizes(self.sizes, {"values": self.values})
+
+
+@dataclass(frozen=True, slots=True)
+class RailTraffic:
+    """Bytes that one device moved during the run; ``share`` of its node's traffic, 0 to 1; None = not readable."""
+
+    device: str
+    meant: bool
+    tx_bytes: int | None = None
+    rx_bytes: int | None = None
+    share: float | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTraffic:
+    """The devices of one node, and the clock of its first process's processor as the run ended."""
+
+    node: str
+    rails: tuple[RailTraffic, ...]
+    clock_khz: int | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PathProofRecord:
+    """Which way the bytes went, against the bytes that the run moved."""
+
+    state: ProofState
+    sentence: str
+    expected_bytes: int | None = None
+    nodes: tuple[NodeTraffic, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgain:
+    """A pair that was measured again in a later step, MB/s (10^6 B/s) from first to second and back."""
+
+    first: str
+    second: str
+    forward: float
+    backward: float
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsRecord:
+    """A matrix over nodes: MB/s by sender (row) and receiver (column), None where nothing was measured.
+
+    Of pairs within nodes the diagonal alone is filled. ``latency_us`` is half a round trip, the same in both places;
+    ``expected`` the bound that a pair must keep, in MB/s, None where there is none; ``size`` is a message's, in bytes.
+    """
+
+    nodes: tuple[str, ...]
+    size: int
+    values: tuple[tuple[float | None, ...], ...]
+    latency_us: tuple[tuple[float | None, ...], ...] = ()
+    again: tuple[PairAgain, ...] = ()
+    expected: float | None = None
+    unit: str = "MB/s"
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name, rows in (("values", self.values), ("latency_us", self.latency_us)):
+            count = len(self.nodes)
+            if (rows or name == "values") and [len(row) for row in rows] != [count] * count:
+                raise FormError(name, f"{len(rows)} rows", f"{count} rows of {count} columns, one a node")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Nodes that are alike: what each is and how it is set (names: ``job.node_facts``), and each of its devices.
+
+    Nodes that differ in anything are in groups of their own, so that an odd one shows.
+    """
+
+    nodes: tuple[str, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """A measurement that was disturbed, and therefore made again in the same run: its verdict, length and start.
+
+    ``sentence`` is the verdict's whole text. ``starved`` is as in the record, ``time`` when it began (ISO 8601, UTC).
+    """
+
+    sentence: str
+    rule: int | None = None
+    elapsed_s: float | None = None
+    starved: float | None = None
+    time: str = ""
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
+
+    ``replayed`` is None for a measurement, else the words that say what was played in its place. ``started`` and
+    ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
+    since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
+    allow-list. ``attempts`` are the measurements before this one that were disturbed, the oldest first. ``starved`` is
+    the share of this one's time, 0 to 1, in which the run's own processes waited for a processor.
+    """
+
+    run: str
+    time: str
+    case: str
+    check: str
+    system: str
+    fabric: str
+    stack: str
+    rails: int
+    benchmark: str
+    state: State
+    verdict: VerdictRecord
+    hash: str = ""
+    policy: str | None = None
+    elapsed_s: float | None = None
+    nodes: tuple[str, ...] = ()
+    figures: tuple[FigureRecord, ...] = ()
+    curves: tuple[CurveRecord, ...] = ()
+    path_proof: PathProofRecord | None = None
+    references: tuple[str, ...] = ()
+    environment: Mapping[str, object] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    output: str | None = None
+    replayed: str | None = None
+    reframe: Mapping[str, object] = field(default_factory=dict)
+    started: str | None = None
+    scheduler: str | None = None
+    job_id: str | None = None
+    linked: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    benchmark_version: str | None = None
+    hardware: tuple[NodeGroup, ...] = ()
+    pairs: PairsRecord | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
+    starved: float | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @property
+    def fails(self) -> bool:
+        """Whether its state makes its run exit 1."""
+        return self.state in FAILING
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON values, ``format`` first. Raises FormError for NaN and infinity."""
+        values: dict[str, Any] = encode(self)
+        return {"format": FORMAT} | values
+
+    @classmethod
+    def from_json(cls, data: object) -> "Record":
+        """Return the record that a parsed line of this format holds. Raises FormError naming the field."""
+        if isinstance(data, dict):
+            data = {key: value for key, value in data.items() if key != "format"}
+        return decode(cls, data)
+
+
+def _check_sizes(sizes: tuple[int, ...], columns: Mapping[str, tuple[float | None, ...]]) -> None:
+    for name, column in columns.items():
+        if len(column) != len(sizes):
+            raise FormError(name, f"{len(column)} values", f"{len(sizes)}, one a size")
+    for index, (left, right) in enumerate(pairwise(sizes), start=1):
+        if right <= left:
+            raise FormError(f"sizes[{index}]", f"{right} after {left}", "rising sizes")

@@ -1,0 +1,115 @@
+"""docs/references.md: the fact sheet of the published systems, made from systems/*.yaml and references/*.yaml."""
+
+from collections.abc import Iterable, Sequence
+
+from railyard.results.cost import best_for, costs_of_references
+from railyard.results.reference_sheet import amount_words, fact_words, hops_words, relation_words
+from railyard.results.report.beside import COST_HEADS, cost_cells
+from railyard.site.references.load import References
+from railyard.site.systems.prices import Price
+
+HEAD = """\
+# Published systems
+
+Made from `systems/*.yaml` and `references/*.yaml` by `railyard references --write`; do not edit. Rates are 10^6 B/s,
+sizes are binary. What is *published* was measured by its source, *reported* is repeated by it, *bad-case* was found on
+a system that was not well (no run is judged by it), *class* is a floor that every such link has. A curve that a source
+shows without figures is not here: what it says of the curve stands as a relation.
+"""
+#: Sizes of clusters for which the page says what is worth its money.
+_SIZES = (16, 64, 128, 1024)
+
+
+def page(all_references: Iterable[References]) -> str:
+    """Return the page: for each published system its entries, relations, facts and prices, with their sources."""
+    published = [each for each in all_references if _is_published(each)]
+    names = ", ".join(f"[{each.system.system}](#{each.system.system})" for each in published)
+    return "\n".join([HEAD, names, "", *(line for each in published for line in _system(each))]).rstrip() + "\n"
+
+
+def _is_published(references: References) -> bool:
+    return any(entry.kind in ("published", "reported") for entry in references.entries)
+
+
+def _system(references: References) -> list[str]:
+    system = references.system
+    lines = [f"## {system.system}", "", f"{system.description}.", ""]
+    lines += [f"- `{name}`: {fabric.description} ({fabric.link.generation})" for name, fabric in system.fabrics.items()]
+    rows = [
+        (
+            *(
+                f"`{entry.id}`",
+                entry.fabric,
+                ", ".join(entry.stack),
+                (", ".join(map(str, entry.rails)) or "any") + hops_words(entry),
+            ),
+            *(", ".join(entry.benchmark), amount_words(entry), entry.kind, entry.source.cite()),
+        )
+        for entry in references.entries
+    ]
+    heads = ("entry", "fabric", "stack", "rails", "benchmark", "number", "kind", "source")
+    lines += ["", *_table(heads, rows), *_conditions(references)]
+    if references.relations:
+        related = [
+            (f"`{one.id}`", one.says, relation_words(one, references), one.source.cite())
+            for one in references.relations
+        ]
+        lines += ["### Relations", "", *_table(("relation", "in words", "asked", "source"), related)]
+    if references.facts:
+        facts = [
+            (f"`{fact.id}`", fact.what, fact_words(fact), fact.kind, fact.source.cite()) for fact in references.facts
+        ]
+        lines += ["### Stated, not judged", "", *_table(("fact", "what", "number", "kind", "source"), facts)]
+    return lines + _prices(references)
+
+
+def _conditions(references: References) -> list[str]:
+    """Return what was measured with, once a set of conditions: hardware, firmware, settings, notes."""
+    told: dict[str, list[str]] = {}
+    for entry in references.entries:
+        source = entry.source
+        parts = [
+            *(f"{name.replace('_', ' ')}: {value}" for name in _TOLD if (value := getattr(source, name)) is not None),
+            *(f"{name}: {value}" for name, value in source.conditions.items()),
+        ]
+        if parts:
+            told.setdefault("; ".join(parts), []).append(f"`{entry.id}`")
+    if not told:
+        return []
+    return ["Measured with:", "", *(f"- {', '.join(ids)}: {words}" for words, ids in told.items()), ""]
+
+
+_TOLD = ("hardware", "firmware", "driver", "mpi", "benchmark_version", "hops", "note")
+
+
+def _prices(references: References) -> list[str]:
+    costs = costs_of_references(references)
+    if not costs:
+        return []
+    lines = ["### Price", "", *_table(COST_HEADS, [cost_cells(cost) for cost in costs])]
+    for nodes in _SIZES:
+        names = dict.fromkeys(
+            f"{best.fabric} ({best.stack}, {best.rails} rail{'' if best.rails == 1 else 's'})"
+            for best in best_for(costs, nodes)
+        )
+        if names:
+            lines.append(
+                f"- {nodes} nodes, worth their money (nothing as cheap is both faster and quicker): {', '.join(names)}"
+            )
+    parts = [_price_words(price) for price in references.system.prices]
+    return [*lines, "", "Parts of the prices:", "", *parts, ""]
+
+
+def _price_words(price: Price) -> str:
+    parts = [f"{name.replace('_', ' ')} {_money(low, high)}" for name, (low, high) in price.parts.items()]
+    of = f"{', '.join(price.fabric)}, {price.currency} of {price.date.isoformat()}"
+    return f"- {of}: {', '.join(parts)} ({price.source})"
+
+
+def _money(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    return [*lines, *(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows), ""]

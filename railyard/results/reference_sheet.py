@@ -1,0 +1,198 @@
+"""The references of a system as JSON values and as lines: entries, relations, facts and costs, with their sources."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from railyard.base.json_codec import encode
+from railyard.base.wording import message_size
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.results.cost import costs_of_references
+from railyard.results.relations import described
+from railyard.site.references.fields import Range, Source
+from railyard.site.references.load import References
+from railyard.site.references.model import ANY, Entry, Fact, Share
+from railyard.site.references.relation_checks import sides
+from railyard.site.references.relation_model import Relation
+
+FORMAT = 1
+_AMOUNTS = ("value", "floor", "ceiling", "upper_limit")
+
+
+def as_json(references: References) -> dict[str, Any]:
+    """Return ``entries``, ``relations``, ``facts`` and ``costs`` of a system as lists of JSON values."""
+    system = references.system.system
+    return {
+        "entries": [_entry_json(entry, system) for entry in references.entries],
+        "relations": [_relation_json(relation, references) for relation in references.relations],
+        "facts": [{"system": system, **_plain(fact)} for fact in references.facts],
+        "costs": [{"system": system, **encode(cost)} for cost in costs_of_references(references)],
+    }
+
+
+def _entry_json(entry: Entry, system: str) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        name: _amount(getattr(entry, name)) for name in _AMOUNTS if getattr(entry, name) is not None
+    }
+    if entry.curve is not None:
+        given["curve"] = {str(size): value for size, value in entry.curve.items()}
+    return {
+        "system": system,
+        "id": entry.id,
+        "fabric": entry.fabric,
+        "stack": _one_or_list(entry.stack),
+        "rails": _one_or_list(entry.rails) if entry.rails else ANY,
+        "policy": _one_or_list(entry.policy),
+        "hops": _one_or_list(entry.hops) if entry.hops else ANY,
+        "benchmark": _one_or_list(entry.benchmark),
+        "metric": entry.metric,
+        "unit": entry.unit,
+        "directions": entry.directions,
+        **given,
+        "sizes": {"from": entry.sizes.first, "to": entry.sizes.last},
+        "tolerance": None if entry.tolerance is None else entry.tolerance.model_dump(mode="json", exclude_none=True),
+        "kind": entry.kind,
+        "source": _source_json(entry.source),
+    }
+
+
+def _amount(amount: float | Share) -> Any:
+    return amount.model_dump(mode="json") if isinstance(amount, Share) else amount
+
+
+def _one_or_list(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 else list(values)
+
+
+def _source_json(source: Source) -> dict[str, Any]:
+    return source.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def _plain(fact: Fact) -> dict[str, Any]:
+    return {**fact.model_dump(mode="json", exclude_none=True, exclude={"source"}), "source": _source_json(fact.source)}
+
+
+def _relation_json(relation: Relation, references: References) -> dict[str, Any]:
+    both = [side.model_dump(mode="json", exclude_none=True) for side in sides(relation, references.entries)]
+    rest = relation.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"of", "to", "source"})
+    return {
+        "system": references.system.system,
+        **rest,
+        "of": both[0],
+        "to": both[1] if len(both) > 1 else None,
+        "source": _source_json(relation.source),
+    }
+
+
+def lines(references: References) -> list[str]:
+    """Return the references of a system for a terminal: two lines an entry, a relation and a fact."""
+    told = [f"{references.system.system}: {references.system.description}"]
+    for entry in references.entries:
+        stack, rails = ", ".join(entry.stack), ", ".join(map(str, entry.rails)) or ANY
+        where = f"{entry.fabric}, {stack if stack != ANY else 'any stack'}, {_rails_words(rails)}"
+        policy = "" if entry.policy == (ANY,) else f", {', '.join(entry.policy)}"
+        told.append(
+            f"  {entry.id}  {where}{policy}{hops_words(entry)}: {', '.join(entry.benchmark)} {amount_words(entry)}"
+        )
+        told.append(f"    {entry.kind}: {entry.source.cite()}")
+    for relation in references.relations:
+        told.append(f"  {relation.id}  {relation.says}")
+        told.append(f"    relation: {relation_words(relation, references)}; {relation.source.cite()}")
+    for fact in references.facts:
+        told.append(f"  {fact.id}  {fact.what}: {fact_words(fact)}")
+        told.append(f"    {fact.kind}, not judged: {fact.source.cite()}")
+    return told
+
+
+def hops_words(entry: Entry) -> str:
+    """Return for which hops an entry holds, to stand behind other words; empty where it holds for any."""
+    return f", hops {', '.join(map(str, entry.hops))}" if entry.hops else ""
+
+
+def _rails_words(rails: str) -> str:
+    return "1 rail" if rails == "1" else f"{rails} rails" if rails != ANY else "any rails"
+
+
+def amount_words(entry: Entry) -> str:
+    """Return what an entry says, in words: ``bandwidth 12400 MB/s at 4 MiB, -3 %``."""
+    both = " both ways" if entry.directions == 2 else ""
+    head = f"{entry.metric}{both}"
+    if entry.curve is not None:
+        points = ", ".join(f"{value:g} at {message_size(size)}" for size, value in entry.curve.items())
+        return f"{head} {points} {entry.unit}{_tolerance_words(entry)}"
+    for name, words in (
+        ("value", ""),
+        ("floor", "at least "),
+        ("ceiling", "at most "),
+        ("upper_limit", "never above "),
+    ):
+        amount = getattr(entry, name)
+        if amount is not None:
+            return (
+                f"{head} {words}{_amount_words(amount, entry.unit)}{sizes_words(entry.sizes)}{_tolerance_words(entry)}"
+            )
+    return head
+
+
+def _amount_words(amount: float | Share, unit: str) -> str:
+    if isinstance(amount, Share):
+        times = "" if amount.times == 1 else f" x {amount.times:g}"
+        base = "one rail's data rate" if amount.of == "data-rate" else "the limit"
+        return f"{100 * amount.fraction:g} % of {base}{times}"
+    return f"{amount:.10g} {unit}"
+
+
+def sizes_words(sizes: Range) -> str:
+    """Return a range of message sizes in words, with a blank before; nothing for all sizes."""
+    if sizes.first is None and sizes.last is None:
+        return ""
+    if sizes.first is not None and sizes.first == sizes.last:
+        return f" at {message_size(sizes.first)}"
+    first = f" from {message_size(sizes.first)}" if sizes.first is not None else ""
+    return first + (f" up to {message_size(sizes.last)}" if sizes.last is not None else "")
+
+
+def _tolerance_words(entry: Entry) -> str:
+    if entry.tolerance is None:
+        return ""
+    given: Mapping[str, Any] = entry.tolerance.model_dump(exclude_none=True)
+    if set(given) <= {"low", "high"}:
+        return "".join(
+            f", {sign}{100 * given[side]:g} %" for side, sign in (("low", "-"), ("high", "+")) if side in given
+        )
+    return ", by regime"
+
+
+def relation_words(relation: Relation, references: References) -> str:
+    """Return what a relation asks, in words."""
+    both = sides(relation, references.entries)
+    one, *rest = (described(side) for side in both)
+    where = sizes_words(relation.sizes)
+    # The figure of an application has no message size.
+    everywhere = " at every size" if BENCHMARKS[both[0].benchmark].rows == "sizes" else ""
+    asked = [
+        f"{word} {bound:g}"
+        for word, bound in (("at least", relation.low), ("at most", relation.high))
+        if bound is not None
+    ]
+    if relation.form == "spread":
+        than = f"more than that of {rest[0]}" if rest else f"at most {100 * (relation.high or 0):g} %"
+        return f"spread over repeats of {one}{where}, {than}"
+    other = rest[0]
+    if relation.form == "ratio":
+        return f"{one} over {other}{where}, {' and '.join(asked)}"
+    if relation.form == "difference":
+        return f"{one} less {other}{where}, {' and '.join(asked)}"
+    if relation.form == "same":
+        return f"{one} and {other}{where} differ by at most {100 * (relation.within or 0):g} %"
+    if relation.form == "crossover" and relation.between is not None:
+        first, last = message_size(relation.between.first or 0), message_size(relation.between.last or 0)
+        return f"{one} ahead up to {first}, {other} from {last}"
+    by = "" if relation.by is None else f" by at least {100 * relation.by:g} %"
+    return f"{one} ahead of {other}{by}{where or everywhere}{' in places' if relation.where == 'somewhere' else ''}"
+
+
+def fact_words(fact: Fact) -> str:
+    """Return a fact's number with its unit, or its table: ``1: 5026, 2: 1961 nodes``."""
+    if fact.table is not None:
+        return ", ".join(f"{value:g} ({key} {fact.by})" for key, value in fact.table.items()) + f" {fact.unit}"
+    return f"{fact.value:g} {fact.unit}"

@@ -1,0 +1,105 @@
+"""Whether the relations of a system hold between the curves that a run stored: pass, fail or not judged, with why.
+
+Only what was measured counts: nothing is interpolated, and a test that was disturbed or failed before its reference
+(incomplete, impossible, or over another path) gives no curve to compare.
+"""
+
+from collections.abc import Sequence
+
+from railyard.base.wording import listing
+from railyard.benchmarks.curve import Curve, median
+from railyard.results.record.form import Record
+from railyard.results.run_files import RelationRecord, RelationState
+from railyard.site.references.load import References
+from railyard.site.references.relation_checks import metric_of, sides
+from railyard.site.references.relation_forms import Measured, compare
+from railyard.site.references.relation_model import Relation, Side
+
+#: Rules whose failure leaves no curve that can be compared; a failed reference (rule 5) leaves one.
+_LAST_RULE = 5
+
+
+def judge(references: References, records: Sequence[Record]) -> tuple[RelationRecord, ...]:
+    """Return a result for each relation, in the file's order; one for each stack where its sides leave that open."""
+    return tuple(result for relation in references.relations for result in _judge(relation, references, records))
+
+
+def described(side: Side) -> str:
+    """Return a side in words: ``osu/osu_bw over 2 rails of qdr with mvapich2, striping``."""
+    rails = "" if side.rails == 1 else f"{side.rails} rails of "
+    stack = f" with {side.stack}" if side.stack else ""
+    policy = "" if side.policy == "any" else f", {side.policy}"
+    return f"{side.benchmark} over {rails}{side.fabric}{stack}{policy}"
+
+
+def _judge(relation: Relation, references: References, records: Sequence[Record]) -> list[RelationRecord]:
+    both = sides(relation, references.entries)
+    system = references.system.system
+    found = [_by_stack(side, [record for record in records if record.system == system]) for side in both]
+    missing = [_why_missing(side, records) for side, each in zip(both, found, strict=True) if not each]
+    if missing:
+        return [_result(relation, "not-judged", f"not judged: {'; '.join(missing)}")]
+    if all(side.stack is None for side in both):
+        shared = [stack for stack in found[0] if all(stack in each for each in found)]
+        if not shared:
+            told = " and ".join(
+                f"{described(side)} with {listing(list(each))}" for side, each in zip(both, found, strict=True)
+            )
+            return [_result(relation, "not-judged", f"not judged: no stack ran on both sides: {told}")]
+        return [_result(relation, *compare(relation, [each[stack] for each in found]), stack) for stack in shared]
+    chosen = []
+    for side, each in zip(both, found, strict=True):
+        if len(each) > 1:
+            sentence = f"not judged: {described(side)} ran with {listing(list(each))}, and the relation names none"
+            return [_result(relation, "not-judged", sentence)]
+        chosen.append(next(iter(each.values())))
+    return [_result(relation, *compare(relation, chosen))]
+
+
+def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, Measured]:
+    """Return what was measured of a side, by stack: the median of its repeats."""
+    curves: dict[str, list[Curve]] = {}
+    for record in records:
+        if _is_of(side, record) and _is_usable(record):
+            curves.setdefault(record.stack, []).extend(_curves(record, metric_of(side)))
+    measured = {}
+    for stack, repeats in curves.items():
+        # repeats of other sizes (a run with --full beside one without) have no median with the first
+        alike = [curve for curve in repeats if curve.sizes == repeats[0].sizes]
+        if alike:
+            measured[stack] = Measured(described(side), median(alike), tuple(alike))
+    return measured
+
+
+def _is_of(side: Side, record: Record) -> bool:
+    return (
+        (record.fabric, record.rails, record.benchmark) == (side.fabric, side.rails, side.benchmark)
+        and side.stack in (None, record.stack)
+        and side.policy in ("any", record.policy)
+    )
+
+
+def _is_usable(record: Record) -> bool:
+    if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
+        return False
+    return record.state not in ("not-tested", "disturbed")
+
+
+def _curves(record: Record, metric: str) -> list[Curve]:
+    return [Curve(each.metric, each.unit, each.sizes, each.values) for each in record.curves if each.metric == metric]
+
+
+def _why_missing(side: Side, records: Sequence[Record]) -> str:
+    there = [record for record in records if _is_of(side, record)]
+    failed = next((record for record in there if not _is_usable(record)), None)
+    if failed is not None and failed.state == "fail":
+        return f"side {described(side)} gave no curve, it failed rule {failed.verdict.rule or 'none'}"
+    if failed is not None:
+        return f"side {described(side)} was {failed.state.replace('-', ' ')}"
+    if there:
+        return f"side {described(side)} has no {metric_of(side)}"
+    return f"side {described(side)} is missing"
+
+
+def _result(relation: Relation, state: RelationState, sentence: str, stack: str | None = None) -> RelationRecord:
+    return RelationRecord(relation.id, relation.says, relation.form, state, sentence, relation.source.cite(), stack)

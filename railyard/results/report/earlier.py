@@ -1,0 +1,50 @@
+"""The median of a test's curves over earlier runs, read from the run folders that lie beside a run's own."""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from railyard.results.record.file import FILE_NAME, CurveRecord, Record
+from railyard.results.report.svg import Earlier
+from railyard.results.store import load
+
+#: As many of the newest earlier runs are read: enough for a median, little enough for a report in a second.
+MOST_RUNS = 10
+
+#: System, case and metric of a curve.
+Key = tuple[str, str, str]
+
+
+def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlier]:
+    """Return the median over the runs before the one in ``folder``, of each curve that its records have.
+
+    Runs are the folders beside it whose names, which begin with the time, sort before its own. Only tests that passed
+    (report-only ones too) and measured over the same sizes count; a replay has no earlier runs. What cannot be read is
+    passed over: it is no part of this run.
+    """
+    wanted = {
+        (record.system, record.case, curve.metric): curve
+        for record in records
+        if record.replayed is None
+        for curve in record.curves
+    }
+    found: dict[Key, list[tuple[float, ...]]] = {}
+    runs = [run for run in sorted(folder.resolve().parent.glob("*")) if run.name < folder.resolve().name]
+    for run in [run for run in runs if (run / FILE_NAME).is_file()][-MOST_RUNS:]:
+        for key, curve in _healthy(run, wanted):
+            if (curve.sizes, curve.unit) == (wanted[key].sizes, wanted[key].unit):
+                found.setdefault(key, []).append(curve.values)
+    return {
+        key: Earlier(tuple(statistics.median(column) for column in zip(*repeats, strict=True)), len(repeats))
+        for key, repeats in found.items()
+    }
+
+
+def _healthy(run: Path, wanted: Mapping[Key, CurveRecord]) -> Iterator[tuple[Key, CurveRecord]]:
+    """Yield the curves of the wanted tests that passed in a stored run."""
+    for record in load(run, str(run)).records:
+        if record.replayed is None and record.state in ("pass", "report-only"):
+            for curve in record.curves:
+                key = (record.system, record.case, curve.metric)
+                if key in wanted:
+                    yield key, curve

@@ -1,0 +1,236 @@
+"""The reports of a run folder: what is read from it, and what is written beside it, whole or not at all."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from railyard.base.errors import InputError, SetupError
+from railyard.base.json_codec import encode
+from railyard.results.record.file import FORMAT, Record, read_records
+from railyard.results.report.csv_table import csv_table
+from railyard.results.report.earlier import earlier_medians
+from railyard.results.report.history import are_repeats, histories
+from railyard.results.report.html import html_report
+from railyard.results.report.junit import junit
+from railyard.results.report.markdown import markdown
+from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
+from railyard.results.report.matrix import Cell, matrices, read_cells
+from railyard.results.report.over_time import OverTime
+from railyard.results.report.summary import counts, overall
+from railyard.results.report.terminal import text_report
+from railyard.results.run_files import (
+    COSTS_FILE_NAME,
+    RELATIONS_FILE_NAME,
+    CostRecord,
+    RelationRecord,
+    read_costs,
+    read_relations,
+    written_beside,
+)
+from railyard.results.store.finals import final
+
+PROBLEMS_FILE_NAME = "problems.json"
+FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a run left: one record a case, what else went wrong, its matrix, relations between curves, and costs.
+
+    ``folder`` is the run's own, beside which its earlier runs lie; None for several runs.
+    """
+
+    records: tuple[Record, ...]
+    problems: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    relations: tuple[RelationRecord, ...] = ()
+    costs: tuple[CostRecord, ...] = ()
+    folder: Path | None = None
+
+    @property
+    def shown(self) -> tuple[Record, ...]:
+        """Return the records that a verdict is of: where tests come again in several runs, the newest of each."""
+        if not are_repeats(self.records):
+            return self.records
+        return tuple(history.newest for history in histories(self.records))
+
+    @property
+    def unrun(self) -> tuple[Cell, ...]:
+        """Return the cells that should have run and left no record."""
+        return tuple(cell for _, table in matrices(self.shown, self.cells) for cell in table.unrun)
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the whole is a pass: nothing failed, nothing lost, and something was judged."""
+        return overall(self.shown, self.problems, len(self.unrun), self.relations).word == "PASS"
+
+
+def read_results(path: Path) -> Results:
+    """Return the results of a run folder (or of a file of records), with what lies beside the records: the
+    cells of the matrix (``matrix.json``) and the problems of the run (``problems.json``).
+
+    Raises InputError where there are no records to be read, or one of these files is not of its form.
+    """
+    read = read_records(path)
+    folder = path if path.is_dir() else path.parent
+    cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
+    problems = (*read.problems, *_read_problems(folder / PROBLEMS_FILE_NAME))
+    relations, costs = read_relations(folder / RELATIONS_FILE_NAME), read_costs(folder / COSTS_FILE_NAME)
+    records = _ordered(final(read.records), cells)
+    return Results(records, tuple(dict.fromkeys(problems)), cells, relations, costs, folder)
+
+
+def read_many(paths: Sequence[Path]) -> Results:
+    """Return the results of several runs as one: all records and problems; of each system the newest run's matrix,
+    relations and costs.
+
+    Raises InputError as read_results does.
+    """
+    if len(paths) == 1:
+        return read_results(paths[0])
+    every = [replace(results, cells=_of_system(results)) for results in map(read_results, paths)]
+    empty = [
+        f"{path}: found no record in this run"
+        for path, results in zip(paths, every, strict=True)
+        if not results.records
+    ]
+    newest = {results.records[-1].system: results for results in every if results.records}
+    return Results(
+        tuple(record for results in every for record in results.records),
+        tuple(dict.fromkeys((*(problem for results in every for problem in results.problems), *empty))),
+        tuple(cell for results in newest.values() for cell in results.cells),
+        tuple(relation for results in newest.values() for relation in results.relations),
+        tuple(cost for results in newest.values() for cost in results.costs),
+    )
+
+
+def _ordered(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, ...]:
+    """Return records a fabric, stack and number of rails at a time, in the order of the matrix: a report that is made
+    later is the one that the run itself made."""
+    fabrics = {name: place for place, name in enumerate(dict.fromkeys(cell.fabric for cell in cells))}
+    stacks = {name: place for place, name in enumerate(dict.fromkeys(cell.stack for cell in cells))}
+    if not cells:
+        return tuple(records)
+
+    def place(record: Record) -> tuple[int, int, int]:
+        return fabrics.get(record.fabric, len(fabrics)), stacks.get(record.stack, len(stacks)), record.rails
+
+    return tuple(sorted(records, key=place))
+
+
+def _of_system(results: Results) -> tuple[Cell, ...]:
+    """Return the cells of one run with its system's name."""
+    system = results.records[-1].system if results.records else None
+    return tuple(replace(cell, system=system) for cell in results.cells)
+
+
+def write_reports(
+    folder: Path,
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    *,
+    relations: Sequence[RelationRecord] = (),
+    costs: Sequence[CostRecord] = (),
+    width: int = 100,
+    colour: bool = False,
+) -> str:
+    """Write ``report.html`` and ``junit.xml`` into a run's folder, and return the text for the terminal.
+
+    The matrix is the folder's ``matrix.json`` where there is one; ``problems``, ``relations`` and ``costs`` are kept
+    beside the records, so that a report made later says them too. Raises SetupError where the folder cannot be written.
+    """
+    cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
+    kept = _ordered(final(records), cells)
+    results = Results(kept, tuple(problems), cells, tuple(relations), tuple(costs), folder)
+    if relations:
+        write_report(folder / RELATIONS_FILE_NAME, written_beside(relations, "relations"))
+    if costs:
+        write_report(folder / COSTS_FILE_NAME, written_beside(costs, "costs"))
+    write_report(folder / PROBLEMS_FILE_NAME, json.dumps(encode(list(problems)), ensure_ascii=False, indent=1) + "\n")
+    write_report(folder / "report.html", written(results, "html"))
+    write_report(folder / "junit.xml", written(results, "junit"))
+    return written(results, "terminal", width=width, colour=colour)
+
+
+def written(
+    results: Results, form: str, *, width: int = 100, colour: bool = False, over_time: Sequence[OverTime] = ()
+) -> str:
+    """Return a report in one of FORMATS; ``width`` and ``colour`` are the terminal's, ``over_time`` the page's."""
+    if form == "html":
+        earlier = earlier_medians(results.folder, results.records) if results.folder else {}
+        beside = (results.problems, results.cells, results.relations, results.costs, earlier)
+        return html_report(results.records, *beside, over_time=over_time)
+    if form == "md":
+        return markdown(results.shown, results.problems, results.cells, results.relations, results.costs)
+    if form == "csv":
+        return csv_table(results.records)
+    if form == "junit":
+        return junit(results.records, results.problems, results.unrun, results.relations)
+    if form == "json":
+        return json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    shown = results.shown
+    text = text_report(
+        shown,
+        results.problems,
+        width=width,
+        colour=colour,
+        unrun=results.unrun,
+        relations=results.relations,
+        costs=results.costs,
+    )
+    if len(shown) == len(results.records):
+        return text
+    return f"The newest record of each of {len(shown)} tests, of {len(results.records)} in all\n\n{text}"
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report whole or not at all: an earlier one of that name stays until the new one is complete.
+
+    Raises SetupError where it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise SetupError(f"{path}: the report could not be written ({error.strerror}); choose another -o") from error
+
+
+def _read_problems(path: Path) -> tuple[str, ...]:
+    if not path.is_file():
+        return ()
+    try:
+        problems = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(str(path), f"no readable JSON ({error})", "a list of sentences") from error
+    if not isinstance(problems, list) or not all(isinstance(problem, str) for problem in problems):
+        raise InputError(str(path), "something else", "a list of sentences")
+    return tuple(problems)
+
+
+def _as_json(results: Results) -> Mapping[str, object]:
+    verdict = overall(results.shown, results.problems, len(results.unrun), results.relations)
+    unrun: Sequence[Mapping[str, object]] = [
+        {"fabric": cell.fabric, "stack": cell.stack, "rails": cell.rails, "benchmark": cell.benchmark}
+        for cell in results.unrun
+    ]
+    return {
+        "format": FORMAT,
+        "verdict": {"word": verdict.word, "sentence": verdict.sentence},
+        "counts": counts(results.shown),
+        "problems": list(results.problems),
+        "unrun": unrun,
+        "relations": encode(list(results.relations)),
+        "costs": [_cost_json(cost) for cost in results.costs],
+        "records": [record.to_json() for record in results.records],
+    }
+
+
+def _cost_json(cost: CostRecord) -> Mapping[str, object]:
+    """Return a row of costs with what the tables print of it: MB/s for 1000, us times thousands."""
+    per = {"bandwidth_mb_s_per_1000": cost.bandwidth_per_price, "latency_us_x_1000": cost.latency_price}
+    return {**encode(cost), **per}

@@ -1,0 +1,146 @@
+"""The bandwidth of every pair of nodes as a coloured table in SVG, and the worst pairs and nodes by name."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from railyard.results.record.form import PairsRecord
+from railyard.results.report.axes import rounded
+from railyard.results.report.text import number, one_line
+
+#: Above so many nodes neighbours share a field, which shows the worst of them.
+_MOST_FIELDS = 128
+_SIDE, _MARGIN = 520.0, 74.0
+_NAMED_UP_TO = 24
+_WORST = 5
+#: Shares of the bound (without one, of the median) below which a field has its class, with its words.
+CLASSES = (
+    (0.5, "h0", "below 50 %"),
+    (0.8, "h1", "50 to 80 %"),
+    (0.95, "h2", "80 to 95 %"),
+    (1.0, "h3", "95 to 100 %"),
+    (float("inf"), "h4", "100 % or more"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heatmap:
+    """The drawing, what 100 % is, the worst pairs in words, the classes that occur, and the drawing's own title."""
+
+    drawing: Markup
+    scale: str
+    worst: tuple[str, ...]
+    legend: tuple[tuple[str, str], ...]
+
+
+def heatmap(pairs: PairsRecord) -> Heatmap | None:
+    """Return the heat map of a record's pairs (rows send, columns receive, None was not measured); None without values.
+
+    Colours are by the share of the bound that a pair must keep, without one by the share of the median of all pairs.
+    """
+    values = pairs.values
+    known = [value for row in values for value in row if value is not None]
+    if not known:
+        return None
+    expected = pairs.expected
+    base = expected or statistics.median(known) or 1.0
+    of = "the bound that a pair must keep" if expected else "the median of all pairs"
+    scale = f"100 % is {number(base)} {pairs.unit}, {of}"
+    worst = _worst(values, pairs.nodes, base, pairs.unit)
+    title = one_line(f"{len(known)} pairs of {len(pairs.nodes)} nodes; {scale}; worst: {'; '.join(worst[:2])}")
+    fields = _fields(values)
+    there = {_class(value / base) for row in fields for value in row if value is not None}
+    legend = tuple((kind, words) for _, kind, words in CLASSES if kind in there)
+    return Heatmap(_drawn(fields, pairs.nodes, base, title), scale, worst, legend)
+
+
+def _class(share: float) -> str:
+    return next(kind for top, kind, _ in CLASSES if share < top)
+
+
+def _fields(values: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
+    """Return the matrix, each field the worst of a square of neighbours where there are too many nodes to draw."""
+    each = -(-len(values) // _MOST_FIELDS)
+    if each == 1:
+        return [list(row) for row in values]
+    starts = range(0, len(values), each)
+    fields: list[list[float | None]] = []
+    for top in starts:
+        rows = values[top : top + each]
+        fields.append([min(_known(rows, left, each), default=None) for left in starts])
+    return fields
+
+
+def _known(rows: Sequence[Sequence[float | None]], left: int, each: int) -> list[float]:
+    return [value for row in rows for value in row[left : left + each] if value is not None]
+
+
+def _drawn(fields: Sequence[Sequence[float | None]], nodes: Sequence[str], base: float, title: str) -> Markup:
+    count = len(fields)
+    step = _SIDE / count
+    edge = rounded(max(step - 1, step * 0.85))
+    squares: dict[str, list[str]] = {}
+    for row, line in enumerate(fields):
+        for column, value in enumerate(line):
+            if value is not None:
+                at = f"M{rounded(_MARGIN + column * step)},{rounded(_MARGIN + row * step)}"
+                squares.setdefault(_class(value / base), []).append(f"{at}h{edge}v{edge}h-{edge}z")
+    parts = [f'<path class="{kind}" d="{"".join(each)}"/>' for kind, each in sorted(squares.items())]
+    parts += _names(nodes, step) if len(nodes) == count and count <= _NAMED_UP_TO else _ends(nodes)
+    parts += _numbers(fields, step) if count <= 8 else []
+    side = rounded(_SIDE + _MARGIN + 4)
+    head = f'<svg class="heat" viewBox="0 0 {side} {side}" role="img"><title>{escape(title)}</title>'
+    return Markup(f"{head}{''.join(parts)}</svg>")
+
+
+def _names(nodes: Sequence[str], step: float) -> list[str]:
+    parts = ['<g text-anchor="end">']
+    for index, node in enumerate(nodes):
+        middle = rounded(_MARGIN + (index + 0.5) * step + 4)
+        parts.append(f'<text x="{rounded(_MARGIN - 8)}" y="{middle}">{escape(one_line(node))}</text>')
+    parts.append('</g><g text-anchor="start">')
+    for index, node in enumerate(nodes):
+        x = rounded(_MARGIN + (index + 0.5) * step)
+        y = rounded(_MARGIN - 8)
+        turned = f'transform="rotate(-50 {x} {y})"'
+        parts.append(f'<text x="{x}" y="{y}" {turned}>{escape(one_line(node))}</text>')
+    parts.append("</g>")
+    return parts
+
+
+def _ends(nodes: Sequence[str]) -> list[str]:
+    first, last = escape(one_line(nodes[0])), escape(one_line(nodes[-1]))
+    far = rounded(_MARGIN + _SIDE)
+    near = rounded(_MARGIN - 8)
+    return [
+        f'<text x="{rounded(_MARGIN)}" y="{near}">{first}</text>',
+        f'<text x="{far}" y="{near}" text-anchor="end">{last}</text>',
+        f'<text x="{near}" y="{rounded(_MARGIN + 12)}" text-anchor="end">{first}</text>',
+        f'<text x="{near}" y="{far}" text-anchor="end">{last}</text>',
+    ]
+
+
+def _numbers(fields: Sequence[Sequence[float | None]], step: float) -> list[str]:
+    parts = ['<g text-anchor="middle" class="heat-number">']
+    for row, line in enumerate(fields):
+        for column, value in enumerate(line):
+            if value is not None:
+                x, y = _MARGIN + (column + 0.5) * step, _MARGIN + (row + 0.5) * step + 5
+                parts.append(f'<text x="{rounded(x)}" y="{rounded(y)}">{number(value)}</text>')
+    return [*parts, "</g>"]
+
+
+def _worst(values: Sequence[Sequence[float | None]], nodes: Sequence[str], base: float, unit: str) -> tuple[str, ...]:
+    """Return the worst pairs, the worst first: ``vn1 to vn2 4.90 MB/s, 10.3 %``."""
+    ranked = sorted(
+        (value, nodes[row], nodes[column])
+        for row, line in enumerate(values)
+        for column, value in enumerate(line)
+        if value is not None
+    )
+    return tuple(
+        one_line(f"{sender} to {receiver} {number(value)} {unit}, {100 * value / base:.1f} %")
+        for value, sender, receiver in ranked[:_WORST]
+    )

@@ -1,0 +1,65 @@
+"""Records of many runs as one entry a test: its newest record, all its curves and figures, and how often it failed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from railyard.results.record.file import FigureRecord, Record
+from railyard.results.report.spread import spread_svg, timeline_svg
+from railyard.results.report.summary import key_figure
+from railyard.results.report.svg import Grids
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One test over many runs: all of its records, the oldest first."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def newest(self) -> Record:
+        """Return the newest record; of the newest run a failure, which a pass on a retry does not hide."""
+        last = self.records[-1]
+        return next((one for one in self.records if one.run == last.run and one.fails), last)
+
+    @property
+    def failed(self) -> tuple[Record, ...]:
+        """Return the records that failed, the newest left out."""
+        return tuple(record for record in self.records if record.state == "fail" and record is not self.newest)
+
+
+def histories(records: Sequence[Record]) -> tuple[History, ...]:
+    """Return a history a test (system and case), in the order in which the tests first came."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        found.setdefault((record.system, record.case), []).append(record)
+    return tuple(History(tuple(sorted(each, key=_when))) for each in found.values())
+
+
+def are_repeats(records: Sequence[Record]) -> bool:
+    """Return whether records hold tests of several runs again and again, so that a page shows them by test."""
+    runs: dict[tuple[str, str], str] = {}
+    return any(runs.setdefault((record.system, record.case), record.run) != record.run for record in records)
+
+
+def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
+    """Return the drawings of a history: each metric's curves by their spread, and the key figure from run to run."""
+    newest = history.newest
+    made = []
+    for metric in (curve.metric for curve in newest.curves):
+        curves = [curve for record in history.records for curve in record.curves if curve.metric == metric]
+        made.append(spread_svg(curves, newest.benchmark, grids))
+    figure = key_figure(newest)
+    if figure is not None:
+        values = [(value, record.fails) for record in history.records for value in _value(record, figure)]
+        made.append(timeline_svg(values, figure.unit, figure.name))
+    return tuple(drawing for drawing in made if drawing)
+
+
+def _value(record: Record, figure: FigureRecord) -> list[float]:
+    return [one.value for one in record.figures if (one.name, one.unit) == (figure.name, figure.unit)][:1]
+
+
+def _when(record: Record) -> tuple[str, str]:
+    return record.time, record.run

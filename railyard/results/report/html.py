@@ -1,0 +1,276 @@
+"""Records as one self-contained HTML page: verdict, failures, matrix, then every test with its evidence."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from markupsafe import Markup
+
+from railyard.results.record.file import BandRecord, CurveRecord, FigureRecord, Record
+from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
+from railyard.results.report.evidence import bases, holes, hosts
+from railyard.results.report.heatmap import heatmap
+from railyard.results.report.history import History, are_repeats, drawings, histories
+from railyard.results.report.lines import scalings, signatures
+from railyard.results.report.matrix import Cell, cell_words, matrices
+from railyard.results.report.over_time import OverTime
+from railyard.results.report.summary import (
+    Row,
+    by_reason,
+    counts,
+    most_uneven,
+    names_policies,
+    overall,
+    row,
+    suspect_words,
+)
+from railyard.results.report.svg import Earlier, Grids, bars, svg
+from railyard.results.report.sweep_charts import sweep_charts
+from railyard.results.report.text import STATE_WORDS, bytes_moved, clean, number, one_line, percent, rule_words, size
+from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.results.test_name import named_policy
+
+_RATIO = "1"  # the unit of a figure that is a share
+#: On a page of more tests, one that passed shows curves, figures and references alone: 1,000 tests are below 5 MB.
+_MOST_IN_FULL = 150
+#: So many earlier failures are said one by one.
+_MOST_EARLIER = 50
+_NO_EARLIER: Mapping[tuple[str, str, str], Earlier] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A curve as the page shows it: its drawing, what its references ask for, and the median of earlier runs."""
+
+    record: CurveRecord
+    drawing: Markup
+    bands: tuple[str, ...]
+    earlier: Earlier | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A record with what the page shows of it beside its own fields; ``full``: with rules, path and command."""
+
+    anchor: str
+    record: Record
+    cells: Row
+    curves: tuple[_Curve, ...]
+    figures: tuple[tuple[str, str], ...]
+    environment: Mapping[str, object]
+    command: str
+    split: tuple[Markup, str] | None
+    full: bool
+    runs: int = 1
+    over_time: tuple[Markup, ...] = field(default=())
+
+
+def html_report(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    cells: Sequence[Cell] = (),
+    relations: Sequence[RelationRecord] = (),
+    costs: Sequence[CostRecord] = (),
+    earlier: Mapping[tuple[str, str, str], Earlier] = _NO_EARLIER,
+    over_time: Sequence[OverTime] = (),
+) -> str:
+    """Return the page. ``cells`` are those of the run's matrix, ``problems`` what went wrong beside the tests,
+    ``earlier`` the medians of earlier runs by system, case and metric, ``over_time`` the figures that changed.
+
+    Where tests come again and again (records of several runs), each is shown once: its newest record, and the spread of
+    all. Nothing is fetched by the page: styles and drawings are in it. Every text is escaped, without control codes.
+    """
+    kept = histories(records) if are_repeats(records) else ()
+    shown = [history.newest for history in kept] if kept else list(records)
+    common = _common([record.environment for record in shown])
+    grids = Grids()
+    full = len(shown) <= _MOST_IN_FULL
+    policies = names_policies(shown)
+    tests = [
+        _test(record, index, row(record, policies), common, earlier, grids, full and not kept)
+        for index, record in enumerate(shown)
+    ]
+    if kept:
+        tests = [_over_time(test, history, grids) for test, history in zip(tests, kept, strict=True)]
+    tables = matrices(shown, cells)
+    unrun = sum(len(table.unrun) for _, table in tables)
+    page: str = _environment().render(
+        style=Markup(_own("report.css")),
+        systems=list(dict.fromkeys(record.system for record in records)),
+        runs=list(dict.fromkeys(record.run for record in records)),
+        when=min((record.time for record in records), default=""),
+        until=max((record.time for record in records), default=""),
+        took_s=sum(record.elapsed_s or 0.0 for record in records),
+        overall=overall(shown, problems, unrun, relations),
+        records=len(records),
+        earlier_failures=_earlier_failures(kept),
+        over_time=over_time,
+        relations=[(relation, RELATION_WORDS[relation.state]) for relation in relations],
+        cost_heads=COST_HEADS,
+        costs=[cost_cells(cost) for cost in costs],
+        price_dates=", ".join(sorted({cost.date for cost in costs})),
+        counts=[(STATE_WORDS[state], state, count) for state, count in counts(shown).items()],
+        tests=tests,
+        failures=[test for test in tests if test.record.state == "fail"],
+        disturbed=[test for test in tests if test.record.state == "disturbed"],
+        rest=_rest(shown),
+        matrices=tables,
+        unrun=unrun,
+        holes=holes(cells),
+        problems=problems,
+        common=common,
+        bases=bases(shown),
+        hosts=hosts(shown),
+        heatmaps=_heatmaps(tests),
+        charts=[
+            ("signature", "Network signature (NetPIPE)", signatures(shown)),
+            ("scaling", "Scaling over nodes", (*sweep_charts(records), *scalings(shown))),
+        ],
+        grids=grids.markup,
+        full=full,
+    )
+    return page
+
+
+def _environment() -> Any:
+    """Return the page's template."""
+    # jinja2 is imported here: it costs 0.05 s that only this report need pay.
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
+    )
+    environment.filters |= {"number": number, "percent": percent, "size": size, "moved": bytes_moved}
+    environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
+    environment.filters |= {"named_policy": named_policy}
+    return environment.from_string(_own("report.html.j2"))
+
+
+def _own(name: str) -> str:
+    return resources.files("railyard.results.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _finalize(value: object) -> object:
+    """Return what the template prints for a value: our own markup as it is, all else cleaned (and escaped after)."""
+    if isinstance(value, Markup):
+        return value
+    return clean(str(value)) if isinstance(value, str) else value
+
+
+def _test(
+    record: Record,
+    index: int,
+    cells: Row,
+    common: Mapping[str, object],
+    earlier: Mapping[tuple[str, str, str], Earlier],
+    grids: Grids,
+    full: bool,
+) -> _Test:
+    curves = []
+    for curve in record.curves:
+        before = earlier.get((record.system, record.case, curve.metric))
+        before = before if before and len(before.values) == len(curve.sizes) else None
+        drawing = svg(curve, record.benchmark, _peak_size(curve, record), before, grids)
+        curves.append(_Curve(curve, drawing, tuple(_band_words(band, curve) for band in curve.bands), before))
+    return _Test(
+        anchor=f"test-{index + 1}",
+        record=record,
+        cells=cells,
+        curves=tuple(curves),
+        figures=tuple((figure.name, _figure_words(figure)) for figure in record.figures),
+        environment={key: value for key, value in record.environment.items() if key not in common},
+        command=shlex.join(map(one_line, record.command)),
+        split=_split(record),
+        full=full or record.state not in ("pass", "report-only"),
+    )
+
+
+def _over_time(test: _Test, history: History, grids: Grids) -> _Test:
+    from dataclasses import replace
+
+    return replace(test, runs=len(history.records), over_time=drawings(history, grids))
+
+
+def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int, Record]], int]:
+    """Return tests that failed before their newest record (anchor, how often, of how many, the last), and how many more
+    there are."""
+    found = [
+        (f"test-{index + 1}", len(history.failed), len(history.records) - 1, history.failed[-1])
+        for index, history in enumerate(kept)
+        if history.failed
+    ]
+    return found[:_MOST_EARLIER], max(0, len(found) - _MOST_EARLIER)
+
+
+def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Any]]:
+    found = []
+    for test in tests:
+        if test.record.pairs is not None:
+            drawn = heatmap(test.record.pairs)
+            found += [(test, drawn)] if drawn else []
+    return found
+
+
+def _split(record: Record) -> tuple[Markup, str] | None:
+    """Return how the most uneven node's bytes went over its rails, as a bar and in words; None for a lone rail."""
+    node = most_uneven(record)
+    rails = (
+        [rail for rail in node.rails if rail.share is not None and (rail.meant or rail.share >= 0.01)] if node else []
+    )
+    if node is None or len(rails) < 2:
+        return None
+    words = ", ".join(f"{rail.device} {100 * (rail.share or 0.0):.1f} %" for rail in rails)
+    told = one_line(f"Split over the rails of {node.node}: {words}")
+    return bars([(rail.device, rail.share or 0.0) for rail in rails], told), told
+
+
+def _peak_size(curve: CurveRecord, record: Record) -> int | None:
+    """Return the size of the key figure that stands for a bandwidth: of a ping-pong not the largest value."""
+    sizes = [figure.size for figure in record.figures if figure.name == "peak" and figure.unit == curve.unit]
+    return sizes[0] if sizes else None
+
+
+def _figure_words(figure: FigureRecord) -> str:
+    """Return a key figure with its unit and its size: ``47.8 MB/s at 4 MiB``; a ratio in per cent."""
+    words = f"{number(figure.value)} {figure.unit}"
+    if figure.unit == _RATIO:
+        words = f"{figure.value * 100:.1f} %"
+    return words if figure.size is None else f"{words} at {size(figure.size)}"
+
+
+def _band_words(band: BandRecord, curve: CurveRecord) -> str:
+    """Return what a reference asks for: ``at least 47 MB/s from 1 MiB to 4 MiB``, or its range where it varies."""
+    parts = []
+    for words, column in (("at least", band.low), ("at most", band.high)):
+        bound = [(at, value) for at, value in zip(band.sizes, column, strict=True) if value is not None]
+        if bound:
+            values = sorted({value for _, value in bound})
+            told = number(values[0]) if len(values) == 1 else f"{number(values[0])} to {number(values[-1])}"
+            where = f"from {size(bound[0][0])} to {size(bound[-1][0])}" if len(bound) > 1 else f"at {size(bound[0][0])}"
+            parts.append(f"{words} {told} {curve.unit} {where}")
+    return ", ".join(parts) or "bounds nothing"
+
+
+def _common(environments: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return what all environments agree on, so that it is read once."""
+    if not environments:
+        return {}
+    return {
+        key: value
+        for key, value in environments[0].items()
+        if all(key in other and other[key] == value for other in environments)
+    }
+
+
+def _rest(records: Sequence[Record]) -> list[tuple[str, str, list[tuple[str, list[tuple[int, Record]]]]]]:
+    """Return for each state that neither passes nor fails: its words, its name, and its tests by their reason."""
+    places = {id(record): index for index, record in enumerate(records, start=1)}
+    found = []
+    for state in ("report-only", "xfail", "not-tested"):
+        groups = by_reason(record for record in records if record.state == state)
+        if groups:
+            some = [(reason, [(places[id(one)], one) for one in group]) for reason, group in groups.items()]
+            found.append((STATE_WORDS[state], state, some))
+    return found

@@ -1,0 +1,137 @@
+"""Records as JUnit XML: every state as what it is, so that no runner counts an untested case as passed."""
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+
+from railyard.results.record.file import Record
+from railyard.results.report.matrix import Cell, cell_words
+from railyard.results.report.summary import counts, key_figure, row, suspect_words
+from railyard.results.report.text import STATE_WORDS, clean, one_line
+from railyard.results.run_files import RelationRecord
+
+# A failure before the benchmark could show anything (rule 1, or no rule at all) that is laid to the set-up or the
+# scheduler is an error of the test, not a failure of the fabric.
+_ERROR_CLASSES = ("set-up", "scheduler")
+
+
+def junit(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    unrun: Sequence[Cell] = (),
+    relations: Sequence[RelationRecord] = (),
+) -> str:
+    """Return the XML: one suite a run; report-only, expected failures and not tested are skipped, with the reason.
+
+    What was disturbed is a failure of the type ``disturbed``: it is red, since nobody has judged it.
+
+    Problems of the run and promised cells that left no record are errors in a suite ``run``; relations between curves
+    are a suite of their own, those that could not be judged skipped.
+    """
+    root = ElementTree.Element("testsuites", name="railyard")
+    for run in dict.fromkeys(record.run for record in records):
+        _suite(root, [record for record in records if record.run == run])
+    if relations:
+        _relations(root, relations)
+    if problems or unrun:
+        lost = [("the run itself", problem) for problem in problems]
+        lost += [(_name_of(cell), cell_words(cell)) for cell in unrun]
+        suite = ElementTree.SubElement(root, "testsuite", _totals("run", len(lost), errors=len(lost)))
+        for name, message in lost:
+            case = ElementTree.SubElement(suite, "testcase", classname="railyard.run", name=one_line(name))
+            _outcome(case, "error", message, "lost")
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _relations(root: ElementTree.Element, relations: Sequence[RelationRecord]) -> None:
+    states = [relation.state for relation in relations]
+    totals = _totals("relations", len(states), states.count("fail"), skipped=states.count("not-judged"))
+    suite = ElementTree.SubElement(root, "testsuite", totals)
+    for relation in relations:
+        name = f"{relation.id} ({relation.stack})" if relation.stack else relation.id
+        case = ElementTree.SubElement(suite, "testcase", classname="railyard.relations", name=one_line(name))
+        if relation.state != "pass":
+            kind = "failure" if relation.state == "fail" else "skipped"
+            _outcome(case, kind, f"{relation.says}: {relation.sentence}", relation.form)
+
+
+def _suite(root: ElementTree.Element, records: Sequence[Record]) -> None:
+    of = counts(records)
+    errors = sum(_is_error(record) for record in records)
+    skipped = of["report-only"] + of["xfail"] + of["not-tested"]
+    first = records[0]
+    failures = of["fail"] + of["disturbed"] - errors
+    totals = _totals(f"{first.system} {first.run}", len(records), failures, errors, skipped)
+    suite = ElementTree.SubElement(root, "testsuite", totals)
+    suite.set("timestamp", one_line(min(record.time for record in records)).removesuffix("Z"))
+    suite.set("time", f"{sum(record.elapsed_s or 0.0 for record in records):.3f}")
+    for record in records:
+        _case(suite, record)
+
+
+def _case(suite: ElementTree.Element, record: Record) -> None:
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=one_line(f"{record.system}.{record.fabric}.{record.stack}"),
+        name=one_line(record.case),
+        time=f"{record.elapsed_s or 0.0:.3f}",
+    )
+    properties = ElementTree.SubElement(case, "properties")
+    for name, value in _properties(record).items():
+        ElementTree.SubElement(properties, "property", name=one_line(name), value=one_line(value))
+    if record.fails:
+        kind = record.verdict.class_ or f"rule {record.verdict.rule}"
+        _outcome(case, "error" if _is_error(record) else "failure", record.verdict.text, kind, _evidence(record))
+    elif record.state != "pass":
+        message = f"{STATE_WORDS[record.state]}: {record.verdict.text}"
+        _outcome(case, "skipped", message)
+
+
+def _properties(record: Record) -> dict[str, str]:
+    """Return what a reader of the XML may filter by: the dimensions, the state and the figures of the verdict table."""
+    cells = row(record)
+    figure = key_figure(record)
+    found = {} if record.replayed is None else {"replayed": record.replayed}
+    found |= {
+        "state": record.state,
+        "fabric": record.fabric,
+        "stack": record.stack,
+        "rails": str(record.rails),
+        "benchmark": record.benchmark,
+        "nodes": " ".join(record.nodes),
+    }
+    if figure:
+        found[figure.name] = f"{cells.peak} {cells.unit}"
+    found |= {"percent_of_reference": cells.percent_of_reference, "percent_of_limit": cells.percent_of_limit}
+    return found | {"split_percent": cells.split}
+
+
+def _evidence(record: Record) -> str:
+    """Return the lines under a failure: its sentence, the suspects, the next look."""
+    verdict = record.verdict
+    lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects)]
+    lines += [f"next: {verdict.next}"] if verdict.next else []
+    return clean("\n".join(lines))
+
+
+def _outcome(case: ElementTree.Element, tag: str, message: str, kind: str | None = None, text: str = "") -> None:
+    outcome = ElementTree.SubElement(case, tag, message=one_line(message))
+    if kind:
+        outcome.set("type", one_line(kind))
+    outcome.text = text or None
+
+
+def _is_error(record: Record) -> bool:
+    return record.state == "fail" and record.verdict.rule in (None, 1) and record.verdict.class_ in _ERROR_CLASSES
+
+
+def _totals(name: str, tests: int, failures: int = 0, errors: int = 0, skipped: int = 0) -> dict[str, str]:
+    numbers = {"tests": tests, "failures": failures, "errors": errors, "skipped": skipped}
+    return {"name": one_line(name)} | {key: str(value) for key, value in numbers.items()}
+
+
+def _name_of(cell: Cell) -> str:
+    return f"{cell.benchmark} rails={cell.rails} @{cell.fabric}+{cell.stack}"

@@ -1,0 +1,122 @@
+"""Several lines in one drawing, each named by colour, dash and words: network signatures, and scaling over nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from railyard.results.record.file import Record
+from railyard.results.report.axes import HEIGHT, axes_of, grid, path, rounded
+from railyard.results.report.summary import key_figure
+from railyard.results.report.svg import drawing
+from railyard.results.report.text import number, one_line
+
+MOST_LINES = 8
+_SIGNATURE = "netpipe/pingpong"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A named line: abscissas rising or not, one value each."""
+
+    name: str
+    at: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing with its heading, the words below it, and the names of its lines in the order of their colours.
+
+    ``rows`` are the numbers behind it where they are few: cells under ``heads``.
+    """
+
+    heading: str
+    drawing: Markup
+    words: str
+    names: tuple[str, ...]
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def lines_svg(lines: Sequence[Line], name: str, below: str, title: str, base: int = 2) -> Markup:
+    """Return the drawing of up to eight lines, on a logarithmic abscissa named ``below`` with powers of ``base``."""
+    shown = lines[:MOST_LINES]
+    at = sorted({each for line in shown for each in line.at})
+    axes = axes_of(at, [value for line in shown for value in line.values])
+    parts = list(grid(axes, name, below, base))
+    for index, line in enumerate(shown):
+        points = [(axes.x(x), axes.y(y)) for x, y in zip(line.at, line.values, strict=True)]
+        parts.append(f'<path class="many m{index}" d="{path(points)}"/>')
+        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in points)
+        parts.append(f'<path class="many-dots m{index}" d="{dots}"/>' if len(points) <= 12 else "")
+    return drawing("".join(parts), one_line(title), HEIGHT)
+
+
+def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
+    """Return the network signature of NetPIPE's ping-pong: bandwidth over the time that a message takes.
+
+    Where a line begins is the latency, where it ends the bandwidth; one further left and higher is the better network.
+
+    Source: Q. O. Snell, A. R. Mikler and J. L. Gustafson, "NetPIPE: A Network Protocol Independent Performance
+    Evaluator" (1996).
+    """
+    lines = [_signature(one) for one in records if one.benchmark == _SIGNATURE and one.state != "not-tested"]
+    there = [line for line in lines if line is not None][:MOST_LINES]
+    if not there:
+        return ()
+    told = "; ".join(f"{one.name} from {number(one.at[0])} us to {number(max(one.values))} MB/s" for one in there)
+    title = f"Network signature of {_SIGNATURE}: {told}"
+    drawn = lines_svg(there, "bandwidth, MB/s", "time of a message, us", title, base=10)
+    words = "Bandwidth over the time that a message takes: a line begins at the latency and ends at the peak."
+    return (Chart(_SIGNATURE, drawn, words, tuple(line.name for line in there)),)
+
+
+def scalings(records: Sequence[Record]) -> tuple[Chart, ...]:
+    """Return the key figure over the number of nodes, for each benchmark that ran on several numbers of them."""
+    groups: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
+    for record in records:
+        figure = key_figure(record)
+        if figure is None or record.state == "not-tested" or not record.nodes:
+            continue
+        lines = groups.setdefault((record.benchmark, f"{figure.name}, {figure.unit}"), {})
+        lines.setdefault(_place(record), {})[len(record.nodes)] = figure.value
+    charts = []
+    for (benchmark, name), found in groups.items():
+        lines = {place: points for place, points in found.items() if len(points) > 1}
+        if lines:
+            charts.append(_scaling(benchmark, name, lines))
+    return tuple(charts)
+
+
+def _scaling(benchmark: str, name: str, found: dict[str, dict[int, float]]) -> Chart:
+    lines, rows = [], []
+    for place, points in list(found.items())[:MOST_LINES]:
+        nodes = tuple(sorted(points))
+        lines.append(Line(place, tuple(map(float, nodes)), tuple(points[count] for count in nodes)))
+        first = points[nodes[0]]
+        for count in nodes:
+            times = points[count] / first if first else 0.0
+            share = 100 * times * nodes[0] / count
+            rows.append((place, str(count), number(points[count]), f"{times:.2f}", f"{share:.1f}"))
+    title = f"{benchmark} over {', '.join(sorted({row[1] for row in rows}, key=int))} nodes: {name}"
+    drawn = lines_svg(lines, name, "nodes", title)
+    words = "Of a figure that should grow with the nodes (a rate of the whole), the last column is the efficiency."
+    heads = ("test", "nodes", name, "times the first", "% per node")
+    return Chart(benchmark, drawn, words, tuple(line.name for line in lines), heads, tuple(rows))
+
+
+def _signature(record: Record) -> Line | None:
+    curve = next((one for one in record.curves if one.metric == "bandwidth"), None)
+    if curve is None:
+        return None
+    points = [(at / value, value) for at, value in zip(curve.sizes, curve.values, strict=True) if at > 0 and value > 0]
+    if not points:
+        return None
+    # MB/s is 10^6 B/s, so bytes over MB/s are microseconds
+    return Line(_place(record), tuple(time for time, _ in points), tuple(value for _, value in points))
+
+
+def _place(record: Record) -> str:
+    rails = "1 rail" if record.rails == 1 else f"{record.rails} rails"
+    return one_line(f"{record.fabric}, {rails}, {record.stack}")

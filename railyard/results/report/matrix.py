@@ -1,0 +1,268 @@
+"""The matrix fabric x stack x rails of a report: what each cell came to, and why a cell does not run."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import InputError
+from railyard.base.json_codec import FormError, decode
+from railyard.results.record.file import Record
+from railyard.results.report.text import STATE_WORDS
+from railyard.results.test_name import named_policy, plain_check
+
+FILE_NAME = "matrix.json"
+
+_UNRUN = "unrun"
+_ABSENT = "absent"
+_WORDS: dict[str, str] = {
+    **{str(state): words for state, words in STATE_WORDS.items()},
+    _UNRUN: "no record",
+    _ABSENT: "does not run",
+}
+# In this order a cell of several benchmarks takes its colour; its words count every state that is in it.
+_FIRST_COLOURS = ("fail", _UNRUN, "disturbed", "not-tested", "pass", "report-only", "xfail")
+
+#: Fabric, stack, rails, benchmark, and the rail policy where the test names one.
+_Key = tuple[str, str, int, str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One benchmark of the whole product; ``reason`` says why it does not run, None that it should.
+
+    ``check`` is the test that measures it, by which a record that never came to its benchmark is known.
+    ``policy`` is the rail policy that it names, None where it leaves that to the stack; ``system`` is for a report of
+    several.
+    """
+
+    fabric: str
+    stack: str
+    rails: int
+    benchmark: str
+    reason: str | None = None
+    check: str | None = None
+    policy: str | None = None
+    system: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The benchmark, and the rail policy where one is named."""
+        return _label(self.benchmark, self.policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One benchmark in a cell: its state (a record's, ``unrun`` or ``absent``), its reason where there is no verdict.
+
+    ``index`` is its record's place in the records.
+    """
+
+    benchmark: str
+    state: str
+    words: str
+    index: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """All benchmarks of one (fabric, rails, stack): those with a state, and the absent ones by their reason.
+
+    ``state`` is the one that colours it, ``words`` the counts of all.
+    """
+
+    state: str
+    words: str
+    entries: tuple[Entry, ...]
+    absent: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def why(self) -> str | None:
+        """Return the one reason why nothing of this cell runs, None where something does or the reasons differ."""
+        return self.absent[0][0] if not self.entries and len(self.absent) == 1 else None
+
+    @property
+    def by_state(self) -> tuple[tuple[str, str, tuple[Entry, ...]], ...]:
+        """Return the entries by state, the worst first: its name, its words, and its entries."""
+        states = {entry.state: entry.words for entry in self.entries}
+        return tuple(
+            (state, states[state], tuple(entry for entry in self.entries if entry.state == state))
+            for state in _FIRST_COLOURS
+            if state in states
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One fabric with a number of rails; a cell a stack, None where the product has none."""
+
+    fabric: str
+    rails: int
+    cells: tuple[MatrixCell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The table: its columns, its rows, and the cells that should have run and left no record.
+
+    ``empty`` has a reason for each (fabric, rails) in which no stack can run anything, ``idle`` has the reasons with
+    their numbers of benchmarks where these differ, and those of a stack that runs nothing: such rows and columns are
+    not drawn.
+    """
+
+    stacks: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+    empty: tuple[tuple[str, int, str], ...]
+    unrun: tuple[Cell, ...]
+    idle: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Return a letter (a, b, … z, aa …) for each reason that no cell says in full, in their order."""
+        reasons: dict[str, str] = {}
+        for cell in (cell for row in self.rows for cell in row.cells if cell and not cell.why):
+            told = [*(entry.reason for entry in cell.entries if entry.reason), *(reason for reason, _ in cell.absent)]
+            for reason in told:
+                reasons.setdefault(reason, _letter(len(reasons)))
+        for _, counted in self.idle:
+            for reason, _ in counted:
+                reasons.setdefault(reason, _letter(len(reasons)))
+        return reasons
+
+
+def read_cells(path: Path) -> tuple[Cell, ...]:
+    """Return the cells of a ``matrix.json``: a list of objects, or an object whose ``cells`` is that list.
+
+    Raises InputError naming the cell and the field where the file is not of that form.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(str(path), f"no readable JSON ({error})", "the cells of a matrix") from error
+    cells = data.get("cells") if isinstance(data, dict) else data
+    if not isinstance(cells, list):
+        raise InputError(str(path), "no list of cells", '[{"fabric": …, "stack": …, "rails": …, "benchmark": …}, …]')
+    try:
+        return tuple(decode(Cell, cell, f"cells[{index}]") for index, cell in enumerate(cells))
+    except FormError as error:
+        raise InputError(str(path), error.found, error.expected, field=error.field) from error
+
+
+def cell_words(cell: Cell) -> str:
+    """Return what is wrong with a promised cell that left no record."""
+    rails = "1 rail" if cell.rails == 1 else f"{cell.rails} rails"
+    return f"{cell.label} on {cell.fabric}, {rails}, {cell.stack}: should have run, and left no record"
+
+
+def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequence[int] | None = None) -> Matrix:
+    """Return the matrix of the records and of the cells that a caller promised or gave a reason for.
+
+    A promised cell without a record is ``unrun``: a report that has one is no pass. A record stands above a reason.
+    ``places`` are the records' indices where these are part of others.
+    """
+    entries: dict[_Key, list[Entry]] = {}
+    measured_by: dict[tuple[str, str, int, str], str] = {}
+    for cell in cells:
+        entries[cell.fabric, cell.stack, cell.rails, cell.benchmark, cell.policy] = []
+        if cell.check:
+            measured_by[cell.fabric, cell.stack, cell.rails, cell.check] = cell.benchmark
+    for index, record in enumerate(records):
+        place = (record.fabric, record.stack, record.rails)
+        benchmark, policy = (
+            measured_by.get((*place, plain_check(record.case)), record.benchmark),
+            named_policy(record.case),
+        )
+        found = _entry_of(record, _label(benchmark, policy), index if places is None else places[index])
+        entries.setdefault((*place, benchmark, policy), []).append(found)
+    unrun = []
+    for cell in cells:
+        key = (cell.fabric, cell.stack, cell.rails, cell.benchmark, cell.policy)
+        if not entries[key]:
+            state = _ABSENT if cell.reason else _UNRUN
+            entries[key].append(Entry(cell.label, state, _WORDS[state], reason=cell.reason or None))
+            unrun += [cell] if state == _UNRUN else []
+    return _table(entries, tuple(unrun))
+
+
+def matrices(records: Sequence[Record], cells: Sequence[Cell] = ()) -> list[tuple[str, Matrix]]:
+    """Return the matrix of each system with its name, which is empty where there is one alone."""
+    systems = list(dict.fromkeys(record.system for record in records))
+    if len(systems) < 2:
+        return [("", matrix(records, cells))]
+    found = []
+    for system in systems:
+        own = [cell for cell in cells if cell.system in (None, system)]
+        places = [index for index, record in enumerate(records) if record.system == system]
+        found.append((system, matrix([records[index] for index in places], own, places)))
+    return found
+
+
+def _label(benchmark: str, policy: str | None) -> str:
+    return f"{benchmark}, {policy}" if policy else benchmark
+
+
+def _entry_of(record: Record, benchmark: str, index: int) -> Entry:
+    reason = record.verdict.text if record.state == "not-tested" else None
+    return Entry(benchmark, record.state, _WORDS[record.state], index, reason)
+
+
+def _table(entries: dict[_Key, list[Entry]], unrun: tuple[Cell, ...]) -> Matrix:
+    stacks = tuple(dict.fromkeys(stack for _, stack, *_ in entries))
+    fabrics = list(dict.fromkeys(fabric for fabric, *_ in entries))
+    places = {(fabric, rails) for fabric, _, rails, *_ in entries}
+    rows, empty = [], []
+    idle: list[tuple[str, tuple[tuple[str, int], ...]]] = []
+    for fabric, rails in sorted(places, key=lambda place: (fabrics.index(place[0]), place[1])):
+        cells = []
+        for stack in stacks:
+            here = [entry for key, all_of in entries.items() if key[:3] == (fabric, stack, rails) for entry in all_of]
+            cells.append(_cell(here) if here else None)
+        reasons = {cell.why if cell else None for cell in cells}
+        reason = reasons.pop() if len(reasons) == 1 else None
+        if reason:
+            empty.append((fabric, rails, reason))
+        elif not any(cell and cell.entries for cell in cells):
+            idle.append((f"{fabric}, {'1 rail' if rails == 1 else f'{rails} rails'}", _counted(cells)))
+        else:
+            rows.append(MatrixRow(fabric, rails, tuple(cells)))
+    columns = [column for column in range(len(stacks)) if any(_runs(row.cells[column]) for row in rows)]
+    if rows:
+        for column in sorted(set(range(len(stacks))) - set(columns)):
+            idle.append((stacks[column], _counted([row.cells[column] for row in rows])))
+        stacks = tuple(stacks[column] for column in columns)
+        rows = [MatrixRow(row.fabric, row.rails, tuple(row.cells[column] for column in columns)) for row in rows]
+    return Matrix(stacks, tuple(rows), tuple(empty), unrun, tuple(idle))
+
+
+def _runs(cell: MatrixCell | None) -> bool:
+    return cell is not None and bool(cell.entries)
+
+
+def _counted(cells: Sequence[MatrixCell | None]) -> tuple[tuple[str, int], ...]:
+    """Return the reasons of cells in which nothing runs, each with its number of benchmarks."""
+    found: dict[str, int] = {}
+    for reason, benchmarks in (each for cell in cells if cell for each in cell.absent):
+        found[reason] = found.get(reason, 0) + len(benchmarks)
+    return tuple(found.items())
+
+
+def _cell(entries: Sequence[Entry]) -> MatrixCell:
+    states = [entry.state for entry in entries]
+    present = [state for state in _FIRST_COLOURS if state in states]
+    words = ", ".join(f"{states.count(state)} {_WORDS[state]}" for state in present) or _WORDS[_ABSENT]
+    absent: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.state == _ABSENT and entry.reason:
+            absent.setdefault(entry.reason, []).append(entry.benchmark)
+    return MatrixCell(
+        state=present[0] if present else _ABSENT,
+        words=words,
+        entries=tuple(entry for entry in entries if entry.state != _ABSENT),
+        absent=tuple((reason, tuple(benchmarks)) for reason, benchmarks in absent.items()),
+    )
+
+
+def _letter(index: int) -> str:
+    before = _letter(index // 26 - 1) if index >= 26 else ""
+    return before + "abcdefghijklmnopqrstuvwxyz"[index % 26]

@@ -1,0 +1,95 @@
+"""Curves as pictures for papers: one PNG or PDF a test, drawn by matplotlib, which is installed only for this."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import SetupError
+from railyard.results.record.file import BandRecord, CurveRecord, Record
+from railyard.results.report.text import one_line, size
+
+_NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
+KINDS = ("pdf", "png")
+_DOTS_PER_INCH = 200
+#: A column of a page of two, in inches, and the proportion of a plot in it.
+_SIZE = (3.5, 2.5)
+
+
+def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Path, ...]:
+    """Write one picture for each test that has a curve, and return their paths.
+
+    Raises SetupError where matplotlib is missing, or the folder cannot be written.
+    """
+    pyplot = _pyplot()
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        several = len({record.run for record in records}) > 1
+        for record in records:
+            if record.curves and record.curves[0].sizes:
+                name = f"{record.run} {record.case}" if several else record.case
+                path = folder / f"{_NOT_IN_A_FILE_NAME.sub('_', name).strip('_')}.{kind}"
+                _plot(pyplot, record, path)
+                written.append(path)
+    except OSError as error:
+        raise SetupError(
+            f"{folder}: the plots could not be written ({error.strerror}); choose another folder"
+        ) from error
+    return tuple(written)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            "--plots: found no matplotlib, expected it beside Railyard; install railyard-hpc[plots], or make the page "
+            "(-o report.html), which needs none"
+        ) from error
+    matplotlib.use("Agg")  # no display is asked for
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _plot(pyplot: Any, record: Record, path: Path) -> None:
+    curve = record.curves[0]
+    figure, axes = pyplot.subplots(figsize=_SIZE, layout="constrained")
+    try:
+        for band in curve.bands:
+            _band(axes, curve, band)
+        if curve.limit:
+            axes.axhline(curve.limit.value, linestyle="--", linewidth=0.8, color="0.4", label="limit")
+        axes.plot(curve.sizes, curve.values, marker="o", markersize=2.5, linewidth=1, label="measured")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log" if min(curve.values) > 0 else "linear")
+        ticks = curve.sizes[:: max(1, len(curve.sizes) // 5)]
+        axes.set_xticks(ticks, [size(at) for at in ticks], fontsize=6)
+        axes.tick_params(axis="y", labelsize=6)
+        axes.set_xlabel("message size", fontsize=7)
+        axes.set_ylabel(_plain(f"{curve.metric}, {curve.unit}"), fontsize=7)
+        rails = "1 rail" if record.rails == 1 else f"{record.rails} rails"
+        axes.set_title(_plain(f"{record.benchmark}, {record.fabric}, {rails}, {record.stack}"), fontsize=7)
+        axes.legend(fontsize=6)
+        figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={})
+    finally:
+        pyplot.close(figure)
+
+
+def _band(axes: Any, curve: CurveRecord, band: BandRecord) -> None:
+    """Draw what a reference allows; up to the limit, or the largest value, where it sets no top."""
+    top = curve.limit.value if curve.limit else max(curve.values)
+    known = [
+        (at, low or 0.0, top if high is None else high)
+        for at, low, high in zip(band.sizes, band.low, band.high, strict=True)
+        if low is not None or high is not None
+    ]
+    if known:
+        sizes, low, high = zip(*known, strict=True)
+        axes.fill_between(sizes, low, high, alpha=0.2, linewidth=0, label=_plain(band.id))
+
+
+def _plain(text: str) -> str:
+    """Return a text without what matplotlib reads as mathematics."""
+    return one_line(text).replace("$", r"\$")

@@ -1,0 +1,112 @@
+"""One test over many runs, drawn by quantiles: the spread of its curves, and its key figure from run to run."""
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup, escape
+
+from railyard.base.numbers import quantile
+from railyard.results.record.file import CurveRecord
+from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
+from railyard.results.report.svg import Grids, drawing
+from railyard.results.report.text import number, one_line, size
+
+#: Areas from the lightest to the darkest, as shares of all runs: where they lie over each other the runs are dense.
+_AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))
+#: More runs than this are drawn as the range and the median of neighbouring ones.
+_MOST_DOTS = 180
+_LOW = 96  # height of the drawing of a key figure over time
+_HALF_STEP = 3  # pixels that the line of a change stands before the first run of the new level
+
+
+def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = None) -> Markup:
+    """Return the drawing of many runs of one curve, the oldest first: areas of all, 80 % and 50 % of the runs, their
+    median, and the newest run as a line.
+
+    Curves of other sizes or another unit than the newest are left out; the title says how many were drawn. Nothing for
+    no curve.
+    """
+    if not curves or not curves[-1].sizes:
+        return Markup("")
+    newest = curves[-1]
+    alike = [curve for curve in curves if (curve.sizes, curve.unit) == (newest.sizes, newest.unit)]
+    columns = [sorted(curve.values[index] for curve in alike) for index in range(len(newest.sizes))]
+    limit = [newest.limit.value] if newest.limit else []
+    axes = axes_of(newest.sizes, [value for column in columns for value in (column[0], column[-1])], limit)
+    drawn = "".join(grid(axes, f"{newest.metric}, {newest.unit}"))
+    parts = [grids.use(drawn) if grids else drawn]
+    for low, high in _AREAS:
+        upper = _at_share(axes, newest, columns, high)
+        parts.append(
+            f'<path class="all-runs" d="{path([*upper, *reversed(_at_share(axes, newest, columns, low))])}Z"/>'
+        )
+    if newest.limit:
+        parts.append(f'<path class="limit" d="M{LEFT},{rounded(axes.y(newest.limit.value))}H{WIDTH - RIGHT}"/>')
+    parts.append(f'<path class="before" d="{path(_at_share(axes, newest, columns, 0.5))}"/>')
+    line = [(axes.x(at), axes.y(value)) for at, value in zip(newest.sizes, newest.values, strict=True)]
+    parts.append(f'<path class="line" d="{path(line)}"/>')
+    return drawing("".join(parts), _described(newest, columns, len(alike), name))
+
+
+def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, marks: Sequence[int] = ()) -> Markup:
+    """Return a key figure from run to run, the oldest first, each value with whether it failed; nothing for one run.
+
+    ``marks``: the first runs of new levels, before each of which a line is drawn.
+    """
+    if len(values) < 2:
+        return Markup("")
+    low, high = min(value for value, _ in values), max(value for value, _ in values)
+    room = (high - low) or abs(high) or 1.0
+    floor = low - 0.1 * room
+
+    def point(index: int, value: float) -> tuple[float, float]:
+        x = LEFT + (WIDTH - LEFT - RIGHT) * index / (len(values) - 1)
+        return x, _LOW - 10 - (_LOW - 10 - TOP) * (value - floor) / (1.2 * room)
+
+    parts = [
+        f'<text x="4" y="12">{escape(one_line(f"{name}, {unit}, run by run"))}</text><g text-anchor="end">',
+        f'<text x="{LEFT - 7}" y="{rounded(point(0, high)[1] + 4)}">{number(high)}</text>',
+        f'<text x="{LEFT - 7}" y="{rounded(point(0, low)[1] + 4)}">{number(low)}</text></g>' if high > low else "</g>",
+    ]
+    lines = "".join(f"M{rounded(point(at, low)[0] - _HALF_STEP)},{TOP}V{_LOW - 10}" for at in marks)
+    parts += [f'<path class="step" d="{lines}"/>'] if lines else []
+    if len(values) > _MOST_DOTS:
+        parts += _binned([value for value, _ in values], point)
+        good = []
+    else:
+        good = [point(index, value) for index, (value, failed) in enumerate(values) if not failed]
+    bad = [point(index, value) for index, (value, failed) in enumerate(values) if failed]
+    for kind, points in (("dots", good), ("dots bad", bad)):
+        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in points)
+        parts += [f'<path class="{kind}" d="{dots}"/>'] if dots else []
+    failed = sum(failed for _, failed in values)
+    title = f"{name} over {len(values)} runs: {number(low)} to {number(high)} {unit}, {failed} failed"
+    if marks:
+        title += f", its level changed before run {', '.join(str(at + 1) for at in marks)}"
+    return drawing("".join(parts), one_line(title), _LOW)
+
+
+def _binned(values: Sequence[float], point: Callable[[int, float], tuple[float, float]]) -> list[str]:
+    """Return the range and the median of as many neighbouring runs as share a column of the drawing."""
+    each = -(-len(values) // _MOST_DOTS)
+    ranges, medians = [], []
+    for start in range(0, len(values), each):
+        part = values[start : start + each]
+        (x, low), (_, high) = point(start, min(part)), point(start, max(part))
+        ranges.append(f"M{rounded(x)},{rounded(low)}V{rounded(high)}")
+        medians.append(point(start, statistics.median(part)))
+    return [f'<path class="range" d="{"".join(ranges)}"/>', f'<path class="line" d="{path(medians)}"/>']
+
+
+def _at_share(
+    axes: Axes, curve: CurveRecord, columns: Sequence[Sequence[float]], share: float
+) -> list[tuple[float, float]]:
+    return [(axes.x(at), axes.y(quantile(column, share))) for at, column in zip(curve.sizes, columns, strict=True)]
+
+
+def _described(newest: CurveRecord, columns: Sequence[Sequence[float]], runs: int, name: str) -> str:
+    last = columns[-1]
+    return one_line(
+        f"{name} {newest.metric} of {runs} runs: at {size(newest.sizes[-1])} from {number(last[0])} to "
+        f"{number(last[-1])} {newest.unit}, median {number(quantile(last, 0.5))}, newest {number(newest.values[-1])}"
+    )

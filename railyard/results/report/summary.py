@@ -1,0 +1,215 @@
+"""What a set of records amounts to: the counts, the overall verdict in words, and one row of figures a test."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.results.record.file import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
+from railyard.results.report.text import STATE_WORDS, number, one_line, percent, state_words
+from railyard.results.run_files import RelationRecord
+from railyard.results.test_name import named_policy
+
+# A device that was not meant to carry traffic shows in the split from this share on: below it is launch and clocks.
+_SHOWN_SHARE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One test as the verdict table shows it: every cell a text; percentages without their sign."""
+
+    fabric: str
+    stack: str
+    rails: str
+    benchmark: str
+    peak: str
+    unit: str
+    percent_of_reference: str
+    percent_of_limit: str
+    split: str
+    verdict: str
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """The verdict on the whole: ``word`` is PASS, FAIL or NOTHING JUDGED, ``sentence`` says why."""
+
+    word: str
+    sentence: str
+
+
+def counts(records: Iterable[Record]) -> dict[State, int]:
+    """Return how many tests are in each state, all states always there."""
+    seen = Counter(record.state for record in records)
+    return {state: seen[state] for state in STATE_WORDS}
+
+
+def count_line(records: Sequence[Record]) -> str:
+    """Return ``36 tests: 33 pass, 0 fail, 0 disturbed, 2 report-only, 0 expected failure, 1 not tested``.
+
+    The parts add up. Tests that were measured again are behind them where there are any: ``; 2 measured again``.
+    """
+    parts = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts(records).items())
+    again = sum(bool(record.attempts) for record in records)
+    return f"{_tests(len(records))}: {parts}" + (f"; {again} measured again" if again else "")
+
+
+def overall(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    unrun: int = 0,
+    relations: Sequence[RelationRecord] = (),
+) -> Overall:
+    """Return the verdict on all: a pass needs a test that passed or was report-only, and no other that failed, was
+    disturbed or was lost.
+
+    ``problems`` are sentences of what went wrong beside the tests, ``unrun`` the promised tests that left none,
+    ``relations`` those between the curves, of which none may fail.
+    """
+    of = counts(records)
+    faults = [_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
+    broken = sum(relation.state == "fail" for relation in relations)
+    if of["disturbed"]:
+        was = "was" if of["disturbed"] == 1 else "were"
+        faults.append(f"{_tests(of['disturbed'])} {was} disturbed, so that nobody can judge what was measured")
+    if broken:
+        many = "relation" if len(relations) == 1 else "relations"
+        faults.append(f"{broken} of {len(relations)} {many} between curves failed")
+    if unrun:
+        faults.append(f"{_tests(unrun)} that should have run left no record")
+    if problems:
+        faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
+    if faults:
+        return Overall("FAIL", _sentence([*faults, *_again(records), *_replayed(records)]))
+    if not of["pass"] and not of["report-only"]:
+        return Overall("NOTHING JUDGED", "No test ran to a verdict, so nothing is known of this system.")
+    return Overall("PASS", _sentence([*_good_news(of), *_again(records), *_replayed(records)]))
+
+
+def names_policies(records: Iterable[Record]) -> bool:
+    """Return whether some test names a rail policy: then every test of several rails shows its own."""
+    return any(named_policy(record.case) for record in records)
+
+
+def row(record: Record, policies: bool = False) -> Row:
+    """Return one test's row: its peak (or first key figure), its percentages, its worst split.
+
+    ``policies``: with the rail policy behind the number of rails, where there are several.
+    """
+    figure = key_figure(record)
+    return Row(
+        fabric=record.fabric,
+        stack=record.stack,
+        rails=_rails(record, policies),
+        benchmark=record.benchmark,
+        peak=number(figure.value if figure else None),
+        unit=figure.unit if figure else "",
+        percent_of_reference=percent(_first(record.curves, "percent_of_reference")),
+        percent_of_limit=percent(_first(record.curves, "percent_of_limit")),
+        split=split(record),
+        verdict=state_words(record),
+        state=record.state,
+    )
+
+
+def _rails(record: Record, policies: bool) -> str:
+    policy = record.policy or named_policy(record.case)
+    return f"{record.rails}, {policy}" if policies and policy and record.rails > 1 else str(record.rails)
+
+
+def key_figure(record: Record) -> FigureRecord | None:
+    """Return the figure named ``peak``, else the first one, else None."""
+    return next((figure for figure in record.figures if figure.name == "peak"), next(iter(record.figures), None))
+
+
+def split(record: Record) -> str:
+    """Return how the bytes of the most uneven node went over its meant rails, in per cent: ``100``, ``50/50``.
+
+    A device that carried what it was not meant to follows by name (``3/0, eth0 97``); ``–`` where nothing was read.
+    """
+    node = most_uneven(record)
+    return number(None) if node is None else _split_of(node)
+
+
+def most_uneven(record: Record) -> NodeTraffic | None:
+    """Return the node whose traffic went most unevenly over its rails, None where nothing was read."""
+    nodes = record.path_proof.nodes if record.path_proof else ()
+    readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
+    return max(readable, key=_unevenness, default=None)
+
+
+def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
+    """Return records grouped by the sentence of their verdict, in order of first appearance."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.verdict.text, []).append(record)
+    return groups
+
+
+def suspect_words(suspect: SuspectRecord) -> str:
+    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
+    if suspect.node is None:
+        of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
+        name = of_rail.get(suspect.kind, f"the {suspect.kind}")
+    else:
+        name = f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
+    return one_line(f"{name}: {suspect.reason}")
+
+
+def _first(curves: Sequence[CurveRecord], name: str) -> float | None:
+    """Return a percentage of the first curve that has it: a check puts the curve that it is about first."""
+    return next((value for curve in curves if (value := getattr(curve, name)) is not None), None)
+
+
+def _unevenness(node: NodeTraffic) -> float:
+    meant = [rail.share or 0.0 for rail in node.rails if rail.meant]
+    stray = sum(rail.share or 0.0 for rail in node.rails if not rail.meant)
+    return stray + (max(meant) - min(meant) if meant else 0.0)
+
+
+def _split_of(node: NodeTraffic) -> str:
+    meant = "/".join(_share(rail.share) for rail in node.rails if rail.meant)
+    stray = [rail for rail in node.rails if not rail.meant and (rail.share or 0.0) >= _SHOWN_SHARE]
+    return ", ".join([meant, *(f"{rail.device} {_share(rail.share)}" for rail in stray)])
+
+
+def _share(share: float | None) -> str:
+    return "?" if share is None else f"{share * 100:.0f}"
+
+
+def _tests(count: int) -> str:
+    return f"{count} test" if count == 1 else f"{count} tests"
+
+
+def _failed(failed: int, ran: int) -> str:
+    return f"{failed} of {_tests(ran)} failed"
+
+
+def _good_news(of: Mapping[State, int]) -> list[str]:
+    told = []
+    if of["pass"]:
+        told.append(f"{_tests(of['pass'])} passed against {'its' if of['pass'] == 1 else 'their'} references")
+    if of["report-only"]:
+        was = "was" if of["report-only"] == 1 else "were"
+        told.append(f"{_tests(of['report-only'])} {was} only held against the physical limit, without a reference")
+    if of["xfail"]:
+        told.append(f"{_tests(of['xfail'])} failed as expected")
+    if of["not-tested"]:
+        told.append(f"{_tests(of['not-tested'])} did not run")
+    return told
+
+
+def _again(records: Sequence[Record]) -> list[str]:
+    """Return how many tests were measured again, since they had been disturbed; nothing where none was."""
+    again = sum(bool(record.attempts) for record in records)
+    return [f"{_tests(again)} {'was' if again == 1 else 'were'} measured again"] if again else []
+
+
+def _replayed(records: Sequence[Record]) -> list[str]:
+    """Return what was played in place of a measurement, by its words; nothing for a run that measured."""
+    played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
+    return [f"{_tests(count)} {words}" for words, count in Counter(one.replayed for one in played).items()]
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    return "; ".join(parts) + "."

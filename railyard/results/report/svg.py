@@ -1,0 +1,231 @@
+"""A curve as a small inline SVG: measured line, what the references allow, the limit, the peak; styled by the page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from railyard.benchmarks.curve import Curve, peak
+from railyard.results.record.file import BandRecord, CurveRecord
+from railyard.results.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
+from railyard.results.report.text import number, one_line, size
+
+_TIMES = ("us", "ms", "s", "ns")
+#: Height of the strip below that shows each value against its nearest bound, and what it shows, in per cent.
+_STRIP = 64
+_LEAST, _MOST = 80.0, 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The median of earlier runs of a test, over the sizes of its curve; ``runs`` is how many there were."""
+
+    values: tuple[float, ...]
+    runs: int
+
+
+class Grids:
+    """Grids that drawings of a page share: each is in the page once, and a drawing names it."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def use(self, drawn: str) -> str:
+        """Return the element that stands for a grid in a drawing."""
+        return f'<use href="#grid-{self._names.setdefault(drawn, str(len(self._names) + 1))}"/>'
+
+    @property
+    def markup(self) -> Markup:
+        """Return the grids, for one place of the page; nothing is shown there."""
+        drawn = "".join(f'<g id="grid-{name}">{one}</g>' for one, name in self._names.items())
+        return Markup(f'<svg class="store" aria-hidden="true"><defs>{drawn}</defs></svg>' if drawn else "")
+
+
+def svg(
+    curve: CurveRecord,
+    benchmark: str = "",
+    marked: int | None = None,
+    earlier: Earlier | None = None,
+    grids: Grids | None = None,
+) -> Markup:
+    """Return the drawing of a curve, under 4 kB for 32 sizes; a text of the same content stands in its title.
+
+    ``marked`` is the size whose value is named (the key figure's); None marks the peak, or of a time its first value.
+    With ``grids`` the axes are put there and only named here.
+
+    Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, mark, and text. Nothing for no
+    values.
+    """
+    if not curve.sizes:
+        return Markup("")
+    axes = _axes(curve)
+    drawn = "".join(grid(axes, f"{curve.metric}, {_directions(curve)}{curve.unit}"))
+    parts = [grids.use(drawn) if grids else drawn]
+    ceiling = axes.y(curve.limit.value) if curve.limit else TOP
+    parts += [part for band in curve.bands for part in _band(band, axes, ceiling)]
+    if curve.limit:
+        y = axes.y(curve.limit.value)
+        parts.append(f'<path class="limit" d="M{LEFT},{rounded(y)}H{WIDTH - RIGHT}"/>')
+        parts.append(
+            f'<text class="limit-name" x="{LEFT + 5}" y="{rounded(y + 15)}">limit {number(curve.limit.value)}</text>'
+        )
+    if earlier:
+        before = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, earlier.values, strict=True)]
+        parts.append(f'<path class="before" d="{path(before)}"/>')
+    points = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, curve.values, strict=True)]
+    parts.append(f'<path class="line" d="{path(points)}"/>')
+    bad = set(out_of_bounds(curve))
+    for name, chosen in (
+        ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad]),
+        ("dots bad", [p for p, at in zip(points, curve.sizes, strict=True) if at in bad]),
+    ):
+        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in chosen)
+        parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
+    parts += _mark(curve, axes, marked)
+    beside = _against_bounds(curve, axes)
+    height = HEIGHT + _STRIP if beside else HEIGHT
+    return drawing("".join((*parts, *beside)), describe(curve, benchmark, marked), height)
+
+
+def drawing(parts: str, title: str, height: int = HEIGHT) -> Markup:
+    """Return the SVG element around the parts of a drawing; ``title`` says the same for those who do not see it."""
+    head = f'<svg viewBox="0 0 {WIDTH} {height}" role="img"><title>{escape(title)}</title>'
+    return Markup(f"{head}{parts}</svg>")
+
+
+def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
+    """Return what the drawing shows in a sentence, for those who do not see it."""
+    at, value = _marked(curve, marked)
+    told = f"{benchmark} {curve.metric}: {number(value)} {curve.unit} at {size(at)}"
+    if curve.limit:
+        told += f", limit {number(curve.limit.value)} {curve.unit}"
+    bad = out_of_bounds(curve)
+    if bad:
+        told += f", outside its references at {', '.join(map(size, bad))}"
+    elif curve.bands:
+        told += ", within its references"
+    return one_line(told)
+
+
+def out_of_bounds(curve: CurveRecord) -> tuple[int, ...]:
+    """Return the sizes at which a measured value is outside a band; a size that a band lacks is not judged."""
+    found = set()
+    for band in curve.bands:
+        bounds = {at: (low, high) for at, low, high in zip(band.sizes, band.low, band.high, strict=True)}
+        for at, value in zip(curve.sizes, curve.values, strict=True):
+            low, high = bounds.get(at, (None, None))
+            if (low is not None and value < low) or (high is not None and value > high):
+                found.add(at)
+    return tuple(sorted(found))
+
+
+def _axes(curve: CurveRecord) -> Axes:
+    bounds = [top for band in curve.bands for top in band.high + band.low if top]
+    return axes_of(curve.sizes, curve.values, [*bounds, *([curve.limit.value] if curve.limit else [])])
+
+
+def _band(band: BandRecord, axes: Axes, ceiling: float) -> Iterator[str]:
+    """Yield the area that a reference allows, up to ``ceiling`` where it sets no top, and its edges."""
+    for part in _runs(band):
+        points = [(axes.x(at), low, high) for at, low, high in part]
+        if len(points) == 1:
+            x, low, high = points[0]
+            points = [(x - 6, low, high), (x + 6, low, high)]  # a lone size would have no area
+        upper = [(x, ceiling if high is None else axes.y(high)) for x, _, high in points]
+        lower = [(x, FLOOR if low is None else axes.y(low)) for x, low, _ in points]
+        yield f'<path class="band" d="{path([*upper, *reversed(lower)])}Z"/>'
+        edges = [path([(x, axes.y(low)) for x, low, _ in points if low is not None])]
+        edges.append(path([(x, axes.y(high)) for x, _, high in points if high is not None]))
+        yield f'<path class="edge" d="{"".join(edges)}"/>'
+
+
+def _runs(band: BandRecord) -> Iterator[list[tuple[int, float | None, float | None]]]:
+    """Yield the stretches of neighbouring sizes at which a band bounds something."""
+    run: list[tuple[int, float | None, float | None]] = []
+    for at, low, high in zip(band.sizes, band.low, band.high, strict=True):
+        if low is None and high is None:
+            if run:
+                yield run
+            run = []
+        else:
+            run.append((at, low, high))
+    if run:
+        yield run
+
+
+def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
+    """Return the point that is named: the one asked for, else the peak; of a time the smallest size."""
+    if marked in curve.sizes:
+        return marked, curve.values[curve.sizes.index(marked)]
+    if curve.unit in _TIMES:
+        return curve.sizes[0], curve.values[0]
+    return peak(Curve(curve.metric, curve.unit, curve.sizes, curve.values))
+
+
+def _against_bounds(curve: CurveRecord, axes: Axes) -> list[str]:
+    """Return the strip below a drawing: each value in per cent of its nearest bound, 100 % and more being good.
+
+    On logarithmic axes a loss of a tenth is two pixels; here it is a quarter of the height. Nothing without bounds.
+    """
+    shares = _shares(curve)
+    if not shares:
+        return []
+    top, floor = HEIGHT + 6, HEIGHT + _STRIP - 12
+
+    def y(share: float) -> float:
+        return floor - (floor - top) * (min(_MOST, max(_LEAST, share)) - _LEAST) / (_MOST - _LEAST)
+
+    parts = [f'<path class="even" d="M{LEFT},{rounded(y(100))}H{WIDTH - RIGHT}"/><g text-anchor="end">']
+    parts += [f'<text x="{LEFT - 7}" y="{rounded(y(share) + 4)}">{share:g} %</text>' for share in (_MOST, 100, _LEAST)]
+    parts.append("</g>")
+    for name, chosen in (
+        ("dots", [(at, share) for at, share in shares.items() if share >= 100]),
+        ("dots bad", [(at, share) for at, share in shares.items() if share < 100]),
+    ):
+        dots = "".join(f"M{rounded(axes.x(at))},{rounded(y(share))}h0" for at, share in chosen)
+        parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
+    return parts
+
+
+def _shares(curve: CurveRecord) -> dict[int, float]:
+    """Return by size how a value stands to its nearest bound, in per cent: below 100 it is outside."""
+    values = dict(zip(curve.sizes, curve.values, strict=True))
+    shares: dict[int, float] = {}
+    for band in curve.bands:
+        for at, low, high in zip(band.sizes, band.low, band.high, strict=True):
+            value = values.get(at)
+            if value is None or value <= 0:
+                continue
+            each = [100 * value / low] if low else []
+            each += [100 * high / value] if high is not None else []
+            for share in each:
+                shares[at] = min(share, shares.get(at, share))
+    return shares
+
+
+def _mark(curve: CurveRecord, axes: Axes, marked: int | None) -> list[str]:
+    at, value = _marked(curve, marked)
+    x, y = axes.x(at), axes.y(value)
+    right = x > WIDTH / 2
+    below = y + 26 if y < FLOOR - 40 else y - 12
+    words = escape(one_line(f"{number(value)} {curve.unit} at {size(at)}"))
+    return [
+        f'<circle class="mark" cx="{rounded(x)}" cy="{rounded(y)}" r="4.5"/>',
+        f'<text class="mark-name" x="{rounded(x if right else x + 2)}" y="{rounded(below)}"'
+        f' text-anchor="{"end" if right else "start"}">{words}</text>',
+    ]
+
+
+def _directions(curve: CurveRecord) -> str:
+    return "both directions, " if curve.directions == 2 else ""
+
+
+def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
+    """Return how traffic was split over rails as one bar, a piece a rail (0 to 1 each); its title says the numbers."""
+    parts, at = [], 0.0
+    for index, (_, share) in enumerate(shares):
+        wide = 100 * max(0.0, min(1.0, share))
+        parts.append(f'<rect class="rail-{index % 4}" x="{rounded(at)}" width="{rounded(wide)}" height="4"/>')
+        at += wide
+    head = '<svg class="split" viewBox="0 0 100 4" preserveAspectRatio="none" role="img">'
+    return Markup(f"{head}<title>{escape(one_line(title))}</title>{''.join(parts)}</svg>")

@@ -1,0 +1,166 @@
+"""Records as text for a terminal: the verdict table, the failures with their sentences, the counts of all states."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+from railyard.base.wording import earlier_disturbed
+from railyard.results.record.file import Record, State
+from railyard.results.report.beside import cost_lines, relation_lines
+from railyard.results.report.matrix import Cell, cell_words
+from railyard.results.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
+from railyard.results.report.text import one_line
+from railyard.results.run_files import CostRecord, RelationRecord
+
+_HEADS = (
+    *("fabric", "stack", "rails", "benchmark", "peak", ""),
+    *("% of\nref.", "% of\nlimit", "split,\n%", "verdict"),
+)
+_RIGHT = (2, 4, 6, 7, 8)
+_LONGEST_UNFOLDED = 14
+_SGR: dict[State, str] = {
+    **{"pass": "32", "fail": "1;31", "disturbed": "31"},
+    **{"report-only": "33", "xfail": "35", "not-tested": "2"},
+}
+# A number stays on the line of its unit.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMG]?i?B(?:/s)?|[um]?s|[MG]bit/s)\b|%)")
+_FAILING: tuple[tuple[State, str], ...] = (
+    ("fail", "Failures"),
+    ("disturbed", "Disturbed: nobody can judge what was measured, so run these again"),
+)
+_REST: tuple[tuple[State, str], ...] = (
+    ("report-only", "Report-only: held against the physical limit and the floor of the link, without a reference"),
+    ("xfail", "Expected failures"),
+    ("not-tested", "Not tested"),
+)
+_MOST_NAMED = 4
+
+
+def text_report(
+    records: Sequence[Record],
+    problems: Sequence[str] = (),
+    *,
+    width: int = 100,
+    colour: bool = False,
+    unrun: Sequence[Cell] = (),
+    relations: Sequence[RelationRecord] = (),
+    costs: Sequence[CostRecord] = (),
+) -> str:
+    """Return the whole report: table, failures, what is neither, what was measured again, relations, costs, problems.
+
+    Last come the verdict and the counts.
+
+    ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
+    """
+    parts = [verdict_table(records, width=width, colour=colour)] if records else []
+    for state, heading in _FAILING:
+        some = [record for record in records if record.state == state]
+        parts += [failures(some, heading, width=width)] if some else []
+    for state, heading in _REST:
+        some = [record for record in records if record.state == state]
+        parts += [_reasons(heading, some, width)] if some else []
+    again = [f"{record.case}: {earlier_disturbed(len(record.attempts))}" for record in records if record.attempts]
+    if again:
+        parts.append("\n".join(["Measured again", *(_folded(one_line(line), width, "  ", "    ") for line in again)]))
+    parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
+    parts += [cost_lines(costs)] if costs else []
+    if problems or unrun:
+        lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
+        parts.append("\n".join(["Problems of the run", *(_folded(line, width, "  ", "    ") for line in lost)]))
+    verdict = overall(records, problems, len(unrun), relations)
+    last = (f"{verdict.word}: {verdict.sentence}", count_line(records))
+    parts.append("\n".join(_folded(line, width, "", "  ") for line in last))
+    return "\n\n".join(parts) + "\n"
+
+
+def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool = False) -> str:
+    """Return the table of all tests under a ruled head; no trailing blanks, no last newline.
+
+    Too wide for ``width``, columns move together, then long benchmarks fold at their slash; nothing is ever cut.
+    """
+    policies = names_policies(records)
+    rows = [_cells(record, policies) for record in records]
+    for gap, folded in ((2, False), (1, False), (2, True), (1, True)):
+        heads = tuple(head if folded else head.replace("ref.", "reference") for head in _HEADS)
+        lines = [[_lines(cell, folded) for cell in cells] for cells in (heads, *rows)]
+        widths = [max(len(text) for cells in lines for text in cells[column]) for column in range(len(heads))]
+        if sum(widths) + gap * (len(widths) - 1) <= width:
+            break
+    styles = [None, *(_SGR[record.state] if colour else None for record in records)]
+    head, *body = (_laid_out(cells, widths, gap, style) for cells, style in zip(lines, styles, strict=True))
+    return "\n".join([head, "─" * (sum(widths) + gap * (len(widths) - 1)), *body])
+
+
+def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100) -> str:
+    """Return these tests, each with its case, rule, sentence, suspects and the next look; folded, never cut."""
+    lines = [heading]
+    for number, record in enumerate(records, start=1):
+        lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
+        lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
+        for suspect in record.verdict.suspects:
+            lines.append(_folded(f"suspect: {suspect_words(suspect)}", width, "   ", "     "))
+        if record.verdict.next:
+            lines.append(_folded(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
+    return "\n".join(lines)
+
+
+def _rule(record: Record) -> str:
+    """Return the rule that does not hold by number and name, and the class of the fault."""
+    name = next((rule.name for rule in record.verdict.rules if rule.rule == record.verdict.rule), None)
+    rule = f"rule {record.verdict.rule}" if record.verdict.rule else "no rule was reached"
+    fault = record.verdict.class_ if record.state == "fail" else None
+    return one_line(", ".join(filter(None, (rule, name, fault and f"{fault} fault"))))
+
+
+def _cells(record: Record, policies: bool) -> tuple[str, ...]:
+    """Return the cells of a test's row, cleaned, in the order of the heads."""
+    of = row(record, policies)
+    values = (of.fabric, of.stack, of.rails, of.benchmark, of.peak, of.unit)
+    return tuple(map(one_line, (*values, of.percent_of_reference, of.percent_of_limit, of.split, of.verdict)))
+
+
+def _lines(cell: str, folded: bool) -> list[str]:
+    """Return the lines of a cell; where folding is asked for, a long one is broken after a slash or at a blank."""
+    if folded and len(cell) > _LONGEST_UNFOLDED:
+        cell = cell.replace("/", "/\n", 1) if "/" in cell else cell.replace(" ", "\n", 1)
+    return cell.split("\n")
+
+
+def _laid_out(cells: Sequence[Sequence[str]], widths: Sequence[int], gap: int, style: str | None) -> str:
+    """Return one row on as many lines as its tallest cell, the last cell (the verdict) in its style."""
+    height = max(map(len, cells))
+    lines = []
+    for index in range(height):
+        texts = [cell[index] if index < len(cell) else "" for cell in cells]
+        aligned = [
+            text.rjust(wide) if column in _RIGHT else text.ljust(wide)
+            for column, (text, wide) in enumerate(zip(texts, widths, strict=True))
+        ]
+        last = texts[-1]
+        aligned[-1] = f"\x1b[{style}m{last}\x1b[0m" if style and last else last
+        lines.append((" " * gap).join(aligned).rstrip())
+    return "\n".join(lines)
+
+
+def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
+    """Return tests grouped by their sentence, so that a reason that many share is read once."""
+    lines = [_folded(heading, width, "", "  ")]
+    for sentence, some in by_reason(records).items():
+        names = ", ".join(one_line(record.case) for record in some[:_MOST_NAMED])
+        more = f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
+        lines.append(_folded(f"{one_line(sentence)}", width, "  "))
+        lines.append(_folded(names + more, width, "    "))
+    return "\n".join(lines)
+
+
+def _folded(text: str, width: int, indent: str, hanging: str | None = None) -> str:
+    """Return the text folded at blanks to the width; a word longer than a line stands whole on its own line."""
+    rest = indent if hanging is None else hanging
+    return textwrap.fill(
+        _BEFORE_UNIT.sub("\xa0", text),
+        width,
+        initial_indent=indent,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ).replace("\xa0", " ")

@@ -1,0 +1,44 @@
+"""Which records of a run count: the last of each case, and a failure beside a later pass."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from railyard.results.record.file import read_records
+from railyard.results.record.form import FAILING, Record
+from railyard.results.store.names import folders
+
+
+def final(records: Sequence[Record]) -> tuple[Record, ...]:
+    """Return the last record of each case of a run, in the order in which the cases first came.
+
+    What failed or was disturbed stays beside a later pass of the same case: a pass on a retry hides nothing.
+    """
+    return tuple(records[index] for index in final_of([(one.run, one.case, one.state) for one in records]))
+
+
+def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
+    """Return the places of the records that count, of (run, case, state) of each."""
+    kept: dict[tuple[str, str], list[int]] = {}
+    for place, (run, case, state) in enumerate(records):
+        earlier = kept.setdefault((run, case), [])
+        failing = [one for one in earlier if records[one][2] in FAILING]
+        earlier[:] = [*(failing if state in ("pass", "report-only") else []), place]
+    return tuple(place for last in kept.values() for place in last)
+
+
+def finals_of_runs(names: Sequence[str], stored: Callable[[], Path], say: Callable[[str], None]) -> tuple[Record, ...]:
+    """Return the records that count of every run that is named, a run once; ``stored`` gives the folder of all runs.
+
+    A folder that is named needs no site around it, so that ``stored`` is asked for names alone. ``say`` is given each
+    line that held no record. Raises RailyardError where a name stands for no run.
+    """
+    found: list[Path] = []
+    for name in names:
+        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, stored())
+    records: list[Record] = []
+    for folder in dict.fromkeys(found):
+        read = read_records(folder)
+        for problem in read.problems:
+            say(problem)
+        records += final(read.records)
+    return tuple(records)

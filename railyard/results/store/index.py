@@ -1,0 +1,192 @@
+"""The index of all stored results: a disposable SQLite table made from the record files, and mended when they change.
+
+The files of records are the truth; the index holds what is searched by, and where in its file each record stands. It is
+read whole into memory, brought up to date there, and written back as a new file in the old one's place. So no lock of
+SQLite's is ever needed (on NFS and Lustre they are not to be relied on), two processes at once lose nothing but one's
+time, and an index that is missing, damaged or of another version is made again.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from railyard.base.terminal import tracked
+from railyard.results.record.file import LineError, content_of, lines_of
+from railyard.results.record.form import STATES, Record
+from railyard.results.store.finals import final_of
+
+INDEX_FILE = "index.sqlite"
+#: Raised with any change of the tables below.
+VERSION = 2
+
+#: What a condition may name: column, and what it holds.
+COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "id of the run",
+        "time": "when the record was written, UTC, such as 2026-11-21T06:00:12Z",
+        "started": "when the test was launched, UTC",
+        "test": "the case as ReFrame names it",
+        "check_name": "name of the check",
+        "system": "system",
+        "fabric": "fabric",
+        "stack": "MPI stack",
+        "rails": "how many rails",
+        "policy": "how messages were spread over them",
+        "benchmark": "tool and benchmark, such as imb/PingPong",
+        "state": ", ".join(STATES),
+        "rule": "the first rule that did not hold",
+        "class": "class of the failure: fabric, node, set-up …",
+        "sentence": "the verdict's sentence",
+        "path": "state of the path proof: proven, failed, not-proven, not-judged",
+        "replayed": "1 where a recording was played",
+        "elapsed_s": "seconds that the test took",
+        "attempts": "how many measurements before it were disturbed, and therefore made again",
+        "starved": "share of the time in which its processes waited for a processor, 0 to 1",
+        "nodes": "names of its nodes, commas between",
+        "job_id": "id of the scheduler's job",
+        "peak": "key figure: largest bandwidth, MB/s",
+        "n_half": "key figure: message size at half of the peak, B",
+        "small_message_latency": "key figure, us",
+        "message_rate": "key figure, 1/s",
+    }
+)
+_FIGURES = ("peak", "n_half", "small_message_latency", "message_rate")
+
+_TABLES = f"""
+CREATE TABLE files (id INTEGER PRIMARY KEY, place TEXT UNIQUE, size INTEGER, mtime_ns INTEGER, inode INTEGER);
+CREATE TABLE problems (file INTEGER, line INTEGER, sentence TEXT);
+CREATE TABLE tests (
+  id INTEGER PRIMARY KEY, file INTEGER, begins INTEGER, bytes INTEGER, final INTEGER,
+  {", ".join(f'"{name}"' for name in COLUMNS)}
+);
+CREATE INDEX tests_file ON tests (file);
+CREATE INDEX tests_where ON tests (system, fabric, stack, benchmark, rails);
+PRAGMA user_version = {VERSION};
+"""
+
+
+def opened(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
+    """Return the index of these files of records, up to date, in memory; ``kept`` is where it is kept between calls.
+
+    Raises InputError where a file cannot be read. That the index itself cannot be read or written is no error.
+    """
+    index = _taken_over(kept)
+    if index is None:
+        index = sqlite3.connect(":memory:")
+        index.executescript(_TABLES)
+    if _bring_up_to_date(index, tuple(files)) and kept is not None:
+        _keep(index, kept)
+    return index
+
+
+def _taken_over(kept: Path | None) -> sqlite3.Connection | None:
+    """Return what is kept, in memory, where that is whole and of this version; else None."""
+    if kept is None or not kept.is_file():
+        return None
+    index = sqlite3.connect(":memory:")
+    try:
+        # immutable: nobody writes to this file, it is replaced; so SQLite takes no lock, which may hang on NFS
+        with contextlib.closing(sqlite3.connect(f"{kept.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as disk:
+            disk.backup(index)
+        version = index.execute("PRAGMA user_version").fetchone()[0]
+        if version == VERSION and index.execute("PRAGMA quick_check").fetchone()[0] == "ok":
+            return index
+    except sqlite3.DatabaseError:  # cut, overwritten, or no database at all
+        pass
+    index.close()
+    return None
+
+
+def _bring_up_to_date(index: sqlite3.Connection, files: tuple[Path, ...]) -> bool:
+    """Read what is new or changed, forget what is gone; return whether anything was."""
+    known = {row[1]: row for row in index.execute("SELECT id, place, size, mtime_ns, inode FROM files")}
+    changed = False
+    for path in tracked(files, "reading runs"):
+        try:
+            status = path.stat()
+        except FileNotFoundError:  # removed since its folder was listed
+            continue
+        now = (status.st_size, status.st_mtime_ns, status.st_ino)
+        before = known.pop(str(path), None)
+        if before is not None:
+            if before[2:] == now:
+                continue
+            _forget(index, before[0])
+        _add(index, path, now)
+        changed = True
+    for gone in known.values():
+        _forget(index, gone[0])
+        changed = True
+    index.commit()
+    return changed
+
+
+def _forget(index: sqlite3.Connection, file: int) -> None:
+    for table, key in (("tests", "file"), ("problems", "file"), ("files", "id")):
+        index.execute(f"DELETE FROM {table} WHERE {key} = ?", (file,))
+
+
+def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) -> None:
+    file = index.execute(
+        "INSERT INTO files (place, size, mtime_ns, inode) VALUES (?, ?, ?, ?)", (str(path), *status)
+    ).lastrowid
+    rows: list[list[Any]] = []
+    records: list[Record] = []
+    for line in lines_of(content_of(path)):
+        try:
+            record = line.record(len(records))
+        except LineError as error:
+            index.execute("INSERT INTO problems VALUES (?, ?, ?)", (file, line.number, str(error)))
+            continue
+        records.append(record)
+        rows.append([file, line.offset, len(line.content), 0, *_row(record)])
+    for place in final_of([(one.run, one.case, one.state) for one in records]):
+        rows[place][3] = 1
+    marks = ", ".join("?" * (4 + len(COLUMNS)))
+    names = ", ".join(f'"{name}"' for name in ("file", "begins", "bytes", "final", *COLUMNS))
+    index.executemany(f"INSERT INTO tests ({names}) VALUES ({marks})", rows)
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    figures = {figure.name: figure.value for figure in reversed(record.figures)}
+    return (
+        record.run,
+        record.time,
+        record.started,
+        record.case,
+        record.check,
+        record.system,
+        record.fabric,
+        record.stack,
+        record.rails,
+        record.policy,
+        record.benchmark,
+        record.state,
+        record.verdict.rule,
+        record.verdict.class_,
+        record.verdict.text,
+        None if record.path_proof is None else record.path_proof.state,
+        int(record.replayed is not None),
+        record.elapsed_s,
+        len(record.attempts),
+        record.starved,
+        ",".join(record.nodes),
+        record.job_id,
+        *(figures.get(name) for name in _FIGURES),
+    )
+
+
+def _keep(index: sqlite3.Connection, kept: Path) -> None:
+    """Put the index in its file's place, whole or not at all."""
+    partial = kept.with_name(f".{kept.name}.{os.getpid()}.partial")
+    try:
+        with contextlib.closing(sqlite3.connect(partial)) as disk:
+            index.backup(disk)
+        partial.replace(kept)
+    except (OSError, sqlite3.Error):  # a store that may only be read, a full disk: the next call reads the files again
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)

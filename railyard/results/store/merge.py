@@ -1,0 +1,159 @@
+"""Results of another clone or site brought into this store: whole runs, or the lines of a run that are missing here."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
+from railyard.results.store.query import runs_folder
+
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
+#: What of a run's folder is copied beside its records: no stage folders, no logs.
+_BESIDE = ("*.json", "*.html", "*.xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One run of a source: how many lines came, how many were here; a sentence for each that could not be taken."""
+
+    run: str
+    came: int
+    there: int
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One run as it was found: its lines as bytes, and its folder where it has one."""
+
+    run: str
+    lines: tuple[bytes, ...]
+    folder: Path | None
+
+
+def merge(home: Path, source: Path) -> tuple[Merged, ...]:
+    """Bring in every run of a source: a site, its .railyard, a folder of runs, a run's folder, a .jsonl or a .json.
+
+    A line is taken byte for byte, of a newer format too, and only once; a run that is not here appears whole or not at
+    all. What is cut or no JSON stays behind and is named. Raises InputError where the source holds no records,
+    SetupError where this store cannot be written.
+    """
+    files = _record_files(source)
+    if not files:
+        raise InputError(
+            str(source), "no records", "a site, a run's folder, a .jsonl or an exported .json", action="check the name"
+        )
+    merged: list[Merged] = []
+    for file in files:
+        found, problems = _runs_in(file)
+        for number, one in enumerate(found):
+            merged.append(_merge_one(runs_folder(home), one, problems if number == 0 else ()))
+        if not found and problems:
+            raise RailyardError("\n".join(problems))
+    return tuple(merged)
+
+
+def _record_files(source: Path) -> tuple[Path, ...]:
+    if source.is_file():
+        return (source,)
+    for pattern in (FILE_NAME, f"*/{FILE_NAME}", f"runs/*/{FILE_NAME}", f".railyard/runs/*/{FILE_NAME}"):
+        found = tuple(sorted(path for path in source.glob(pattern) if not path.parent.name.startswith(".")))
+        if found:
+            return found
+    return ()
+
+
+def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
+    """Return the runs in a file, in the order of their first lines, and what could not be taken."""
+    problems: list[str] = []
+    grouped: dict[str, list[bytes]] = {}
+    for where, content, data in _lines(file):
+        run = data.get("run") if isinstance(data, dict) and "format" in data else None
+        if data is None:
+            problems.append(f"{where}: found no JSON, expected a record; that line stays behind")
+        elif not isinstance(run, str) or not _RUN.fullmatch(run):
+            found = "no run" if run is None else f"the run {str(run)[:60]!r}"
+            problems.append(f"{where}: found {found}, expected a record with its run's id; that line stays behind")
+        else:
+            grouped.setdefault(run, []).append(content)
+    folder = file.parent if file.name == FILE_NAME else None
+    whole = folder is not None and len(grouped) == 1
+    return [_Source(run, tuple(lines), folder if whole else None) for run, lines in grouped.items()], tuple(problems)
+
+
+def _lines(file: Path) -> Iterator[tuple[str, bytes, Any]]:
+    """Yield where each record stands, its bytes, and its JSON value (None where it is none)."""
+    if file.suffix == ".json":
+        data = _json(content_of(file))
+        listed = data.get("records") if isinstance(data, dict) else None
+        if not isinstance(listed, list):
+            raise InputError(
+                str(file), "something else", '{"format": 1, "records": […]}', action="name an exported file"
+            )
+        for place, item in enumerate(listed):
+            text = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
+            yield f"{file}: records[{place}]", text.encode(), item
+        return
+    for line in lines_of(content_of(file)):
+        yield f"{file}:{line.number}", line.content, _json(line.content)
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged:
+    target = runs / source.run
+    try:
+        if not target.is_dir():
+            _place(source, target)
+            return Merged(source.run, len(source.lines), 0, problems)
+        file = target / FILE_NAME
+        here = {_alike(line.content) for line in lines_of(content_of(file))} if file.exists() else set()
+        missing = [line for line in dict.fromkeys(source.lines) if _alike(line) not in here]
+        append_lines(file, missing)
+        return Merged(source.run, len(missing), len(source.lines) - len(missing), problems)
+    except OSError as error:
+        raise SetupError(
+            f"{target}: the run could not be stored ({error.strerror}); free some space, then merge again"
+        ) from error
+
+
+def _alike(line: bytes) -> str:
+    """Return the same text for two lines that hold the same JSON."""
+    return json.dumps(_json(line), sort_keys=True)
+
+
+def _place(source: _Source, target: Path) -> None:
+    """Put a run's folder in its place in one step, so that nobody reads a half of it."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.mkdir(parents=True)
+        append_lines(partial / FILE_NAME, source.lines)
+        if source.folder is not None:
+            _copy_beside(source.folder, partial)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _copy_beside(folder: Path, into: Path) -> None:
+    files: Sequence[Path] = [path for pattern in _BESIDE for path in folder.glob(pattern)]
+    for path in files:
+        if path.is_file() and not path.is_symlink():
+            shutil.copyfile(path, into / path.name)
+    outputs = folder / "outputs"
+    if outputs.is_dir() and not outputs.is_symlink():
+        (into / "outputs").mkdir()
+        for path in outputs.iterdir():
+            if path.is_file() and not path.is_symlink():
+                shutil.copyfile(path, into / "outputs" / path.name)

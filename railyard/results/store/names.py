@@ -1,0 +1,45 @@
+"""Runs by name: a folder, the id of a stored run or its beginning, a pattern over ids, ``last`` or ``last5``."""
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.results.record.file import FILE_NAME
+
+_LAST = re.compile(r"last(\d*)")
+
+
+def folders(name: str, stored: Path) -> tuple[Path, ...]:
+    """Return the folders (or files of records) that a name stands for, oldest first; ``stored`` holds all runs.
+
+    Raises RailyardError where it stands for none, or for more than it can mean.
+    """
+    path = Path(name)
+    if path.is_file() or (path / FILE_NAME).is_file():
+        return (path,)
+    runs = {run.name: run for run in sorted(stored.glob("*")) if (run / FILE_NAME).is_file()}
+    last = _LAST.fullmatch(name)
+    if last:
+        return _newest(int(last[1] or 1), list(runs.values()), stored)
+    if any(sign in name for sign in "*?["):
+        found = tuple(run for key, run in runs.items() if fnmatchcase(key, name))
+        if not found:
+            raise RailyardError(f'"{name}": found no run of such a name among {len(runs)} in {stored}, expected one')
+        return found
+    begun = [key for key in runs if key.startswith(name)] if name else []
+    if name in runs or len(begun) == 1:
+        return (runs[name] if name in runs else runs[begun[0]],)
+    if begun:
+        raise RailyardError(
+            f'"{name}": found {len(begun)} runs that begin so, expected one; write {name}* for all of them'
+        )
+    known = did_you_mean(name, runs) if runs else f"there are no runs in {stored}"
+    raise RailyardError(f'"{name}": found no such run and no such folder, expected one; {known}')
+
+
+def _newest(count: int, runs: Sequence[Path], stored: Path) -> tuple[Path, ...]:
+    if not 0 < count <= len(runs):
+        raise RailyardError(f"last{count}: found {len(runs)} stored runs in {stored}, expected {max(1, count)} or more")
+    return tuple(runs[-count:])

@@ -1,0 +1,250 @@
+"""Questions to the store: which runs there are, the records that were asked for, one run by its name."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from railyard.base.errors import InputError, RailyardError, did_you_mean
+from railyard.base.paths import state_folder
+from railyard.results.record.file import FILE_NAME, LineError, read_records, record_of
+from railyard.results.record.form import STATES, Record
+from railyard.results.store.finals import final
+from railyard.results.store.index import COLUMNS, INDEX_FILE, opened
+from railyard.results.store.names import folders
+
+Words = str | tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which tests; what is None is not asked. A tuple is any of its words.
+
+    ``since`` (included) and ``until`` (not) are the beginning of a UTC time, such as 2026-11. ``where`` is a condition
+    in SQL over ``COLUMNS``, such as ``peak < 47 AND rails = 2``.
+    """
+
+    run: Words = None
+    system: Words = None
+    fabric: Words = None
+    stack: Words = None
+    rails: int | tuple[int, ...] | None = None
+    policy: Words = None
+    benchmark: Words = None
+    check: Words = None
+    state: Words = None
+    since: str | None = None
+    until: str | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A stored run: when its first and last record were written, its systems, how many tests are in each state.
+
+    ``counts`` are of the tests that were asked for; ``problems`` name lines of its file that gave no record.
+    """
+
+    run: str
+    folder: Path
+    began: str
+    ended: str
+    systems: tuple[str, ...]
+    counts: Mapping[str, int]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Records that were asked for, the oldest first, and what could not be read on the way."""
+
+    records: tuple[Record, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: its final records, and a sentence for each line that gave none."""
+
+    run: str
+    folder: Path
+    records: tuple[Record, ...]
+    problems: tuple[str, ...] = ()
+
+
+def runs_folder(home: Path) -> Path:
+    """Return the folder of all runs of a site."""
+    return state_folder(home) / "runs"
+
+
+def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tuple[RunSummary, ...]:
+    """Return the runs that have a test that is wanted, the oldest first; of these only the ``newest`` ones."""
+    index = _index(home)
+    condition, values = _condition(wanted)
+    rows = _asked(
+        index,
+        f"SELECT files.place, run, state, count(*), min(time), max(time), group_concat(DISTINCT system) FROM tests "
+        f"JOIN files ON files.id = tests.file WHERE final AND {condition} "
+        f"GROUP BY files.place, run, state ORDER BY min(time)",
+        values,
+        wanted,
+    )
+    problems = _problems(index)
+    grouped: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+    for path, run, *rest in rows:
+        grouped.setdefault((path, run), []).append(tuple(rest))
+    found = []
+    for (path, run), states in grouped.items():
+        found.append(
+            RunSummary(
+                run,
+                Path(path).parent,
+                min(each[2] for each in states),
+                max(each[3] for each in states),
+                tuple(sorted({name for each in states for name in each[4].split(",")})),
+                {state: int(each[1]) for state in STATES for each in states if each[0] == state},
+                problems.get(path, ()),
+            )
+        )
+    found.sort(key=lambda one: (one.began, one.run))
+    return tuple(found if newest is None else found[max(0, len(found) - newest) :])
+
+
+def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> Found:
+    """Return the final records that are wanted, the oldest first; of these only the ``newest`` ones.
+
+    Only their lines are read, each from its place in its file.
+    """
+    index = _index(home)
+    condition, values = _condition(wanted)
+    rows = _asked(
+        index,
+        f"SELECT files.place, begins, bytes FROM tests JOIN files ON files.id = tests.file "
+        f"WHERE final AND {condition} ORDER BY time, run, begins",
+        values,
+        wanted,
+    )
+    if newest is not None:
+        rows = rows[max(0, len(rows) - newest) :]
+    problems = tuple(sentence for told in _problems(index).values() for sentence in told)
+    index.close()
+    return Found(_read(rows), problems)
+
+
+def load(home: Path, name: str) -> Run:
+    """Return one run by its id, the beginning of that, ``last``, its folder, its file, or an exported JSON file.
+
+    Raises RailyardError where the name stands for no run, or for several.
+    """
+    if name.endswith(".json") and Path(name).is_file():
+        return _exported(Path(name))
+    found = folders(name, runs_folder(home))
+    if len(found) != 1:
+        raise RailyardError(f'"{name}": found {len(found)} runs, expected one; name one of them')
+    read = read_records(found[0])
+    counted = final(read.records)
+    folder = found[0] if found[0].is_dir() else found[0].parent
+    return Run(counted[0].run if counted else folder.name, folder, counted, read.problems)
+
+
+def _exported(path: Path) -> Run:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(str(path), f"no readable JSON ({error})", "records as exported") from error
+    if not isinstance(data, dict) or not isinstance(data.get("records"), list):
+        raise InputError(str(path), "something else", '{"format": 1, "records": […]}', action="name an exported file")
+    kept: list[Record] = []
+    problems: list[str] = []
+    for place, item in enumerate(data["records"]):
+        try:
+            kept.append(record_of(item))
+        except LineError as error:
+            problems.append(f"{path}: records[{place}]: {error}")
+    return Run(kept[0].run if kept else path.stem, path.parent, final(kept), tuple(problems))
+
+
+def _index(home: Path) -> sqlite3.Connection:
+    folder = runs_folder(home)
+    # A folder whose name begins with a dot is one that a merge has not finished.
+    files = sorted(path for path in folder.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
+    return opened(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
+
+
+def _condition(wanted: Wanted) -> tuple[str, list[object]]:
+    """Return the condition in SQL, and the values of its marks."""
+    parts, values = ["1"], list[object]()
+    for field in fields(wanted):
+        value = getattr(wanted, field.name)
+        if value is None or field.name in ("since", "until", "where"):
+            continue
+        several = value if isinstance(value, tuple) else (value,)
+        column = "check_name" if field.name == "check" else field.name
+        parts.append(f"tests.{column} IN ({', '.join('?' * len(several))})")
+        values += several
+    for name, sign in (("since", ">="), ("until", "<")):
+        if getattr(wanted, name) is not None:
+            parts.append(f"tests.time {sign} ?")
+            values.append(getattr(wanted, name))
+    if wanted.where is not None:
+        parts.append(f"({wanted.where}\n)")
+    return " AND ".join(parts), values
+
+
+def _asked(index: sqlite3.Connection, sql: str, values: list[object], wanted: Wanted) -> list[tuple[str, ...]]:
+    """Return the rows of a question that may only read. Raises RailyardError where the caller's condition is wrong."""
+    index.set_authorizer(_only_reading)
+    try:
+        return index.execute(sql, values).fetchall()
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        if wanted.where is None:
+            raise
+        unknown = str(error).removeprefix("no such column: ")
+        hint = did_you_mean(unknown, COLUMNS) if unknown != str(error) else f"columns: {', '.join(COLUMNS)}"
+        raise RailyardError(
+            f'--where: found "{wanted.where}" ({error}), expected a condition in SQL such as "peak < 47"; {hint}'
+        ) from error
+    finally:
+        index.set_authorizer(None)
+
+
+_READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
+
+
+def _only_reading(action: int, *about: object) -> int:
+    harmful = action == sqlite3.SQLITE_FUNCTION and "load_extension" in about
+    return sqlite3.SQLITE_OK if action in _READING and not harmful else sqlite3.SQLITE_DENY
+
+
+def _problems(index: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    rows = index.execute(
+        "SELECT place, line, sentence FROM problems JOIN files ON files.id = problems.file ORDER BY place, line"
+    )
+    found: dict[str, tuple[str, ...]] = {}
+    for path, line, sentence in rows:
+        found[path] = (*found.get(path, ()), f"{path}:{line}: {sentence}")
+    return found
+
+
+def _read(places: list[tuple[str, ...]]) -> tuple[Record, ...]:
+    """Return the records at these places (path, offset, length), in this order, each file opened once."""
+    found: dict[tuple[str, ...], Record] = {}
+    by_file: dict[str, list[tuple[str, ...]]] = {}
+    for place in places:
+        by_file.setdefault(place[0], []).append(place)
+    for path, wanted in by_file.items():
+        with open(path, "rb") as stream:
+            for place in wanted:
+                stream.seek(int(place[1]))
+                found[place] = _read_one(stream.read(int(place[2])), path)
+    return tuple(found[place] for place in places)
+
+
+def _read_one(content: bytes, path: str) -> Record:
+    try:
+        return record_of(json.loads(content))
+    except ValueError as error:  # a LineError too
+        raise RailyardError(
+            f"{path}: found other records than a moment ago ({error}), expected a file that only grows; try again"
+        ) from error

@@ -1,0 +1,91 @@
+"""Stored runs and tests as text: one line a run, one line a test, or all that is known of one test."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from railyard.base.clean_text import one_line
+from railyard.base.wording import message_size, number
+from railyard.results.record.form import STATES, Record
+from railyard.results.store.query import RunSummary
+
+
+def run_lines(found: Sequence[RunSummary]) -> list[str]:
+    """Return a line a run: id, when, systems, how many tests in each state, and what could not be read."""
+    width = max(len(one.run) for one in found)
+    systems = max(len(", ".join(one.systems)) for one in found)
+    lines = []
+    for one in found:
+        counts = ", ".join(f"{one.counts[state]} {state}" for state in STATES if one.counts.get(state))
+        tests = sum(one.counts.values())
+        told = f"{tests} test{'' if tests == 1 else 's'}: {counts}"
+        lines.append(f"{one.run:<{width}}  {_minute(one.began)}  {', '.join(one.systems):<{systems}}  {told}")
+        lines += [f"{'':{width}}  {sentence}" for sentence in one.problems]
+    return lines
+
+
+def test_lines(records: Sequence[Record]) -> list[str]:
+    """Return a line a test: state, fabric, stack, rails, benchmark, peak or latency, and the verdict's sentence."""
+    heads = [
+        (
+            record.state,
+            record.fabric,
+            record.stack,
+            f"{record.rails} rail{'' if record.rails == 1 else 's'}",
+            record.benchmark,
+            ", ".join(f"{number(one.value)} {one.unit}" for one in record.figures[:1]),
+        )
+        for record in records
+    ]
+    widths = [max(len(head[column]) for head in heads) for column in range(6)]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(head, widths, strict=True))
+        + f"  {one_line(record.verdict.text)}"
+        for head, record in zip(heads, records, strict=True)
+    ]
+
+
+def detail_lines(values: Mapping[str, Any]) -> list[str]:
+    """Return all that is stored of one test, a line a value; curves are a line a size."""
+    lines = [str(values["case"])]
+    for key, value in values.items():
+        if key not in ("case", "curves"):
+            lines += _detail(key, value, 1)
+    for curve in values.get("curves", ()):
+        lines.append(f"  {curve['metric']}, {curve['unit']}")
+        bounds = [
+            band for band in curve["bands"] if any(side != [None] * len(side) for side in (band["low"], band["high"]))
+        ]
+        for place, (size, value) in enumerate(zip(curve["sizes"], curve["values"], strict=True)):
+            told = ", ".join(filter(None, (_bound(band, place, size) for band in bounds)))
+            lines.append(f"    {message_size(size):>10}  {number(value):>10}{f'  ({told})' if told else ''}")
+    return lines
+
+
+def _bound(band: Mapping[str, Any], place: int, size: int) -> str:
+    if place >= len(band["sizes"]) or band["sizes"][place] != size:
+        return ""
+    low, high = band["low"][place], band["high"][place]
+    parts = [f"at least {number(low)}"] if low is not None else []
+    parts += [f"at most {number(high)}"] if high is not None else []
+    return f"{' and '.join(parts)}: {band['id']}" if parts else ""
+
+
+def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    if value is None or value == "" or (isinstance(value, (list, dict)) and not value):
+        return
+    if isinstance(value, Mapping):
+        yield f"{indent}{key}"
+        for name, item in value.items():
+            yield from _detail(str(name), item, depth + 1)
+    elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        for number_, item in enumerate(value, start=1):
+            yield from _detail(f"{key} {number_}", item, depth)
+    elif isinstance(value, list):
+        yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
+    else:
+        yield f"{indent}{key}: {value}"
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")

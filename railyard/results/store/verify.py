@@ -1,0 +1,113 @@
+"""What is wrong or odd in stored results: lines that give no record, a clock set back, other units, missing outputs."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from railyard.base.errors import did_you_mean
+from railyard.results.record.file import FILE_NAME, Record, read_records
+from railyard.results.store.units import UNITS
+from railyard.site.references.fields import UNITS as DECLARED
+
+Weight = Literal["problem", "remark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence about a run's folder; a ``problem`` lost or may mislead something, a ``remark`` is only odd."""
+
+    run: str
+    weight: Weight
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How many records were read, and what was found."""
+
+    records: int
+    findings: tuple[Finding, ...]
+
+
+def verify(folder: Path, systems: Collection[str]) -> Verified:
+    """Return what is found in one run's folder; ``systems`` are those that have a file today.
+
+    Raises InputError where the folder has no file of records.
+    """
+    path = folder / FILE_NAME if folder.is_dir() else folder
+    read = read_records(path)
+    where = path.parent if path.name == FILE_NAME else None
+    found = [Finding(path.parent.name, "problem", sentence) for sentence in read.problems]
+    if not read.records and not read.problems:
+        found.append(Finding(path.parent.name, "problem", f"{path}: found no record, expected one a test"))
+    name = path.parent.name
+    if where is not None:
+        found += [Finding(name, "problem", sentence) for sentence in _of_another_run(read.records, name)]
+        found += [Finding(name, "remark", sentence) for sentence in _missing_outputs(read.records, where)]
+    found += _units(read.records, name)
+    found += [Finding(name, "remark", sentence) for sentence in _clock(read.records)]
+    found += [Finding(name, "remark", sentence) for sentence in _renamed(read.records, systems)]
+    return Verified(len(read.records), tuple(found))
+
+
+def _of_another_run(records: Sequence[Record], name: str) -> Iterator[str]:
+    for run in dict.fromkeys(record.run for record in records):
+        if run != name:
+            yield f"found records of run {run}, expected those of {name} alone; was a folder renamed, or a file copied?"
+
+
+def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
+    missing = [record for record in records if record.output is not None and not (folder / record.output).is_file()]
+    if missing:
+        yield (
+            f"{len(missing)} output{'' if len(missing) == 1 else 's'} that records name "
+            f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].output}); the figures are"
+        )
+
+
+def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:
+    """Yield each unit that is not the metric's own: one that can be converted is odd, another cannot be compared."""
+    odd = dict.fromkeys(
+        (curve.metric, curve.unit)
+        for record in records
+        for curve in record.curves
+        if curve.metric in DECLARED and curve.unit != DECLARED[curve.metric]
+    )
+    for metric, unit in odd:
+        wanted = DECLARED[metric]
+        can = unit in UNITS and UNITS[unit][0] == UNITS[wanted][0]
+        does = "it is converted where it is compared" if can else "it cannot be compared"
+        yield Finding(name, "remark" if can else "problem", f"{metric} is in {unit}, expected {wanted}; {does}")
+
+
+def _clock(records: Sequence[Record]) -> Iterator[str]:
+    for before, after in pairwise(records):
+        back = _seconds(before.time, after.time)
+        if back is not None and back < 0:
+            yield (
+                f"the clock went back by {-back:.0f} s between {before.case} ({before.time}) and {after.case} "
+                f"({after.time}); the order of the file holds, and elapsed times are not the clock's"
+            )
+
+
+def _seconds(first: str, second: str) -> float | None:
+    try:
+        return (datetime.fromisoformat(_plain(second)) - datetime.fromisoformat(_plain(first))).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
+def _plain(time: str) -> str:
+    return time.removesuffix("Z") + ("+00:00" if time.endswith("Z") else "")  # Python 3.10 does not read the Z
+
+
+def _renamed(records: Sequence[Record], systems: Collection[str]) -> Iterator[str]:
+    for system in dict.fromkeys(record.system for record in records):
+        if system not in systems:
+            yield (
+                f'its system "{system}" has no file in systems/ ({did_you_mean(system, systems)}); where it was '
+                f"renamed, `railyard capture --stored-as {system}` still finds its runs"
+            )

@@ -1,0 +1,137 @@
+"""The sweeps that stand in stored runs: records of one problem on several nodes, put together and said as text."""
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from railyard.base.wording import number, percent
+from railyard.benchmarks.table.applications import A_NODE, nodes_of_key
+from railyard.results.record.form import Record
+from railyard.results.scaling import Kind, Sweep, sweep
+
+#: States whose figure is a measurement.
+_SOUND = ("pass", "report-only")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Where a sweep was measured: the problem's key without its nodes, and the cell; ``unit`` is its rate's."""
+
+    system: str
+    fabric: str
+    stack: str
+    rails: int
+    policy: str
+    benchmark: str
+    unit: str
+    replayed: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The group in a line."""
+        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
+        by = f" {self.policy}" if self.policy and self.rails > 1 else ""
+        return f"{self.benchmark} on {self.system}:{self.fabric}, {self.stack}, {rails}{by}"
+
+
+@dataclass(slots=True)
+class _Values:
+    rates: dict[int, list[float]] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+
+
+def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
+    """Return the sweeps in the order of their first record: the median of each number of nodes, failures as missing.
+
+    One node is measured once, on the first fabric with one rail, since no network carries it: it is the first point of
+    every sweep of that stack. A problem that has one point alone is no sweep.
+    """
+    found: dict[Group, _Values] = {}
+    alone: dict[tuple[str, str, str, str | None], _Values] = {}
+    for record in records:
+        problem, nodes = nodes_of_key(record.benchmark)
+        if nodes is None:
+            continue
+        rate = _rate(record, nodes)
+        if nodes == 1:
+            values = alone.setdefault((record.system, record.stack, problem, record.replayed), _Values())
+        else:
+            values = found.setdefault(_group(record, problem, "" if rate is None else rate[1]), _Values())
+        if rate is None:
+            values.failed.add(nodes)
+        else:
+            values.rates.setdefault(nodes, []).append(rate[0])
+    return _put_together(found, alone)
+
+
+def _group(record: Record, problem: str, unit: str) -> Group:
+    cell = (record.system, record.fabric, record.stack, record.rails, record.policy or "")
+    return Group(*cell, problem, unit, record.replayed)
+
+
+def _rate(record: Record, nodes: int) -> tuple[float, str] | None:
+    """Return what a sound run computed a second on all nodes, with its unit; None where it failed or was not run."""
+    if record.state not in _SOUND or not record.curves:
+        return None
+    curve = record.curves[0]
+    if curve.metric == A_NODE:
+        return curve.values[0] * nodes, curve.unit
+    # What is measured as a time alone (WRF, MILC) is one problem a run, so that its rate is one a second.
+    return (1 / curve.values[0], "1/s") if curve.unit == "s" else (curve.values[0], curve.unit)
+
+
+def _put_together(
+    found: Mapping[Group, _Values], alone: Mapping[tuple[str, str, str, str | None], _Values]
+) -> dict[Group, Sweep]:
+    made: dict[Group, Sweep] = {}
+    merged: dict[Group, _Values] = {}
+    for group, values in found.items():
+        # a failed point has no unit: it belongs to the sweep of the same cell that has one
+        same = next((each for each in found if each.unit and _cell(each) == _cell(group)), group)
+        into = merged.setdefault(same, _Values())
+        into.failed |= values.failed
+        for nodes, rates in values.rates.items():
+            into.rates.setdefault(nodes, []).extend(rates)
+    for group, values in merged.items():
+        first = alone.get((group.system, group.stack, group.benchmark, group.replayed), _Values())
+        medians = {nodes: statistics.median(each) for nodes, each in (first.rates | values.rates).items()}
+        if len(medians) > 1:
+            made[group] = sweep(medians, _kind(group.benchmark), meant=(*medians, *first.failed, *values.failed))
+    return made
+
+
+def _kind(problem: str) -> Kind:
+    """HPL's problem and MILC's lattice are made for the nodes that there are; all else is one problem, on any nodes."""
+    return "weak" if problem.startswith(("hpl/", "milc/asqtad/")) else "strong"
+
+
+def _cell(group: Group) -> tuple[object, ...]:
+    return (group.system, group.fabric, group.stack, group.rails, group.policy, group.benchmark, group.replayed)
+
+
+def text(found: Mapping[Group, Sweep]) -> str:
+    """Return the sweeps as lines: a title, a row a number of nodes, and what they say together."""
+    lines: list[str] = []
+    for group, made in found.items():
+        lines += [group.title, f"  {'nodes':>5}  {group.unit:>12}  {'speed-up':>8}  {'of linear':>9}  serial fraction"]
+        for point in made.points:
+            fraction = "" if point.serial_fraction is None else f"{point.serial_fraction:.3f}"
+            row = f"{point.nodes:>5}  {number(point.rate):>12}  {point.speedup:>8.2f}  {percent(point.efficiency):>9}"
+            lines.append(f"  {row}  {fraction}".rstrip())
+        lines += [f"  {made.sentence}", *([f"  {group.replayed}"] if group.replayed else []), ""]
+    return "\n".join(lines)
+
+
+def as_json(found: Mapping[Group, Sweep]) -> list[dict[str, object]]:
+    """Return the sweeps as JSON values: the cell, the points, and their sentence."""
+    return [
+        {
+            **{name: getattr(group, name) for name in group.__dataclass_fields__},
+            "kind": made.kind,
+            "points": [{name: getattr(point, name) for name in point.__dataclass_fields__} for point in made.points],
+            "missing": list(made.missing),
+            "breaks_at": made.breaks_at,
+            "sentence": made.sentence,
+        }
+        for group, made in found.items()
+    ]

@@ -1,0 +1,1 @@
+"""The bases of all checks, and the parts that they are made of."""

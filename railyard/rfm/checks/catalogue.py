@@ -1,0 +1,80 @@
+"""The checks of a site, read from their files: what each asks of a cell."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railyard.base.errors import RailyardError
+from railyard.rfm.run.breadth import EXTENDED
+from railyard.site.matrix import Need
+
+if TYPE_CHECKING:
+    from railyard.rfm.checks.base import InterconnectCheck
+
+#: What every check has a variant for; a parameter besides these chooses its benchmark.
+COMMON_PARAMETERS = ("rails", "policy")
+
+
+def needs(checks: Path) -> tuple[Need, ...]:
+    """Return what each check below a folder asks of a cell, in the order of file and class.
+
+    A check file is imported: this is the one place outside ReFrame that does so. Raises RailyardError naming the file
+    that cannot be imported.
+    """
+    from railyard.rfm.checks.base import InterconnectCheck  # ReFrame takes 0.2 s to import
+
+    found: dict[str, Need] = {}
+    for file in sorted(checks.rglob("*.py")):
+        name = f"railyard_site_checks.{'.'.join(file.relative_to(checks).with_suffix('').parts)}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            raise RailyardError(f"{file}: found a file that Python cannot import, expected a check")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except (Exception, SystemExit) as error:  # whatever a check file raises, the user is told which file
+            raise RailyardError(
+                f"{file}: found {type(error).__name__}: {error}, expected a check that imports"
+            ) from error
+        # ReFrame's decorator keeps a module's tests there; it has no public list of classes.
+        registry = getattr(module, "_rfm_test_registry", None)
+        for cls in registry._tests if registry is not None else ():
+            if issubclass(cls, InterconnectCheck):
+                found |= {need.check: need for need in _needs_of(cls)}
+    return tuple(found.values())
+
+
+def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
+    """Yield what a check asks for: once for each value of its own parameters, under the test's name."""
+    for own in _own_parameters(cls):
+        nodes = cls.nodes_of(own)
+        yield Need(
+            # ReFrame's variables, which a Need outlives as plain text and numbers
+            " ".join((cls.__name__, *(f"%{name}={value}" for name, value in own.items()))),
+            *(cls.tool_of(own), f"{cls.tool}/{cls.benchmark_of(own)}", nodes),
+            ranks=int(nodes * cls.ranks_per_node),
+            passes=int(cls.passes),
+            smallest=int(cls.smallest),
+            largest=int(cls.largest),
+            extended=EXTENDED in cls.tags,
+            pair_a_rail=bool(cls.pair_a_rail),
+            pair=bool(cls.pair),
+            starts_itself=bool(cls.starts_itself),
+            # an application on one node keeps off every network
+            within_node=bool(cls.within_node) or (nodes == 1 and "apps" in cls.tags),
+            feature=cls.feature_of(own),
+            all_nodes=bool(cls.all_nodes),
+            check_class=str(cls.check_class),
+        )
+
+
+def _own_parameters(cls: type["InterconnectCheck"]) -> list[dict[str, str]]:
+    """Return the values of a check's own parameters, each combination once."""
+    found: dict[tuple[tuple[str, str], ...], None] = {}
+    for variant in range(cls.num_variants):
+        given = cls.get_variant_info(variant)["params"]
+        found[tuple((name, str(value)) for name, value in given.items() if name not in COMMON_PARAMETERS)] = None
+    return [dict(each) for each in found]

@@ -1,0 +1,149 @@
+"""The ReFrame base of the check of a fabric's own state: each node reads its ports and cards, and all are judged."""
+
+import shlex
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import reframe as rfm
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.job.launch import TESTBEDS, limit_s
+from railyard.rfm.current import partitions
+from railyard.rfm.guards import CarriedInit, as_reframe_error
+from railyard.rfm.launchers import each_node_words
+from railyard.site.matrix import RDMA_PORTS
+from railyard.site.site import Site, site_at
+
+if TYPE_CHECKING:
+    from railyard.cluster.fabric.model import Expected, Report
+    from railyard.results.record.file import Record
+
+#: How records and reports name it.
+_BENCHMARK = "fabric/state"
+
+
+def first_stacks() -> list[str]:
+    """Return the stacks under which the check runs, the first of each fabric with RDMA: no stack has a part in it."""
+    there = [each for each in partitions() or () if RDMA_PORTS in each.features and each.environs]
+    return sorted({each.environs[0].name for each in there})
+
+
+class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
+    """Reads on every node of a fabric what it shows of itself, and holds it against the system's file."""
+
+    tags = {"microbench", "fabric", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    num_tasks_per_node = 1
+    #: How many nodes are read; 0: all of the system's.
+    nodes_read = variable(int, value=0)
+    _report: "Report"
+    _expected: "Expected"
+
+    @property
+    def site(self) -> Site:
+        """The site and system that this test runs on."""
+        partition = self.current_partition
+        return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
+
+    @property
+    def case_name(self) -> str:
+        """The case as ReFrame's listing has it, without the hash."""
+        return f"{self.display_name} @{self.current_partition.fullname}+{self.current_environ.name}"
+
+    @run_after("init")
+    def select_fabrics(self) -> None:
+        """Load where a fabric has RDMA ports, once a fabric."""
+        self.valid_systems = [f"+{RDMA_PORTS}"]
+        self.valid_prog_environs = first_stacks() or ["*"]
+
+    @run_after("setup")
+    def plan(self) -> None:
+        """Have every node print a line of JSON; a launcher starts one process a node."""
+        system = self.site.system
+        self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
+        self.env_vars = {HOME_VARIABLE: str(self.site.home)}
+        self.time_limit = f"{limit_s(system)}s"
+        bed = TESTBEDS.get(system.launcher)
+        if bed is not None:
+            self.job.launcher.railyard = each_node_words(self.site.home, system.nodes.names[: self.num_tasks], bed)
+        self.executable = shlex.quote(sys.executable)
+        self.executable_opts = ["-m", "railyard", "fabric", "--own"]
+
+    @run_before("run")
+    def note_start(self) -> None:
+        """Keep the time of the launch for the record."""
+        self._started_at = datetime.now(timezone.utc)
+
+    @run_before("sanity")
+    def judge_state(self) -> None:
+        """Judge what all nodes printed, store the verdict, and fail with the first problem."""
+        if self.is_dry_run():
+            return
+        from railyard.cluster.fabric.expected import expected_of
+        from railyard.cluster.fabric.judge import judge, with_silent
+        from railyard.cluster.fabric.model import Readings
+        from railyard.cluster.fabric.own_json import read_lines
+
+        output = Path(self.stagedir) / str(self.stdout)
+        with as_reframe_error():
+            text = output.read_text(encoding="utf-8", errors="replace") if output.is_file() else ""
+            ports, cards = read_lines(text, str(self.stdout))
+        self._expected = expected_of(self.site.system, self.current_partition.name)
+        counted = tuple(port for port in ports if port.counters)
+        readings = Readings(own=ports, cards=cards, counters=counted or None)
+        report = judge(self._expected, readings)
+        self._report = with_silent(self._expected, readings, report, int(self.num_tasks))
+        record = self._record(output)
+        self._write(record)
+        if record.state == "fail":
+            raise SanityError(record.verdict.text)
+
+    @sanity_function
+    def is_as_the_file_says(self) -> bool:
+        """Return whether no problem was found; judge_state() has said so already."""
+        return not self._report.problems and not self._report.is_blind
+
+    def _record(self, output: Path) -> "Record":
+        from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
+        from railyard.job.provenance import provenance
+        from railyard.results import run_folder
+        from railyard.results.record.file import Record
+        from railyard.results.record.form import SuspectRecord, VerdictRecord
+
+        found, now = self._report, datetime.now(timezone.utc)
+        fails = bool(found.problems) or found.is_blind
+        say = nothing_seen if found.is_blind else verdict_sentence
+        suspects = tuple(
+            SuspectRecord("rail" if each.device else "node", each.sentence, each.node, each.device)
+            for each in found.problems
+            if each.node is not None
+        )
+        verdict: dict[str, Any] = {"rule": 5, "class_": "fabric"} if fails else {}
+        return Record(
+            run=run_folder.run_id(),
+            time=f"{now:%Y-%m-%dT%H:%M:%SZ}",
+            case=self.case_name,
+            hash=self.hashcode,
+            check=type(self).__name__,
+            system=self.site.system.system,
+            fabric=self.current_partition.name,
+            stack=self.current_environ.name,
+            rails=len(self._expected.rails),
+            benchmark=_BENCHMARK,
+            state="fail" if fails else "pass",
+            verdict=VerdictRecord(say(self._expected, found), suspects=suspects, **verdict),
+            elapsed_s=round((now - self._started_at).total_seconds(), 2),
+            environment=provenance(self.site, self.current_environ.name),
+            command=(sys.executable, *self.executable_opts),
+            output=run_folder.keep_output(self.site.home, self.case_name, output),
+        )
+
+    def _write(self, record: "Record") -> None:
+        from railyard.results import run_folder
+        from railyard.results.record.file import FILE_NAME, append_record
+
+        with as_reframe_error():
+            append_record(run_folder.run_folder(self.site.home) / FILE_NAME, record)

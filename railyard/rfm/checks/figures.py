@@ -1,0 +1,27 @@
+"""The key figures of an assessment in ReFrame's form: performance variables, and what the references assert of them."""
+
+from railyard.verdict.assess import Assessment
+
+
+def shown_figures(found: Assessment) -> list[tuple[str, float, str]]:
+    """Return name, value and unit of each key figure and, for each curve, of its worst ratio and where that is."""
+    figures = [(figure.name, figure.value, figure.unit) for figure in found.figures]
+    for curve in found.verdict.curves:
+        if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
+            figures.append((f"{curve.metric}_percent_of_reference", round(curve.percent_of_reference, 2), "%"))
+            figures.append((f"{curve.metric}_worst_at", curve.percent_of_reference_size, "B"))
+    return figures
+
+
+def asserted_bounds(found: Assessment) -> dict[str, tuple[float, float | None, float | None, str]]:
+    """Return ReFrame's form of what the references assert of a figure at its own size: the bound is its value."""
+    asserted: dict[str, tuple[float, float | None, float | None, str]] = {}
+    for figure in found.figures:
+        metric = next(
+            (m for m in found.inputs.metrics if figure.name == "peak" and m.declared.unit == figure.unit), None
+        )
+        bounds = [band.bound_at(figure.size) for band in metric.bands] if metric and figure.size is not None else []
+        lows = [bound.low for bound in bounds if bound is not None and bound.low is not None]
+        if lows:
+            asserted[figure.name] = (max(lows), 0, None, figure.unit)
+    return asserted

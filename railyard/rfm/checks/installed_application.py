@@ -1,0 +1,65 @@
+"""The ReFrame base of installed applications: with MPI's launcher, or starting their own processes without one."""
+
+import shlex
+import time
+
+from railyard.benchmarks.apps import installed_output
+from railyard.benchmarks.apps.installed import Application
+from railyard.job import client_server
+from railyard.job.launch import Launch, starting_agent
+from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.application import ApplicationCheck
+from railyard.stacks import STACKS
+
+
+class InstalledApplication(ApplicationCheck):
+    """One application of the system's file; a check says which (its parameter ``app``) and on how many nodes.
+
+    On a stack without MPI one process a node is launched, of which the first becomes the application: so each node's
+    counters are read before and after it, whatever it starts there by itself.
+    """
+
+    tool = installed_output.TOOL
+    starts_itself = True
+
+    @property
+    def key(self) -> str:
+        """The benchmark's name in references and records: ``installed/gamess``, ``installed/gamess/2-nodes``."""
+        return f"{installed_output.TOOL}/{self.benchmark}"
+
+    @property
+    def described(self) -> Application:
+        """What the system's file says of it."""
+        return self.site.system.applications[self.app]
+
+    @property
+    def has_no_mpi(self) -> bool:
+        """Whether it starts its own processes here."""
+        return STACKS[self.current_environ.name].pair
+
+    @property
+    def words(self) -> list[str]:
+        # Where it starts its own processes, or is replayed, the launch has fewer ranks a node than it is told of.
+        ranks_per_node = max(self.ranks_per_node, self.described.ranks_per_node)
+        return installed_output.words(self.described, self.num_nodes, ranks_per_node, self.has_no_mpi)
+
+    def parse(self, text: str) -> Parsed:
+        """Return what the application printed, read by the patterns of the system's file."""
+        return installed_output.parse(text, self.app, self.described)
+
+    def shape(self) -> None:
+        self.ranks_per_node = 1 if self.has_no_mpi else self.described.ranks_per_node
+
+    def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
+        if not self.has_no_mpi:
+            return super()._benchmark_words(arguments, launch, program)
+        return client_server.first_words(
+            self.num_nodes, launch.meant, starting_agent(self.site), self._program(program), tuple(arguments),
+            tag=f"{self.hashcode}-{time.time_ns():x}",
+        )  # fmt: skip
+
+    def _install_launch(self, launch: Launch) -> None:
+        super()._install_launch(launch)
+        if self.described.inputs is not None and not self.is_replayed:
+            folder = installed_output.folder(self.described.inputs, self.site.home)
+            self.prerun_cmds = [f"cp -R {shlex.quote(folder)}/. .", *self.prerun_cmds]

@@ -1,0 +1,77 @@
+"""The base class of OSU's checks: fixed repetitions, and OSU's own validation where its release has it."""
+
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import variable
+
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.parsers import osu
+from railyard.provision.installed import has_text
+from railyard.rfm.checks.base import InterconnectCheck
+
+#: The option that came with OSU's validation; before it, "-c" is an error.
+VALIDATION_OPTION = "validation-warmup"
+#: What goes before each measured repetition where data are checked: filling buffers and a barrier leave the two sides
+#: apart, and the first message pays for that.
+VALIDATION_WARM_UP = 1
+
+#: What reductions add, as every release did that had no choice. 7.4 would add characters, whose sums overflow: Open MPI
+#: 4.1.4 holds them at their largest (op/avx), OSU expects them to wrap, and its validation fails from 16 B on.
+FLOATS = "mpi_float"
+
+
+def words_of(
+    sizes: tuple[int, ...], told: Repetitions, window: int, *, validates: bool, datatype: str = ""
+) -> list[str]:
+    """Return OSU's options: sizes from and to, which it doubles, repetitions, window, validation and datatype."""
+    size, numbers = f"{sizes[0]}:{sizes[-1]}", ["-i", str(told.measured), "-x", str(told.warm_up)]
+    windowed = ["-W", str(window)] if window > 1 else []
+    checked = ["-c", "-u", str(VALIDATION_WARM_UP)] if validates else []
+    return ["-m", size, *numbers, *windowed, *checked, *(["-T", datatype] if datatype else [])]
+
+
+def moved_repetitions(told: Repetitions, *, validates: bool) -> Repetitions:
+    """Return how often each size's bytes move: with validation each repetition has its own warm-ups."""
+    times = 1 + VALIDATION_WARM_UP if validates else 1
+    return Repetitions(told.measured * times, told.warm_up * times)
+
+
+class OsuCheck(InterconnectCheck):
+    """OSU with fixed repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
+
+    With `-c` OSU fills the buffers before each repetition, makes ``VALIDATION_WARM_UP`` untimed ones (`-u`), then the
+    one that it times, and compares what arrived: each repetition moves its bytes twice, so `-x` is not needed.
+    """
+
+    tool = "osu"
+    program_a_benchmark = True
+    tags = {"microbench", "osu"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    parse = staticmethod(osu.parse)
+    probe_key = "osu/osu_latency"
+    probe_program = "osu_latency"
+    repetitions = variable(int, value=2)
+    warm_up = variable(int, value=1)
+    #: Whether this benchmark has a validation in the releases that have one; `-S can_validate=0` does without.
+    can_validate = variable(typ.Bool, value=True)
+    #: Whether the ranks' data are added up.
+    reduces = variable(typ.Bool, value=False)
+
+    @property
+    def validates(self) -> bool:
+        """Whether OSU is told to check what arrived: where this benchmark can, and the installed release has it."""
+        return bool(self.can_validate) and not self.is_replayed and has_text(self._program(), VALIDATION_OPTION)
+
+    @property
+    def _told(self) -> Repetitions:
+        return Repetitions(self.repetitions, 0 if self.validates else self.warm_up)
+
+    @property
+    def fixed_repetitions(self) -> Repetitions:
+        """What OSU is told, since it prints no repetitions."""
+        return moved_repetitions(self._told, validates=self.validates)
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        known = self.reduces and not self.is_replayed and has_text(self._program(), FLOATS)
+        return words_of(sizes, self._told, self.window, validates=self.validates, datatype=FLOATS if known else "")
+
+    def probe_arguments(self, size: int) -> list[str]:
+        return words_of((size,), Repetitions(5, 1), 1, validates=False)

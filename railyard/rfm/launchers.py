@@ -1,0 +1,100 @@
+"""Launchers that ReFrame lacks: importing this module registers them.
+
+``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, and ``guests`` on the first guest:
+one measurement at a time on the machine, ended by ``timeout`` so that a run that hangs still reaches its verdict.
+``replay`` plays a recording in place of the benchmark, whose own words follow it in the job's script for a reader to
+see.
+"""
+
+import contextlib
+import os
+import shlex
+from functools import lru_cache
+from pathlib import Path
+
+from reframe.core.backends import register_launcher
+from reframe.core.launchers import JobLauncher
+from reframe.core.logging import getlogger
+from reframe.core.schedulers import Job
+
+from railyard.provision.testbed.entry import CLUSTER, bed_folder, enter_script
+from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.needs import front
+
+#: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
+KILL_AFTER_S = 5
+#: What `timeout` exits with where it ended the job (coreutils).
+TIMEOUT_EXIT = 124
+
+
+@register_launcher("namespaces")
+class NamespacesLauncher(JobLauncher):
+    """``flock LOCK timeout S ENTER NODE -- mpirun``: the base check sets ``railyard`` to these words."""
+
+    railyard: list[str] | None = None
+
+    def command(self, job: Job) -> list[str]:
+        """Return the words before the launcher's options. A check without the base class runs the host's mpirun."""
+        if self.railyard is None:
+            return ["mpirun", "-n", str(job.num_tasks)]
+        return [shlex.quote(word) for word in self.railyard]
+
+
+@register_launcher("guests")
+class GuestsLauncher(NamespacesLauncher):
+    """The same words with the ``enter`` of the Soft-RoCE guests."""
+
+
+@register_launcher("replay")
+class ReplayLauncher(JobLauncher):
+    """``sh -c 'exec cat -- "$0"' RECORDING BENCHMARK …``: the base check sets ``recording``."""
+
+    recording: Path | None = None
+
+    def command(self, job: Job) -> list[str]:
+        """Return the words before the benchmark's. A check without the base class has no recording and fails."""
+        if self.recording is None:
+            sentence = "this test has no recording: it is not derived from InterconnectCheck"
+            return ["sh", "-c", shlex.quote(f"echo {sentence!r} >&2; exit 1")]
+        return ["sh", "-c", shlex.quote('exec cat -- "$0"'), shlex.quote(str(self.recording))]
+
+
+def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a launcher on a node of a testbed of ours: one at a time, and not for ever.
+
+    ReFrame runs the tests of two partitions at once unless it is told otherwise: the jobs wait for one another.
+    """
+    lock = bed_folder(home, bed) / "job.lock"
+    return ["flock", str(lock), *node_words(home, node, limit_s, program, bed)]
+
+
+def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a program on a node of a testbed of ours, ended after a time."""
+    limited = ["timeout", "-k", str(KILL_AFTER_S), str(limit_s)]
+    return [*limited, *front(), str(enter_script(home, bed)), node, "--", program]
+
+
+def each_node_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> list[str]:
+    """Return the words that run a program on each of these nodes of a testbed of ours, and fail as any does."""
+    script = (
+        f'for node in {shlex.join(nodes)}; do "$0" "$node" -- "$@" & all="$all $!"; done; '
+        "code=0; for one in $all; do wait $one || code=$?; done; exit $code"
+    )
+    return ["sh", "-c", script, str(enter_script(home, bed))]
+
+
+_held = contextlib.ExitStack()
+
+
+@lru_cache(maxsize=1)
+def hold_measurement_lock(home: Path) -> None:
+    """Take the machine's measurement lock for the rest of this process, or see that `railyard run` above us has it.
+
+    Raises SetupError where the lock file cannot be used.
+    """
+    _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
+
+
+def running_as_root() -> bool:
+    """Return whether jobs on this machine run as root (Open MPI then wants to be told that this is meant)."""
+    return os.geteuid() == 0

@@ -1,0 +1,221 @@
+"""What ReFrame prints and writes, read back: the cases it lists and the cases it ran."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.rfm.run.warnings import ANSI, warnings
+
+__all__ = ["ANSI", "CaseId", "RanCase", "listed_cases", "named_nothing", "ran_cases", "warnings"]
+
+#: "- ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as `reframe -lC` prints a case; below it, indented, what it
+#: depends on: "^Build ~virtual:hsn+mpich 'binary /9da039a2 @virtual:hsn+mpich".
+LISTED_CASE = re.compile(
+    r"^\s*(?P<mark>- |\^)(?P<name>\S.*?)(?: '\w+)* /(?P<hash>[0-9a-f]{8}) "
+    r"@(?P<system>[^:\s]+):(?P<part>[^+\s]+)\+(?P<env>\S+)$"
+)
+CONCRETIZED = re.compile(r"^Concretized (?P<count>\d+) test case\(s\)$", re.MULTILINE)
+#: "[     SKIP ] ( 2/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich [no such device]": the report
+#: leaves this reason out.
+ENDED = re.compile(
+    r"^\[\s*(?:SKIP|XFAIL) \] \(\s*\d+/\s*\d+\) (?P<name>\S.*?) /[0-9a-f]{8} (?P<where>@\S+) \[(?P<why>.*)\]$"
+)
+
+#: ReFrame's results that are a failure of the case itself.
+FAILED = ("fail", "abort")
+
+#: A variable or parameter that a test class does not have; other classes may have it.
+UNSET = re.compile(r"test '(?P<cls>[^']+)': the following variables were not set: (?P<names>[^\n]+)")
+IGNORED = re.compile(r"'(?P<name>[^']+)' is neither a variable nor a parameter of test '(?P<test>[^']+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseId:
+    """One test case as ReFrame names it; equal in a listing and in a report."""
+
+    name: str
+    hash: str
+    system: str
+    fabric: str
+    stack: str
+
+    def __str__(self) -> str:
+        return f"{self.name} @{self.system}:{self.fabric}+{self.stack}"
+
+    @property
+    def is_fixture(self) -> bool:
+        """Whether this is what tests depend on, and no test of its own: ReFrame shows its scope behind a tilde."""
+        return " ~" in self.name
+
+
+@dataclass(frozen=True, slots=True)
+class RanCase:
+    """What ReFrame's report says of one case: its last result, where it failed, and how many runs it took."""
+
+    case: CaseId
+    result: str
+    phase: str | None
+    reason: str | None
+    stagedir: str | None
+    runs: int
+    failed_before: bool
+
+
+def listed_cases(text: str) -> tuple[CaseId, ...]:
+    """Return the cases of a `reframe -lC` output, in its order, without what was not selected but only depended on.
+
+    Raises RailyardError where the text has no closing count, or another count than the cases that were read.
+    """
+    plain = ANSI.sub("", text)
+    chosen, depended = _listed(plain)
+    count = CONCRETIZED.search(plain)
+    if count is None:
+        raise RailyardError(
+            "ReFrame's listing has no line 'Concretized N test case(s)': it ended early\n" + plain[-2000:]
+        )
+    read = len({*chosen, *depended})
+    if int(count["count"]) != read:
+        raise RailyardError(f"ReFrame listed {count['count']} cases, but {read} could be read from its listing")
+    return chosen
+
+
+def _listed(plain: str) -> tuple[tuple[CaseId, ...], tuple[CaseId, ...]]:
+    """Return the cases that were selected, and those that they depend on, each once."""
+    chosen: dict[CaseId, None] = {}
+    depended: dict[CaseId, None] = {}
+    for line in plain.splitlines():
+        if found := LISTED_CASE.match(line.rstrip()):
+            case = CaseId(found["name"], found["hash"], found["system"], found["part"], found["env"])
+            (chosen if found["mark"] == "- " else depended)[case] = None
+    return tuple(chosen), tuple(depended)
+
+
+def named_nothing(text: str, listed: tuple[CaseId, ...], options: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return a sentence for each `-S` and `-P` name that no listed check has (ReFrame warns, and selects everything).
+
+    ``text`` is what `reframe -lC` printed, ``options`` the words that it was called with: only they tell that the class
+    of `-S CLASS.NAME=VALUE` is none of the listed ones, of which ReFrame says nothing at all.
+    """
+    plain = ANSI.sub("", text)
+    classes = {case.name.split()[0] for case in listed}
+    if not classes:  # nothing was selected, and that is what is to be said
+        return ()
+    lacking: dict[tuple[str, str], set[str]] = {}
+    for match in UNSET.finditer(plain):
+        for name in match["names"].replace("'", "").split(","):
+            lacking.setdefault(("-S", name.strip()), set()).add(match["cls"])
+    for match in IGNORED.finditer(plain):
+        lacking.setdefault(("-P", match["name"]), set()).add(match["test"].split()[0])
+    nowhere = [key for key, without in lacking.items() if classes <= without]
+    known = classes | {case.name.split()[0] for case in _listed(plain)[1]}
+    sentences = [
+        f"{option} {name}: found no check that has {name!r}, expected a variable or parameter of at least one; "
+        f"ReFrame ignores such a word and selects everything"
+        for option, name in nowhere
+    ]
+    for cls, name in _assigned_in_a_class(options):
+        if cls not in known:
+            sentences.append(
+                f'-S {cls}.{name}: found no selected check "{cls}", expected one of them; {did_you_mean(cls, known)}'
+            )
+        elif ("-S", name) not in nowhere and cls in lacking.get(("-S", name), ()):
+            sentences.append(f"-S {cls}.{name}: found no variable {name!r} in {cls}, expected one that it has")
+    return tuple(sentences)
+
+
+def _assigned_in_a_class(options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield class and variable of each `-S CLASS.NAME=VALUE`, `-SCLASS.NAME=VALUE` and `--setvar=CLASS.NAME=VALUE`."""
+    for word, following in zip(options, [*options[1:], ""], strict=False):
+        if word in ("-S", "--setvar"):
+            value = following
+        elif word.startswith(("-S", "--setvar=")):
+            value = word.removeprefix("-S").removeprefix("--setvar=")
+        else:
+            continue
+        cls, dot, name = value.partition("=")[0].partition(".")
+        if dot:
+            yield cls, name
+
+
+def _case_id(entry: Mapping[str, Any]) -> CaseId:
+    return CaseId(
+        str(entry.get("display_name") or entry["name"]),
+        str(entry.get("hashcode", "")),
+        str(entry.get("system", "")),
+        str(entry.get("partition", "")),
+        str(entry.get("environ", "")),
+    )
+
+
+def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
+    """Return one entry a case of ReFrame's JSON report, the last run of each; a fixture is a case only where it failed.
+
+    ``text`` is what that `reframe -r` printed: it alone has the reasons of skips and expected failures. Raises
+    RailyardError where the report can't be read.
+    """
+    try:
+        runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError) as error:
+        raise RailyardError(f"{report}: ReFrame's report cannot be read ({error}); see reframe.log beside it") from None
+    stated = {f"{found['name']} {found['where']}": found["why"] for found in _ended(text)}
+    entries: dict[CaseId, list[Mapping[str, Any]]] = {}
+    by_key: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for run in runs:
+        for entry in run.get("testcases", ()):
+            entries.setdefault(_case_id(entry), []).append(entry)
+            by_key[_key(entry)] = entry
+    return tuple(
+        _ran_case(case, history, stated, by_key)
+        for case, history in entries.items()
+        if not (history[-1].get("fixture") and history[-1].get("result") not in FAILED)
+    )
+
+
+def _ended(text: str) -> Iterator[re.Match[str]]:
+    for line in ANSI.sub("", text).splitlines():
+        if found := ENDED.match(line):
+            yield found
+
+
+def _ran_case(
+    case: CaseId,
+    history: Sequence[Mapping[str, Any]],
+    stated: Mapping[str, str],
+    by_key: Mapping[tuple[str, ...], Mapping[str, Any]],
+) -> RanCase:
+    last = history[-1]
+    result = str(last.get("result"))
+    reason = last.get("fail_reason")
+    if result == "fail_deps":
+        reason = _failed_dependency(last, by_key)
+    return RanCase(
+        case,
+        result,
+        last.get("fail_phase"),
+        reason or stated.get(str(case)),
+        last.get("stagedir"),
+        len(history),
+        any(entry.get("result") in (*FAILED, "fail_deps") for entry in history[:-1]),
+    )
+
+
+def _failed_dependency(entry: Mapping[str, Any], by_key: Mapping[tuple[str, ...], Mapping[str, Any]]) -> str | None:
+    """Return what a test that did not run depends on and how that failed, from the first of its chain that did."""
+    for key in entry.get("dependencies_actual") or ():
+        found = by_key.get(tuple(key))
+        if found is not None and found.get("result") in FAILED:
+            return f"{_case_id(found).name} failed in stage {found.get('fail_phase')}: {found.get('fail_reason')}"
+        if found is not None and found.get("result") == "fail_deps":
+            return _failed_dependency(found, by_key)
+    return None
+
+
+def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return how ReFrame names a case among another's dependencies."""
+    return str(entry.get("unique_name")), f"{entry.get('system')}:{entry.get('partition')}", str(entry.get("environ"))

@@ -1,0 +1,126 @@
+"""What a run promised against what it left: one final record a promised case, and none passes by omission."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from railyard.results.record.form import FaultClass, Record, State, VerdictRecord
+from railyard.rfm.run.output import CaseId, RanCase
+
+#: ReFrame's results of a test that did not come to its end, in words.
+NOT_RUN = {"skip": "skipped", "fail_deps": "not run, since what it depends on failed", "abort": "aborted"}
+
+
+def settle(
+    promised: Sequence[CaseId], ran: Sequence[RanCase], records: Iterable[Record], *, run: str, time: str
+) -> tuple[Record, ...]:
+    """Return one record a promised case, in the promised order; those that ran without a promise follow.
+
+    A record stands where ReFrame agrees with it. A failure that only ReFrame saw, a case without a record, and a pass
+    that needed a retry become records that say so. A fixture (a build) is no test of its own: its failure is the
+    reason of those that depend on it.
+    """
+    last: dict[str, Record] = {record.case: record for record in records}
+    broken = {_place(each.case): each for each in ran if each.case.is_fixture and each.result != "pass"}
+    tests = [_with_reason_of(broken.get(_place(each.case)), each) for each in ran if not each.case.is_fixture]
+    results: Mapping[str, RanCase] = {str(case.case): case for case in tests}
+    ids = {str(case): case for case in promised} | {str(case.case): case.case for case in tests}
+    return tuple(_settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items())
+
+
+def _place(case: CaseId) -> tuple[str, str, str]:
+    return case.system, case.fabric, case.stack
+
+
+def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
+    """Return a case that did not run because its build failed with that build's own sentence as the reason."""
+    if fixture is None or result.result != "fail_deps":
+        return result
+    # ReFrame writes the class of its error before the build's own sentence.
+    reason = (fixture.reason or result.reason or "").removeprefix("reframe error: ")
+    return replace(result, result="fail_deps", reason=reason)
+
+
+def _settled(case: CaseId, record: Record | None, result: RanCase | None, run: str, time: str) -> Record:
+    if result is None:
+        return record or _without_record(
+            case, "fail", "was promised and did not run: ReFrame ended before it", "scheduler", run, time
+        )
+    if record is None:
+        return _of_reframe(case, result, run, time)
+    if record.fails:
+        return record
+    if result.result not in _AGREES[record.state]:
+        state: State = "xfail" if result.result == "xfail" else "fail"
+        return _overruled(record, state, _sentence(result))
+    if record.state in ("pass", "report-only") and result.failed_before:
+        return _overruled(record, "fail", _only_on_a_retry(result))
+    return record
+
+
+#: The results of ReFrame that a state may stand beside; any other overrules it.
+_AGREES: Mapping[State, tuple[str, ...]] = {
+    "pass": ("pass",),
+    "report-only": ("pass",),
+    "xfail": ("pass", "xfail"),
+    "not-tested": ("pass", "skip"),
+}
+
+
+def _of_reframe(case: CaseId, result: RanCase, run: str, time: str) -> Record:
+    """Return the record of a case that left none: a pass without a verdict is none."""
+    sentence = _sentence(result)
+    states: dict[str, State] = {"skip": "not-tested", "xfail": "xfail"}
+    if result.result == "pass":
+        sentence = (
+            "ReFrame passed it, but the check left no record: no verdict was reached; derive it from InterconnectCheck"
+        )
+    return _without_record(case, states.get(result.result, "fail"), sentence, "set-up", run, time)
+
+
+def _sentence(result: RanCase) -> str:
+    reason = _first_line(result.reason)
+    if result.result in NOT_RUN:
+        return f"{NOT_RUN[result.result]}: {reason}"
+    if result.result == "xfail":
+        return f"expected failure: {reason}"
+    return f"ReFrame failed it in stage {result.phase}: {reason}"
+
+
+def _only_on_a_retry(result: RanCase) -> str:
+    return f"passed only on a retry: run {result.runs} of {result.runs} passed, an earlier one failed"
+
+
+def _overruled(record: Record, state: State, sentence: str) -> Record:
+    fails = state == "fail"
+    own = replace(record.verdict, sentence=sentence, remarks=())
+    verdict = replace(own, rule=1 if fails else None, class_="set-up" if fails else None)
+    return replace(record, state=state, verdict=verdict)
+
+
+def _without_record(case: CaseId, state: State, sentence: str, class_: FaultClass, run: str, time: str) -> Record:
+    words = case.name.split()
+    parameters = dict(word[1:].split("=", 1) for word in words[1:] if word.startswith("%") and "=" in word)
+    rails = parameters.get("rails", "0")
+    return Record(
+        run=run,
+        time=time,
+        case=str(case),
+        hash=case.hash,
+        check=words[0],
+        system=case.system,
+        fabric=case.fabric,
+        stack=case.stack,
+        rails=int(rails) if rails.isdigit() else 0,
+        benchmark=words[0],
+        state=state,
+        verdict=VerdictRecord(
+            sentence, rule=1 if state == "fail" else None, class_=class_ if state == "fail" else None
+        ),
+    )
+
+
+def _first_line(reason: str | None) -> str:
+    for line in (reason or "").splitlines():
+        if line.strip():
+            return line.strip().removesuffix(":")
+    return "no reason given"

@@ -1,0 +1,241 @@
+"""A thin front for `reframe -r`: promises, runs, settles what was promised against what ran, and reports."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.paths import HOME_VARIABLE, SETTINGS_FILE, state_folder
+from railyard.base.shipped import CHECKS, part
+from railyard.results.record.file import FILE_NAME, Record, append_record, read_records
+from railyard.results.record.masking import masked_record
+from railyard.results.run_files import RelationRecord
+from railyard.rfm.run import output
+from railyard.rfm.run.reconcile import settle
+
+RUN_VARIABLE = "RAILYARD_RUN"
+RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
+
+#: ReFrame options that list or describe and run nothing: handed on as they are.
+LISTING = ("--list", "--list-detailed", "--list-tags", "--describe", "--dry-run", "--show-config")
+#: Options that switch a verdict off: refused, since every test would pass unjudged.
+UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
+#: Seconds that ReFrame gets to end its jobs and write its report after Ctrl-C.
+GRACE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run left: final records, what else went wrong, whether it was interrupted, how relations came out."""
+
+    run: str
+    folder: Path
+    records: tuple[Record, ...]
+    problems: tuple[str, ...]
+    interrupted: bool
+    relations: tuple[RelationRecord, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 where all passed, 130 after Ctrl-C, and 1 where a test or relation failed or a test was disturbed.
+
+        A problem of the run is 1 too: something was not checked.
+        """
+        if self.interrupted:
+            return 130
+        failed = any(record.fails for record in self.records)
+        failed = failed or any(relation.state == "fail" for relation in self.relations)
+        return 1 if failed or self.problems else 0
+
+
+def new_run_id(now: datetime) -> str:
+    """Return a name for a run that sorts by time and is unique between clones: ``20261121T060000Z-1a2b``."""
+    return f"{now.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def reframe_program() -> str:
+    """Return the `reframe` beside this Python. Raises SetupError where there is none."""
+    program = Path(sys.executable).with_name("reframe")
+    if not program.is_file():
+        raise SetupError(f"found no reframe beside {sys.executable}, expected one there; run `make venv`")
+    return str(program)
+
+
+def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
+    """Return the words of a `reframe` call for a site; the site's own settings and checks where none are named."""
+    words = [reframe_program()]
+    # A short option's value may stand in the same word: -C/site/settings.py, -c./mine.
+    if not any(option.startswith(("-C", "--config-file")) for option in options):
+        words += ["-C", str(home / SETTINGS_FILE)]
+    if not any(option.startswith(("-c", "--checkpath")) for option in options):
+        words += ["-c", str(part(home, CHECKS)), "-R"]
+    return [*words, "--system", system, *options]
+
+
+def refuse_unjudged(options: Sequence[str]) -> None:
+    """Raise RailyardError where an option would pass every test without a verdict."""
+    for option in options:
+        # ReFrame takes the beginning of a long option for the whole: --skip-perf.
+        whole = next((full for full in UNJUDGED if option.startswith("--skip-") and full.startswith(option)), None)
+        if whole is not None:
+            raise RailyardError(
+                f"{whole}: found an option that switches verdicts off, expected every test to be judged; leave it out"
+            )
+
+
+def environment(home: Path, run: str, folder: Path) -> dict[str, str]:
+    """Return the variables that ReFrame and the checks in it are given."""
+    ours = {HOME_VARIABLE: str(home), RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)}
+    return {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
+
+
+def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[output.CaseId, ...], tuple[str, ...]]:
+    """Return the cases that ReFrame would run with these words, and a sentence for each check that it did not load.
+
+    Raises RailyardError where ReFrame refuses, where a `-S` or `-P` names nothing, or where nothing is selected.
+    """
+    done = subprocess.run([*command, "-lC"], env=env, capture_output=True, text=True, check=False)
+    text = done.stdout + done.stderr
+    if done.returncode != 0:
+        raise RailyardError(_refusal(text))
+    cases = output.listed_cases(text)
+    problems = output.warnings(text)
+    nothing = output.named_nothing(text, cases, command)
+    if nothing:
+        raise RailyardError("\n".join(nothing))
+    if not cases:
+        raise RailyardError(
+            "\n".join(
+                ("nothing was selected: no check fits these options; `railyard matrix` says what there is", *problems)
+            )
+        )
+    return cases, problems
+
+
+def _refusal(text: str) -> str:
+    for line in output.ANSI.sub("", text).splitlines():
+        if line.startswith("ERROR: "):
+            return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
+    tail = text.strip().splitlines()[-1:] or ["it printed nothing"]
+    return f"reframe could not list its tests: {tail[0]}"
+
+
+def run(
+    home: Path,
+    system: str,
+    options: Sequence[str],
+    *,
+    run_id: str,
+    folder: Path,
+    promised: tuple[output.CaseId, ...],
+    problems: tuple[str, ...],
+    on_line: Callable[[str], None],
+    replayed: str | None = None,
+    front: Sequence[str] = (),
+    more_env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run ReFrame over the promised cases, one at a time, and return what came of each.
+
+    ``replayed`` is what the records of a replay say that left the check without a word of their own. ``front`` are
+    words before ReFrame's own (``salloc`` …), ``more_env`` variables for them.
+    ReFrame's own words go to ``reframe.log`` in the run folder and, a line each, to ``on_line``.
+    """
+    env = {**environment(home, run_id, folder), **(more_env or {})}
+    report = folder / "reframe-report.json"
+    command = [
+        *front, *reframe_command(home, system, options),
+        "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={folder / 'reframe'}",
+    ]  # fmt: skip
+    text, interrupted = _stream(command, env, folder / "reframe.log", on_line)
+    ran = output.ran_cases(report, text)
+    recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
+    seen = recorded.records if recorded else ()
+    final = settle(promised, ran, seen, run=run_id, time=_now())
+    if replayed is not None:
+        final = tuple(replace(one, replayed=one.replayed or replayed) for one in final)
+    final = tuple(masked_record(one) for one in final)
+    for record in final:
+        if record not in seen:
+            append_record(folder / FILE_NAME, record)
+    all_problems = dict.fromkeys((*problems, *output.warnings(text), *(recorded.problems if recorded else ())))
+    return Outcome(run_id, folder, final, tuple(all_problems), interrupted)
+
+
+def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]) -> tuple[str, bool]:
+    """Run a command in a session of its own, its output to a file and line by line to a function."""
+    lines: list[str] = []
+    with log.open("w", encoding="utf-8") as out, _session(command, env) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                out.write(line)
+                lines.append(line)
+                on_line(line.rstrip("\n"))
+            process.wait()
+            return "".join(lines), process.returncode == 130
+        except KeyboardInterrupt:
+            # ReFrame ends its jobs itself on SIGINT, and writes its report.
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                rest, _ = process.communicate(timeout=GRACE_S)
+                out.write(rest or "")
+            return "".join(lines), True
+
+
+@contextlib.contextmanager
+def _session(command: Sequence[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        _ending_with_us(command),
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _ending_with_us(command: Sequence[str]) -> list[str]:
+    """Return a command that gets SIGINT, as by Ctrl-C, when this process ends, were it by SIGKILL.
+
+    ReFrame would else go on measuring, while the next run believes that the machine is its own.
+    """
+    setpriv = shutil.which("setpriv")  # of util-linux
+    return [setpriv, "--pdeathsig", "INT", "--", *command] if setpriv else list(command)
+
+
+def _now() -> str:
+    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def runs_folder(home: Path) -> Path:
+    """Return the folder of all runs of a site."""
+    return state_folder(home) / "runs"
+
+
+def last_run(home: Path) -> Path:
+    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError where there is none."""
+    runs = sorted(p.parent for p in runs_folder(home).glob("*/reframe-report.json"))
+    if not runs:
+        raise RailyardError(
+            f"{runs_folder(home)}: found no earlier run, expected one to repeat the failures of; run without --failed"
+        )
+    return runs[-1]

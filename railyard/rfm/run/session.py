@@ -1,0 +1,296 @@
+"""One `railyard run` from its options to its report: provider up, ReFrame, verdicts, report, provider down."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from railyard.base.clean_text import clean
+from railyard.base.errors import RailyardError, SetupError, did_you_mean
+from railyard.base.paths import HOME_VARIABLE
+from railyard.base.shipped import CHECKS, part
+from railyard.job.slurm import note_nodes
+from railyard.provision.replay.form import REPLAYED
+from railyard.provision.replay.index import replayed_from
+from railyard.provision.spack.wanted import offer
+from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted
+from railyard.provision.testbed.needs import namespaces_refused
+from railyard.results import relations
+from railyard.results.cost import costs_of_run
+from railyard.results.record.file import FILE_NAME, Record
+from railyard.results.test_name import named_policy, named_rails, plain_check
+from railyard.rfm.run import output
+from railyard.rfm.run.breadth import LEFT_OUT, everyday_words, leaves_out_extended
+from railyard.rfm.run.budget import Asked, ask
+from railyard.rfm.run.progress import ended
+from railyard.rfm.run.reframe import (
+    LISTING,
+    Outcome,
+    environment,
+    last_run,
+    new_run_id,
+    promised_cases,
+    reframe_command,
+    refuse_unjudged,
+    run,
+    runs_folder,
+)
+from railyard.rfm.run.selection import refuse_unknown
+from railyard.site.matrix import Cell, matrix
+from railyard.site.references.load import references_of
+from railyard.site.systems.load import System, load_systems, replays_all
+
+DEFAULT_SYSTEM = "virtual"
+FALLBACK_SYSTEM = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What the command line asks for; ``system`` may name a fabric behind a colon, None leaves the choice to us.
+
+    ``budget`` is the most that all jobs may take, in node-minutes.
+    """
+
+    system: str | None
+    full: bool
+    failed: bool
+    reframe: tuple[str, ...]
+    extended: bool = False
+    one_allocation: bool = False
+    budget: float | None = None
+
+
+def only_lists(options: tuple[str, ...]) -> bool:
+    """Return whether these options make ReFrame list, describe or dry-run, and measure nothing."""
+    # -l and -L may have their value, T or C, in the same word.
+    return any(option.startswith(("-l", "-L")) or option.partition("=")[0] in LISTING for option in options)
+
+
+def pass_through(home: Path, options: SessionOptions) -> int:
+    """Call ReFrame with these options as they are and return its exit code; 2 where it refuses them."""
+    system = options.system or DEFAULT_SYSTEM
+    known = _known_system(home, system, options.reframe)
+    command = reframe_command(home, system, _all_options(options, home, known))
+    if "--dry-run" in options.reframe and "-r" not in options.reframe:
+        command = [word for word in command if word != "-r"]
+    done = subprocess.run(command, env={**os.environ, HOME_VARIABLE: str(home)}, check=False)
+    return 0 if done.returncode == 0 else 2
+
+
+def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
+    systems = load_systems(home / "systems")
+    system, colon, fabric = name.partition(":")
+    if system not in systems:
+        raise RailyardError(f'--system: found "{system}", expected a file in systems/; {did_you_mean(system, systems)}')
+    fabrics = systems[system].fabrics
+    if colon and fabric not in fabrics:
+        raise RailyardError(
+            f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
+        )
+    for each in systems.values():
+        # ReFrame's configuration refuses them too, but of several sentences it shows the first alone.
+        references_of(home / "references", each)
+    refuse_unknown(options, systems[system], fabric or None)
+    return systems[system]
+
+
+def _all_options(options: SessionOptions, home: Path, system: System) -> list[str]:
+    words = list(options.reframe)
+    if options.full:
+        words += ["-S", "full=1"]
+    if options.failed:
+        words += [f"--restore-session={last_run(home) / 'reframe-report.json'}", "--failed"]
+    if _is_everyday(options, system):
+        words += everyday_words()
+    return words
+
+
+def _is_everyday(options: SessionOptions, system: System) -> bool:
+    words = [*options.reframe, *(["--failed"] if options.failed else [])]
+    return leaves_out_extended(system, words, extended=options.extended)
+
+
+class Session:
+    """Runs one system's checks; ``echo`` is given each line that a person is to read."""
+
+    def __init__(self, home: Path, options: SessionOptions, echo: Callable[[str], None]) -> None:
+        self.home = home
+        self.options = options
+        self.echo = echo
+        self.folder: Path | None = None  # of the run, once it has one
+        self._asked = Asked()
+
+    def run(self) -> Outcome:
+        """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
+        refuse_unjudged(self.options.reframe)
+        name = self._choose()
+        system = _known_system(self.home, name, self.options.reframe)
+        if system.provider == "host" and replays_all():
+            raise RailyardError(
+                f"--replay: found {system.system}, a single host, expected a system with nodes and rails; name another"
+            )
+        words = _all_options(self.options, self.home, system)
+        run_id = new_run_id(datetime.now(timezone.utc))
+        folder = runs_folder(self.home) / run_id
+        env = environment(self.home, run_id, folder)
+        promised, problems = promised_cases(reframe_command(self.home, name, words), env)
+        self._asked = ask(
+            self.home, system, promised,
+            one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
+        )  # fmt: skip
+        try:
+            return self._measure(system, name, words, run_id, promised, problems)
+        except BrokenPipeError:  # the reader of what is printed went away, which the command line knows how to say
+            raise
+        except OSError as error:
+            raise SetupError(
+                f"{error.filename or folder}: found {(error.strerror or str(error)).lower()}, "
+                f"expected to write the run's files there; make room and run again (what finished is kept in {folder})"
+            ) from error
+
+    def _measure(
+        self,
+        system: System,
+        name: str,
+        words: list[str],
+        run_id: str,
+        promised: tuple[output.CaseId, ...],
+        problems: tuple[str, ...],
+    ) -> Outcome:
+        folder = runs_folder(self.home) / run_id
+        folder.mkdir(parents=True)
+        self.folder = folder
+        missing, left_out = self._missing_cells(system, folder, promised)
+        problems = (*problems, *missing)
+        self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")
+        if left_out:
+            self.echo(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
+        if system.provider == "replay":
+            self.echo(replayed_from(self.home, system.system))
+        for problem in problems:
+            self.echo(f"warning: {clean(problem)}")
+        if more := offer(self.home, system):
+            self.echo(more)
+        with terminated_as_interrupted(), provided(self.home, system, self.echo):
+            unfit = note_nodes(system, self.home, folder, self.echo)
+            outcome = run(
+                self.home, name, words,
+                run_id=run_id, folder=folder, promised=promised, problems=problems,
+                replayed=REPLAYED if system.provider == "replay" else None,
+                on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
+                front=self._asked.front, more_env=self._asked.variables,
+            )  # fmt: skip
+        references = references_of(self.home / "references", system)
+        outcome = replace(outcome, relations=relations.judge(references, outcome.records))
+        self._report(outcome, folder, system)
+        if unfit is not None:
+            self.echo(f"nodes not tested: {unfit}")
+        return outcome
+
+    def _choose(self) -> str:
+        if self.options.system is not None:
+            return self.options.system
+        refused = namespaces_refused()
+        if refused is None:
+            return DEFAULT_SYSTEM
+        self.echo(f"no virtual cluster here: {refused}")
+        self.echo(
+            f"running the system {FALLBACK_SYSTEM} in its place: one node, so that rails, striping, path proof, "
+            f"failing rails and every bandwidth between nodes are NOT tested"
+        )
+        return FALLBACK_SYSTEM
+
+    def _missing_cells(
+        self, system: System, folder: Path, promised: tuple[output.CaseId, ...]
+    ) -> tuple[tuple[str, ...], int]:
+        """Keep the whole product beside the records, for the report.
+
+        Returns a sentence for each cell that is missing, and how many extended cells are left out.
+
+        ReFrame does not say when it passes over a check file. Without options every cell that can run is promised, so
+        one that is not is a problem; with options it was not selected.
+        """
+        from railyard.rfm.checks.catalogue import needs
+
+        try:
+            asked = needs(part(self.home, CHECKS))
+            product = matrix(system, asked, references_of(self.home / "references", system).has_number)
+        except RailyardError as error:
+            return (str(error),), 0
+        chosen = set(_places(promised))
+        selected = bool(self.options.reframe or self.options.failed or ":" in (self.options.system or ""))
+        everyday = _is_everyday(self.options, system)
+        cells, missing = [], []
+        for cell in product:
+            entry = asdict(cell)
+            if cell.reason is None and not _is_chosen(cell, chosen):
+                if everyday and cell.extended:
+                    entry["reason"] = LEFT_OUT
+                elif selected:
+                    entry["reason"] = "not selected by this run's options"
+                else:
+                    by = f" by {cell.policy}" if cell.named else ""
+                    where = f"{cell.check} with {cell.stack} over {cell.rails} of {cell.fabric}{by}"
+                    missing.append(f"{where} should run by the matrix, and ReFrame did not load it")
+            kept = {key: entry[key] for key in ("fabric", "stack", "rails", "benchmark", "check", "reason")}
+            cells.append(kept | ({"policy": cell.policy} if _is_named(cell, chosen) else {}))
+        (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
+        return tuple(missing), sum(entry["reason"] == LEFT_OUT for entry in cells)
+
+    def _say_ended(self, line: str, records: Path) -> None:
+        said = ended(line, records)
+        if said is not None:
+            self.echo(said)
+
+    def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
+        from railyard.results.report import write_reports
+
+        text = write_reports(
+            folder,
+            _by_cell(outcome.records, system),
+            outcome.problems,
+            relations=outcome.relations,
+            costs=costs_of_run(system, outcome.records),
+            colour=sys.stdout.isatty(),
+        )
+        self.echo("")
+        self.echo(text.rstrip("\n"))
+        self.echo(f"report: {folder / 'report.html'}")
+
+
+_Place = tuple[str, str, str, int | None, str | None]
+
+
+def _places(promised: tuple[output.CaseId, ...]) -> Iterator[_Place]:
+    """Yield fabric, stack, check, rails and policy of each case; a check with parameters of its own, bare too."""
+    for case in promised:
+        for check in (plain_check(case.name), case.name.split()[0]):
+            yield case.fabric, case.stack, check, named_rails(case.name), named_policy(case.name)
+
+
+def _is_chosen(cell: Cell, chosen: set[_Place]) -> bool:
+    """Return whether a case is of this cell; a stack's own policy may be named (-P policy=…) or not."""
+    place = (cell.fabric, cell.stack, cell.check, cell.rails)
+    return (*place, cell.policy) in chosen or (not cell.named and (*place, None) in chosen)
+
+
+def _is_named(cell: Cell, chosen: set[_Place]) -> bool:
+    """Return whether the test of this cell has its policy in its name, where alone its record is looked for."""
+    place = (cell.fabric, cell.stack, cell.check, cell.rails)
+    return cell.named or ((*place, cell.policy) in chosen and (*place, None) not in chosen)
+
+
+def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
+    """Return the records a fabric, stack and number of rails at a time, in the order of the system's file."""
+    fabrics, stacks = list(system.fabrics), list(system.stacks)
+
+    def place(record: Record) -> tuple[int, int, int, str]:
+        fabric = fabrics.index(record.fabric) if record.fabric in fabrics else len(fabrics)
+        stack = stacks.index(record.stack) if record.stack in stacks else len(stacks)
+        return fabric, stack, record.rails, named_policy(record.case) or ""
+
+    return tuple(sorted(records, key=place))

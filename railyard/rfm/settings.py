@@ -1,0 +1,148 @@
+"""ReFrame's configuration of a site: a system a cluster, a partition a fabric, an environment a stack."""
+
+import gc
+import re
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+import railyard.rfm.launchers  # registers our launchers with ReFrame
+import railyard.rfm.scheduler  # noqa: F401  # and our scheduler
+from railyard.base.errors import RailyardError
+from railyard.base.paths import find_home, state_folder
+from railyard.base.shipped import CHECKS, part
+from railyard.provision.testbed.slurm_texts import client_variables
+from railyard.site.matrix import environment_features, partition_features
+from railyard.site.references.load import references_of
+from railyard.site.systems.jobs import options
+from railyard.site.systems.load import System, load_systems, replays_all
+from railyard.site.systems.schedulers import is_slurm
+
+#: A pattern that no host name matches: such a system is only ever chosen by --system.
+NO_HOST = "(?!)"
+#: A name that only a pattern for every host matches.
+NOBODYS_HOST = "host-of-nobody.invalid"
+
+
+def build(settings_file: str | Path) -> dict[str, Any]:
+    """Return the site configuration for the site folder of ``settings_file``.
+
+    Raises ConfigError for everything that is wrong: ReFrame prints such an error alone and exits 1, where any other
+    exception gives a traceback, or is lost.
+    """
+    try:
+        home = find_home(settings_file)
+        systems = load_systems(home / "systems")
+        for system in systems.values():
+            # Loaded here to be refused here: a broken table would otherwise fail tests one by one, or not be seen.
+            references_of(home / "references", system)
+        found = configuration(home, systems)
+        # What is imported by now lasts as long as ReFrame does. Without this its garbage collector walks through all of
+        # it again and again: 0.07 s of a listing of 10 cases, 0.13 s of one of 100 (Python 3.11).
+        gc.freeze()
+        return found
+    except (RailyardError, OSError) as error:
+        raise ConfigError(str(error)) from None
+
+
+def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
+    """Return the site configuration of these systems, one that takes any host last: ReFrame takes the first match."""
+    ordered = sorted(systems.values(), key=lambda system: (_takes_any_host(system), system.system))
+    state = state_folder(home) / "reframe"
+    return {
+        "systems": [_system(home, system) for system in ordered],
+        "environments": [env for system in ordered for env in _environments(system)],
+        "general": [
+            {
+                # An exit code other than 0 fails every test, ours or not.
+                "trap_job_errors": True,
+                "remote_detect": False,
+                # For a `reframe -r` that names none: in a site without a clone they are inside the wheel.
+                "check_search_path": [str(part(home, CHECKS))],
+                "check_search_recursive": True,
+                # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would cost more than they do.
+                "poll_rate_min": 4,
+                "report_file": str(state / "reports" / "run-{sessionid}.json"),
+            }
+        ],
+        "logging": [
+            {
+                # The logger's own level decides what is formatted at all: 'debug' costs 150 ms a test.
+                "level": "info",
+                "handlers": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+                "handlers_perflog": [
+                    {
+                        "type": "filelog",
+                        "prefix": "%(check_system)s/%(check_partition)s",
+                        # a replay's figures are nobody's measurements: they are kept apart
+                        "basedir": str(state / ("perflogs-replayed" if replays_all() else "perflogs")),
+                        "level": "info",
+                        "format": "%(check_result)s|%(check_job_completion_time)s|%(check_display_name)s|"
+                        "%(check_environ)s|%(check_perfvalues)s",
+                        "format_perfvars": "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s|"
+                        "%(check_perf_ref)s|%(check_perf_lower_thres)s|%(check_perf_upper_thres)s",
+                        "append": True,
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def _takes_any_host(system: System) -> bool:
+    return any(re.match(pattern, NOBODYS_HOST) for pattern in system.hostnames)
+
+
+def _system(home: Path, system: System) -> dict[str, Any]:
+    return {
+        "name": system.system,
+        "descr": system.description,
+        "hostnames": list(system.hostnames) or [NO_HOST],
+        "modules_system": "nomod" if not system.modules_system else system.modules_system,
+        "prefix": str(state_folder(home) / "reframe"),
+        "partitions": [_partition(home, system, name) for name in system.fabrics],
+        # Set in ReFrame's own process when it starts: with it the virtual cluster's sbatch and scontrol are found.
+        "env_vars": _env_vars(home, system),
+    }
+
+
+def _env_vars(home: Path, system: System) -> list[list[str]]:
+    if system.provider != "testbed" or not is_slurm(system.scheduler):
+        return []
+    return [[name, value] for name, value in client_variables(home).items()]
+
+
+def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
+    return {
+        "name": fabric,
+        "descr": system.fabrics[fabric].description,
+        "scheduler": system.scheduler,
+        "launcher": system.launcher,
+        "access": [*system.access, *options(system.scheduler, system.jobs)],
+        "environs": list(system.stacks),
+        "features": partition_features(system, fabric),
+        "extras": {"railyard_home": str(home), "railyard_spack": any(each.spack for each in system.stacks.values())},
+        "max_jobs": 1,
+        # Without it ReFrame looks at the host that it runs on and writes what it saw into the user's home.
+        "processor": {"num_cpus": 1},
+    }
+
+
+def _environments(system: System) -> list[dict[str, Any]]:
+    """Return an environment for each (fabric, stack): its features say what this stack can do on this fabric.
+
+    And one for each stack on the whole system, without features: no partition takes it, but with `--system NAME:FABRIC`
+    ReFrame 4.10.4 asks for the system's own environments after each stage and ends with a traceback where it has none.
+    """
+    whole = [{"name": stack, "target_systems": [system.system]} for stack in system.stacks]
+    return whole + [
+        {
+            "name": stack,
+            "target_systems": [f"{system.system}:{fabric}"],
+            "modules": list(entry.modules),
+            "features": environment_features(system, fabric, stack),
+        }
+        for stack, entry in system.stacks.items()
+        for fabric in system.fabrics
+    ]

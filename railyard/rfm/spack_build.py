@@ -1,0 +1,91 @@
+"""The fixture that builds a stack's benchmarks with Spack, once a (system, stack), before a check needs them."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+from reframe.core.builtins import run_after, run_before
+from reframe.core.logging import getlogger
+
+from railyard.base.errors import SetupError
+from railyard.provision.installed import request_of
+from railyard.provision.spack.request import Request, ready
+from railyard.rfm.guards import KeptHooks, as_reframe_error
+from railyard.site.site import Site, site_at
+from railyard.site.systems.model import StackEntry
+
+
+class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
+    """The environment of one stack, built outside the stage folder or found built; nothing for an installed stack."""
+
+    valid_systems = ["*"]  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    valid_prog_environs = ["*"]  # noqa: RUF012
+    #: ReFrame makes the build system of this name out of it.
+    build_system: Any = "CustomBuild"
+    sourcesdir = None
+
+    @property
+    def site(self) -> Site:
+        """The site and system that this fixture builds for."""
+        partition = self.current_partition
+        return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
+
+    @run_before("compile")
+    def build_or_find(self) -> None:
+        """Build here, or give ReFrame the command that builds on a compute node; nothing where it is built."""
+        self.build_system.commands = [":"]
+        if self._entry.spack is None or self.is_dry_run():
+            return
+        on_compute = self.site.system.spack.build_on == "compute"
+        self.build_locally = not on_compute
+        with as_reframe_error():
+            request = request_of(self.site, self.current_environ.name)
+            if not on_compute:
+                from railyard.provision.spack.build import ensure
+
+                ensure(request, _say)
+            elif ready(request) is None:
+                self.build_system.commands = [build_command(request)]
+
+    @run_after("compile")
+    def demand_build(self) -> None:
+        """Fail where the command that ran on a compute node left no finished build, with what it said."""
+        # ReFrame 4.10.4 asks a run job for its exit code wherever trap_job_errors is on, and a compile-only test has
+        # none: AttributeError. The build's own job stands in for it.
+        self._job = self.build_job
+        if self._entry.spack is None or self.is_dry_run():
+            return
+        with as_reframe_error():
+            request = request_of(self.site, self.current_environ.name)
+            if ready(request) is None:
+                raise SetupError(why_unbuilt(request, Path(self.stagedir) / str(self.build_job.stderr)))
+
+    @property
+    def _entry(self) -> StackEntry:
+        return self.site.system.stacks[self.current_environ.name]
+
+
+def _say(line: str) -> None:
+    if line.startswith("spack: "):  # our own words; Spack's are in its log
+        getlogger().info(line)
+
+
+def build_command(request: Request) -> str:
+    """Return the command that builds in a job; it always ends well: that it failed is told by the missing marker."""
+    words = [sys.executable, "-m", "railyard", "spack", "install", "--system", request.system, "--stack", request.stack]
+    return f"RAILYARD_HOME={shlex.quote(str(request.home))} RAILYARD_SPACK=1 {shlex.join(words)} || :"
+
+
+def why_unbuilt(request: Request, errors: Path) -> str:
+    """Return the sentence that ``build_command`` ended with, from its job's error output."""
+    try:
+        lines = errors.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    mark = "railyard: "
+    said = next((index for index, line in enumerate(lines) if line.startswith(mark)), None)
+    if said is not None:
+        return "\n".join(lines[said:]).removeprefix(mark)
+    return f"{request.stack} on {request.system}: the build ended and left no install marker; see {errors}"

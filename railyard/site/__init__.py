@@ -1,0 +1,1 @@
+"""What a person writes: systems, references, and the matrix that follows from them."""

@@ -1,0 +1,263 @@
+"""Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from railyard import stacks
+from railyard.site.policies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
+from railyard.site.systems.load import Fabric, System
+
+#: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
+RAIL_COUNTS = (1, 2, 4, 8)
+#: The most nodes that a check may ask for by number; a check of all nodes asks for none.
+MOST_NODES = 64
+#: A partition's feature: its nodes have ports with verbs, whose state can be read.
+RDMA_PORTS = "verbs"
+#: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
+NPB_MZ = "npb-mz"
+#: What a check of installed applications has for a name where no system is known (a parameter must have a value).
+NO_APPLICATION = "none"
+
+
+#: Whether the references have a number for a fabric, stack, rails, rail policy and benchmark.
+HasNumber = Callable[[str, str, int, str, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a check asks of a cell: the tool (`imb`), its test (`imb/Uniband`) and how many nodes it spans.
+
+    ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
+    ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
+    ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
+    ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
+    has. ``starts_itself``: an application that starts its own processes on a stack without MPI.
+    """
+
+    check: str
+    tool: str
+    benchmark: str
+    nodes: int
+    ranks: int = 2
+    passes: int = 1
+    smallest: int = 1
+    largest: int = 4 << 20
+    extended: bool = False
+    pair_a_rail: bool = False
+    pair: bool = False
+    within_node: bool = False
+    feature: str = ""
+    all_nodes: bool = False
+    check_class: str = "micro"
+    starts_itself: bool = False
+
+    def pairs(self, rails: int) -> int:
+        """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
+        a_node = self.ranks // self.nodes
+        return max(a_node, rails) if self.pair_a_rail or self.pair else a_node
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination; ``reason`` is None where it runs, ``disabled`` where the site itself switched it off.
+
+    ``policy`` is the rail policy that it has, empty where the stack has none for so many rails; ``named``: the test's
+    name says it, because the stack would do another.
+    """
+
+    fabric: str
+    stack: str
+    rails: int
+    check: str
+    benchmark: str
+    reason: str | None
+    disabled: bool = False
+    extended: bool = False
+    policy: str = ""
+    named: bool = False
+
+
+def _always(fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
+    return True
+
+
+def fabric_reason(name: str, fabric: Fabric, rails: int) -> str | None:
+    """Return why a fabric cannot be used with this many rails, or None."""
+    there = len(fabric.rails)
+    if rails > there:
+        devices = ", ".join(rail.device for rail in fabric.rails) or "none"
+        return f"{name} has {there} rail{'' if there == 1 else 's'} a node ({devices})"
+    return None
+
+
+def node_reason(system: System, nodes: int) -> str | None:
+    """Return why the system cannot give this many nodes, or None. On a single host its processes stand in for nodes."""
+    if system.provider == "host":
+        return None
+    if nodes > system.nodes.number:
+        return f"needs {nodes} nodes, {system.system} has {system.nodes.number}"
+    return None
+
+
+def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
+    """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
+    return stacks.why_not(stack, fabric.kind, rails, policy)
+
+
+def refused_policies(system: System) -> tuple[Cell, ...]:
+    """Return a cell without a check for each policy that a stack lacks on rails that it can use, with the reason."""
+    cells = []
+    for name, fabric in system.fabrics.items():
+        for stack in system.stacks:
+            for rails in (count for count in RAIL_COUNTS if 1 < count <= len(fabric.rails)):
+                there = policies(system, name, stack, rails)
+                for policy in (each for each in stacks.POLICIES if there and each not in ("single", *there)):
+                    reason = stack_reason(fabric, stack, rails, policy)
+                    cells.append(Cell(name, stack, rails, "", "", reason, policy=policy, named=True))
+    return tuple(cells)
+
+
+def tool_reason(system: System, stack: str, tool: str) -> str | None:
+    """Return why a stack of this system has not got a benchmark tool, or None."""
+    entry = system.stacks[stack]
+    if tool in entry.tools:
+        return None
+    return entry.absent.get(tool, f"{system.system} states no {tool} for {stack}")
+
+
+def disabled_reason(
+    system: System,
+    fabric: str,
+    stack: str,
+    rails: int,
+    benchmark: str | None = None,
+    has_number: HasNumber = _always,
+    policy: str = DEFAULT,
+) -> str | None:
+    """Return the site's own reason for switching a combination off, or None; of one benchmark, where it is named."""
+    policy = policy_of(system, fabric, stack, rails, policy)
+    for entry in system.disabled:
+        if entry.without_reference and (benchmark is None or has_number(fabric, stack, rails, policy, benchmark)):
+            continue
+        if entry.covers(fabric, stack, rails, benchmark, policy):
+            return entry.reason
+    return None
+
+
+def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, policy: str = DEFAULT) -> str | None:
+    """Return the first reason why a cell cannot run, or None where it can (a disabled cell can)."""
+    asked = None if policy == DEFAULT else policy
+    real = policy_of(system, fabric, stack, rails, policy)
+    return (
+        fabric_reason(fabric, system.fabrics[fabric], rails)
+        or _once_reason(system, fabric, rails, need, policy)
+        or node_reason(system, need.nodes)
+        or stacks.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
+        or stacks.why_not_own(stack, rails, need.starts_itself)
+        or tool_reason(system, stack, need.tool)
+        or stack_reason(system.fabrics[fabric], stack, rails, asked)
+        or pairs_reason(real, rails, need.pairs(rails))
+    )
+
+
+def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:
+    """Return why a check of pairs within a node, which no fabric carries, does not run in a cell but the first."""
+    first = next(iter(system.fabrics))
+    if not need.within_node or (fabric == first and rails == 1 and policy == DEFAULT):
+        return None
+    return f"no network carries a pair within a node: it is measured once, with {first} and one rail"
+
+
+def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _always) -> tuple[Cell, ...]:
+    """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has.
+
+    A stack that has several rail policies has the checks once more for each that is not its default. ``has_number``
+    says whether the references have a number for a fabric, stack, rails, policy and benchmark.
+    """
+    most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
+    counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
+    asked = asked_for(system, needs)
+    return tuple(
+        cell
+        for fabric in system.fabrics
+        for stack in system.stacks
+        for rails in counts
+        for cell in _cells(system, fabric, stack, rails, asked, has_number)
+    )
+
+
+def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+    """Return the needs whose problems the system asks for, those of its own applications by their names.
+
+    A problem that the site does not ask for is no combination that is missing.
+    """
+    stated = (each for need in needs for each in _of_applications(system, need))
+    known = problem_features(system)
+    return tuple(need for need in stated if not need.feature or need.feature in known)
+
+
+def _of_applications(system: System, need: Need) -> tuple[Need, ...]:
+    """Return a need for each application that the system states, of the one that stands for them all; else itself."""
+    if need.feature != f"app-{NO_APPLICATION}":
+        return (need,)
+    return tuple(
+        replace(
+            need,
+            check=need.check.replace(f"={NO_APPLICATION}", f"={name}", 1),
+            tool=name,
+            benchmark=need.benchmark.replace(f"/{NO_APPLICATION}", f"/{name}", 1),
+            feature=f"app-{name}",
+        )
+        for name in system.applications
+    )
+
+
+def _cells(
+    system: System, fabric: str, stack: str, rails: int, needs: tuple[Need, ...], has_number: HasNumber
+) -> list[Cell]:
+    there = policies(system, fabric, stack, rails) if rails <= len(system.fabrics[fabric].rails) else ()
+    cells = []
+    for policy, real in zip((DEFAULT, *there[1:]), there or ("",), strict=True):
+        for need in needs:
+            reason = why_not(system, fabric, stack, rails, need, policy)
+            key = (fabric, stack, rails, need.benchmark)
+            off = None if reason else disabled_reason(system, *key, has_number, policy)
+            extended = need.extended or is_extended(policy)
+            test = (fabric, stack, rails, need.check, need.benchmark, reason or off, bool(off), extended)
+            cells.append(Cell(*test, policy=real, named=policy != DEFAULT))
+    return cells
+
+
+def problem_features(system: System, tools: Collection[str] | None = None) -> tuple[str, ...]:
+    """Return a feature for each problem of an application that the system asks for: ``npb-W``, ``app-gamess``.
+
+    Of these tools alone, where they are given; an installed application is a tool of its own name.
+    """
+    asked = tools is None or not {"npb", NPB_MZ}.isdisjoint(tools)
+    npb = [f"npb-{problem}" for problem in system.npb_classes] if asked else []
+    wrf = [f"wrf-{case}" for case in system.wrf_cases] if tools is None or "wrf" in tools else []
+    return (*npb, *wrf, *(f"app-{name}" for name in system.applications if tools is None or name in tools))
+
+
+def partition_features(system: System, fabric_name: str) -> list[str]:
+    """Return a partition's ReFrame features: kind, ``first``, ``verbs`` (RDMA ports), ``railsN`` and ``nodesN``."""
+    fabric = system.fabrics[fabric_name]
+    counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
+    nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
+    # What belongs to no fabric (a pair within a node) runs once, on the first.
+    first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
+    # Of a replayed system there are no ports to look at.
+    verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
+    return [fabric.kind, *first, *verbs, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
+
+
+def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
+    """Return a stack's ReFrame features on one fabric: its tools, ``railsN`` for all N that it can drive, policies."""
+    fabric = system.fabrics[fabric_name]
+    counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
+    there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
+    policed = policy_features(system, fabric_name, stack, there)
+    named = system.stacks[stack].tools
+    tools = stacks.tool_features(stack, named, tuple(system.applications))
+    problems = problem_features(system, named)
+    return [*tools, *problems, *(f"rails{n}" for n in counts), *policed]

@@ -1,0 +1,100 @@
+"""Which rail policies the tests of a system have: those of its stacks, as features that ReFrame selects by.
+
+A check has a parameter ``policy``. Its value ``default`` leaves the policy to the stack, is part of no test's name, and
+is all that most systems have; the other values are what some stack of the current system can do besides.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from railyard import stacks
+from railyard.site.systems.load import System
+
+DEFAULT = "default"
+
+#: ``round-robin-2``: what a stack can do over two rails; ``default-striping-2``: what it does there unasked.
+_FEATURE = re.compile(rf"(?P<policy>{'|'.join(stacks.POLICIES)}|{stacks.TUNED_PATTERN})-(?P<rails>[0-9]+)")
+_BY_DEFAULT = "default-"
+
+
+def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, ...]:
+    """Return the rail policies that tests of a stack have, its default first; none where it cannot use the rails.
+
+    Thresholds that the system's file names (``striping_thresholds``) are policies of their own.
+    """
+    kind = system.fabrics[fabric].kind
+    found = stacks.policies(stack, kind, rails)
+    if stacks.STRIPING not in found:
+        return found
+    own = dict.fromkeys(stacks.tuned(size) for size in system.stacks[stack].striping_thresholds)
+    return (*found, *(name for name in own if stacks.why_not(stack, kind, rails, name) is None))
+
+
+def policy_of(system: System, fabric: str, stack: str, rails: int, policy: str) -> str:
+    """Return the policy that a test has: the one that it names, or its stack's default; empty where there is none."""
+    return next(iter(policies(system, fabric, stack, rails)), "") if policy == DEFAULT else policy
+
+
+def is_extended(policy: str) -> bool:
+    """Return whether tests that name a policy are extended ones, whatever their check is.
+
+    A NIC per rank where the stack has another way unasked: a pair of ranks a rail, for rails that are proven anyhow.
+    """
+    return policy == stacks.NIC_PER_RANK
+
+
+def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
+    """Return why so many pairs of ranks cannot show a policy on so many rails, or None.
+
+    Source: I_MPI_MULTIRAIL (Intel MPI Developer Reference) and MPICH_OFI_NIC_POLICY (Cray MPICH's intro_mpi): a rank
+    has one NIC for all its messages, whatever their size.
+    """
+    if policy != stacks.NIC_PER_RANK or pairs >= rails:
+        return None
+    those = "its one pair of ranks uses one" if pairs == 1 else f"its {pairs} pairs of ranks use {pairs}"
+    return (
+        f"with a NIC per rank {those} of {rails} rails: that is judged with at least a pair a rail "
+        "(osu_mbw_mr, IMB's Uniband)"
+    )
+
+
+def policy_features(system: System, fabric: str, stack: str, counts: Iterable[int]) -> list[str]:
+    """Return a feature for each policy and number of rails, and one for each number that says which is the default."""
+    features = []
+    for rails in counts:
+        found = policies(system, fabric, stack, rails)
+        features += [f"{policy}-{rails}" for policy in found]
+        features += [f"{_BY_DEFAULT}{policy}-{rails}" for policy in found[:1] if rails > 1]
+    return features
+
+
+def named_policies(environments: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the policies that some environment has besides its default, from the features of all environments.
+
+    Those that one pair of ranks can show come first, a NIC per rank last.
+    """
+    named: dict[str, None] = {}
+    for features in environments:
+        for feature in features:
+            found = _FEATURE.fullmatch(feature)
+            if found is None or feature.startswith(_BY_DEFAULT) or found["rails"] == "1":
+                continue
+            if f"{_BY_DEFAULT}{feature}" not in features:
+                named[found["policy"]] = None
+    return tuple(sorted(named, key=lambda policy: policy == stacks.NIC_PER_RANK))
+
+
+def environment_terms(tool: str, rails: int, policy: str, pairs: int, *, beside_default: bool) -> list[str]:
+    """Return what a test asks of an environment, in ReFrame's terms; nothing where no environment will do.
+
+    ``pairs`` of ranks between two nodes. ``beside_default``: a stack that does a named policy anyhow is left out,
+    because it has its test without the name.
+    """
+    alone = pairs < rails  # then a NIC per rank would leave rails idle
+    if policy == DEFAULT:
+        not_alone = f" -{_BY_DEFAULT}{stacks.NIC_PER_RANK}-{rails}" if alone else ""
+        return [f"+{tool} +rails{rails}{not_alone}"]
+    if policy == stacks.NIC_PER_RANK and alone:
+        return []
+    besides = f" -{_BY_DEFAULT}{policy}-{rails}" if beside_default else ""
+    return [f"+{tool} +{policy}-{rails}{besides}"]

@@ -1,0 +1,1 @@
+"""references/*.yaml: what a system should give, with its sources, relations and checks."""

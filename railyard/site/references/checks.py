@@ -1,0 +1,266 @@
+"""What pydantic cannot see in a reference table: whether its entries make sense, and fit the system they are for."""
+
+from collections.abc import Collection
+
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import show
+from railyard.base.strict_yaml import Document, Path_
+from railyard.benchmarks.metrics import BENCHMARKS
+from railyard.benchmarks.table.applications import installed_name
+from railyard.hardware.limits import class_floors, data_rate_mb_s
+from railyard.site.references.model import (
+    ANY,
+    BAD_CASE,
+    HIGHER_IS_BETTER,
+    UNITS,
+    ByRegime,
+    Entry,
+    Fact,
+    Share,
+    Tolerance,
+)
+from railyard.site.references.twins import are_twins
+from railyard.site.systems.load import System
+
+_AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")
+
+
+def check_entries(entries: tuple[Entry, ...], system: System, document: Document) -> None:
+    """Raise InputError at the first entry that is wrong."""
+    seen: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        path: Path_ = ("entries", index)
+        if seen.setdefault(entry.id, index) != index:
+            raise document.error((*path, "id"), f"{show(entry.id)} for the second time", "each id once")
+        _check_names(entry, system, path, document)
+        _check_amount(entry, path, document)
+        _check_sizes(entry, path, document)
+        if entry.kind != BAD_CASE:
+            _check_tolerance(entry, path, document)
+        elif entry.tolerance is not None:
+            expected = "none: nothing is judged by a bad case"
+            raise document.error((*path, "tolerance"), "a tolerance of a bad-case entry", expected)
+        _check_provenance(entry, system, path, document)
+        _check_physics(entry, system, path, document)
+        for other in range(index):
+            if are_twins(entries[other], entry):
+                line = document.line(("entries", other))
+                expected = f"one entry for one thing ({entries[other].id} in line {line} is for it already)"
+                action = "remove one, or say what tells them apart (stack, rails, policy, sizes)"
+                raise document.error(path, f"{show(entry.id)}, a second {entry.kind} entry", expected, action)
+
+
+def check_facts(facts: tuple[Fact, ...], system: System, document: Document) -> None:
+    """Raise InputError at the first fact that is wrong."""
+    seen: dict[str, int] = {}
+    for index, fact in enumerate(facts):
+        path: Path_ = ("facts", index)
+        if seen.setdefault(fact.id, index) != index:
+            raise document.error((*path, "id"), f"{show(fact.id)} for the second time", "each id once")
+        for name, known, field in ((fact.fabric, system.fabrics, "fabric"), (fact.stack, system.stacks, "stack")):
+            if name is not None:
+                _check_name(name, known, field, system, (*path, field), document)
+        if (fact.value is None) == (fact.table is None):
+            found = "both value and table" if fact.table else "neither value nor table"
+            raise document.error(path, found, "one of them")
+        if (fact.table is None) != (fact.by is None):
+            found = "a table without by" if fact.table else "by without a table"
+            raise document.error(path, found, "both: by says what the table's keys are")
+
+
+def _check_names(entry: Entry, system: System, path: Path_, document: Document) -> None:
+    _check_name(entry.fabric, system.fabrics, "fabric", system, (*path, "fabric"), document)
+    for stack in entry.stack:
+        if stack != ANY:
+            _check_name(stack, system.stacks, "stack", system, (*path, "stack"), document)
+    for name in entry.benchmark:
+        if name not in BENCHMARKS:
+            raise document.error(
+                (*path, "benchmark"),
+                show(name),
+                "a benchmark of railyard.benchmarks.metrics",
+                did_you_mean(name, BENCHMARKS),
+            )
+        check_application(name, system, (*path, "benchmark"), document)
+    most = len(system.fabrics[entry.fabric].rails)
+    if any(rails > most for rails in entry.rails):
+        expected = f"at most {most}, the rails that {entry.fabric} has"
+        raise document.error((*path, "rails"), str(max(entry.rails)), expected)
+
+
+def check_application(benchmark: str, system: System, path: Path_, document: Document) -> None:
+    """Raise InputError for an installed application that the system's file does not state: nothing would be judged."""
+    name = installed_name(benchmark)
+    if name is not None and name not in system.applications:
+        expected = f"installed/ and an application of {system.system}"
+        raise document.error(path, show(benchmark), expected, did_you_mean(name, system.applications))
+
+
+def _check_name(name: str, known: Collection[str], what: str, system: System, path: Path_, document: Document) -> None:
+    if name not in known:
+        raise document.error(path, show(name), f"a {what} of {system.system}", did_you_mean(name, known))
+
+
+def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
+    given = [name for name in _AMOUNTS if getattr(entry, name) is not None]
+    if len(given) != 1:
+        names = "value, floor, ceiling, curve and upper_limit"
+        found = " and ".join(given) if given else f"none of {names}"
+        raise document.error((*path, *given[1:2]), found, f"exactly one of {names}")
+    unit = UNITS[entry.metric]
+    if entry.unit != unit:
+        action = f"convert the numbers to {unit}"
+        raise document.error((*path, "unit"), show(entry.unit), f'"{unit}", the unit of {entry.metric}', action)
+    if entry.directions != 1 and entry.metric != "bandwidth":
+        raise document.error((*path, "directions"), "2", f"1: only a bandwidth sums directions, not {entry.metric}")
+    if given[0] == "upper_limit":
+        # A message rate is nowhere the first metric of its benchmark, which needs a reference that a slow run fails.
+        if entry.metric != "message_rate":
+            expected = f"it for message_rate alone: the limit of a {entry.metric} is that of the link"
+            raise document.error((*path, "upper_limit"), "an upper_limit", expected)
+        return
+    higher = entry.metric in HIGHER_IS_BETTER
+    if given[0] == ("ceiling" if higher else "floor"):
+        wrong, right = ("slow", "floor") if higher else ("slow", "ceiling")
+        expected = f"a {right}: no {given[0]} of {entry.metric} ever fails a {wrong} run"
+        raise document.error((*path, given[0]), f"a {given[0]}", expected)
+
+
+def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
+    first, last = entry.sizes.first, entry.sizes.last
+    if first is not None and last is not None and first > last:
+        raise document.error((*path, "sizes", "to"), str(last), f"at least {first}, where the range begins")
+    if entry.curve is not None:
+        if first is not None or last is not None:
+            raise document.error((*path, "sizes"), "sizes beside a curve", "the curve's own sizes alone")
+        _check_rising(tuple(entry.curve), _written(document, (*path, "curve")), (*path, "curve"), document)
+    _check_rising(entry.switches, entry.switches, (*path, "switches"), document)
+
+
+def _check_rising(sizes: tuple[int, ...], written: Collection[object], path: Path_, document: Document) -> None:
+    keys = list(written)
+    if len(keys) != len(sizes):
+        raise document.error(path, "one size written twice", "each size once")
+    for index in range(1, len(sizes)):
+        if sizes[index] <= sizes[index - 1]:
+            key = keys[index]
+            part: Path_ = (key,) if path[-1] == "curve" and isinstance(key, (int, str)) else (index,)
+            found = f"{sizes[index]} after {sizes[index - 1]}"
+            raise document.error((*path, *part), found, "sizes that rise")
+
+
+def _written(document: Document, path: Path_) -> list[object]:
+    data: object = document.data
+    for part in path:
+        data = data[part]  # type: ignore[index]
+    return list(data) if isinstance(data, dict) else []
+
+
+def _check_tolerance(entry: Entry, path: Path_, document: Document) -> None:
+    here, tolerance = (*path, "tolerance"), entry.tolerance
+    bare = next((name for name in ("floor", "ceiling", "upper_limit") if getattr(entry, name) is not None), None)
+    if bare is not None:
+        if tolerance is not None:
+            article = "an" if bare == "upper_limit" else "a"
+            found, expected = f"a tolerance beside {article} {bare}", f"the {bare} alone, which is the bound itself"
+            raise document.error(here, found, expected)
+        _refuse_switches(entry, path, document)
+        return
+    if tolerance is None:
+        raise document.error(path, "no tolerance", "how far a value may lie from the reference", "add tolerance")
+    if isinstance(tolerance, ByRegime):
+        if entry.curve is None:
+            raise document.error(here, "a tolerance by regime beside one value", "one {low, high}", "or give a curve")
+        for name in ("latency", "middle", "bandwidth", "switch"):
+            part: Tolerance | None = getattr(tolerance, name)
+            if part is not None:
+                _check_side(entry, part, (*here, name), document)
+        return
+    if entry.value is not None:
+        _refuse_switches(entry, path, document)
+    _check_side(entry, tolerance, here, document)
+
+
+def _refuse_switches(entry: Entry, path: Path_, document: Document) -> None:
+    if entry.switches:
+        raise document.error((*path, "switches"), "switches beside a single bound", "them beside a curve alone")
+
+
+def _check_side(entry: Entry, tolerance: Tolerance, path: Path_, document: Document) -> None:
+    side = "low" if entry.metric in HIGHER_IS_BETTER else "high"
+    if getattr(tolerance, side) is None:
+        verb = "falls" if side == "low" else "rises"
+        raise document.error(
+            path, f"no {side}", f"{side}, since {entry.metric} is at fault when it {verb}", f"add {side}"
+        )
+    if tolerance.low == 1:
+        raise document.error((*path, "low"), "1", "less than 1: a value may not fall to nothing")
+
+
+def _check_provenance(entry: Entry, system: System, path: Path_, document: Document) -> None:
+    if entry.kind == "baseline" and not entry.source.runs:
+        action = "name them, or let railyard capture write the entry"
+        raise document.error((*path, "source"), "no runs", "the ids of the runs that the baseline is from", action)
+    if entry.reason is not None and entry.kind != "class":
+        raise document.error((*path, "reason"), f"a reason in a {entry.kind} entry", "it in a class entry alone")
+    own = class_floors(system.fabrics[entry.fabric].link, entry.directions, streaming=True)
+    lower = [floor for floor in own if isinstance(entry.floor, float) and entry.floor < floor.value_mb_s]
+    if entry.kind == "class" and entry.metric == "bandwidth" and lower and entry.reason is None:
+        expected = f"at least {lower[0].value_mb_s:g} MB/s ({lower[0].source})"
+        raise document.error(
+            (*path, "floor"), f"{entry.floor:g}", expected, "or say in reason why this system has less"
+        )
+
+
+def _check_physics(entry: Entry, system: System, path: Path_, document: Document) -> None:
+    if all(BENCHMARKS[name].within_node for name in entry.benchmark):
+        return  # no link limits it
+    fabric = system.fabrics[entry.fabric]
+    rails = min(entry.rails, default=1)
+    for name in _AMOUNTS:
+        amount = getattr(entry, name)
+        if isinstance(amount, Share):
+            _check_share(entry, amount, system, (*path, name), document)
+    limit = fabric.limit(rails, entry.directions)
+    if not _is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
+        return
+    for size, value, where in _demands(entry, system):
+        if value > limit.at(size or 0) and (size is None or size >= limit.from_bytes):
+            found = f"{value:g} MB/s, above the physical limit of {rails} rail{'s' if rails > 1 else ''}"
+            expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
+            raise document.error((*path, *where), found, expected)
+
+
+def _is_of_link(entry: Entry) -> bool:
+    """Return whether the link bounds the entry's metric, however many ranks a node has."""
+    known = [each for name in entry.benchmark for each in BENCHMARKS[name].metrics if each.name == entry.metric]
+    return UNITS[entry.metric] == UNITS["bandwidth"] and all(each.is_bounded(None) for each in known)
+
+
+def _check_share(entry: Entry, share: Share, system: System, path: Path_, document: Document) -> None:
+    fabric = system.fabrics[entry.fabric]
+    if entry.metric != "bandwidth":
+        raise document.error(
+            path, f"a share of the {share.of}", f"a number in {entry.unit}: only a bandwidth has such a share"
+        )
+    if data_rate_mb_s(fabric.link) is None:
+        raise document.error(
+            path, f"a share of the {share.of}", f"a number: no data rate of {fabric.link.name} is known"
+        )
+
+
+def _demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path_]]:
+    """Return (size or None, demanded value, where it stands) of all that must be reached: targets and floors."""
+    if entry.curve is not None:
+        return [(size, value, ("curve",)) for size, value in entry.curve.items()]
+    name = "value" if entry.value is not None else "floor"
+    amount = getattr(entry, name)
+    if amount is None:
+        return []
+    if isinstance(amount, Share):
+        fabric = system.fabrics[entry.fabric]
+        limit = fabric.limit(min(entry.rails, default=1), entry.directions, one_stream=True)
+        base = data_rate_mb_s(fabric.link) if amount.of == "data-rate" else limit and limit.value_mb_s
+        amount = amount.fraction * amount.times * (base or 0.0)
+    last = entry.sizes.last
+    return [(last, amount, (name,))]

@@ -1,0 +1,147 @@
+"""What a site's references lack or contradict, beyond what loading them refuses: remarks, and problems that exit 1."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.wording import listing
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.hardware.limits import class_floors
+from railyard.results.relations import described
+from railyard.site.matrix import Cell, Need, matrix
+from railyard.site.references.load import References
+from railyard.site.references.model import ANY, BAD_CASE, Entry
+from railyard.site.references.relation_checks import metric_of, sides
+from railyard.site.references.relation_forms import Measured, compare
+from railyard.site.references.relation_model import Relation, Side
+
+Weight = Literal["problem", "remark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence about a system's references; a ``problem`` contradicts itself or physics, a ``remark`` is a gap."""
+
+    system: str
+    weight: Weight
+    sentence: str
+
+
+def findings(references: References, needs: Sequence[Need]) -> tuple[Finding, ...]:
+    """Return what is found in one system's references, problems first; ``needs`` are the checks of the site."""
+    system = references.system
+    cells = [cell for cell in matrix(system, tuple(needs), references.has_number) if cell.reason is None]
+    problems = [*_above_limit(references), *_contradicted(references)]
+    remarks = [*_unused(references, cells), *_uncovered(references, cells)]
+    return (
+        *(Finding(system.system, "problem", sentence) for sentence in problems),
+        *(Finding(system.system, "remark", sentence) for sentence in remarks),
+    )
+
+
+def _above_limit(references: References) -> Iterator[str]:
+    """Yield published figures above the limit of their link: loading lets those pass that have a note."""
+    for entry in references.entries:
+        within = all(BENCHMARKS[key].within_node for key in entry.benchmark)
+        if entry.metric != "bandwidth" or entry.kind == BAD_CASE or within:
+            continue
+        limit = references.system.fabrics[entry.fabric].limit(min(entry.rails, default=1), entry.directions)
+        # A limit may hold from a size on only: shorter messages pass out of a shaper's bucket.
+        held = [] if limit is None else [v for size, v in (entry.curve or {}).items() if size >= limit.from_bytes]
+        given = [*held, *(a for a in (entry.value, entry.floor) if isinstance(a, float))]
+        above = [value for value in given if limit is not None and value > limit.value_mb_s]
+        if limit is not None and above:
+            yield (
+                f"{entry.id}: {max(above):g} MB/s is above the physical limit, {limit.value_mb_s:.1f} MB/s "
+                f"({limit.terms}): rule 3 fails every run that holds it"
+            )
+
+
+def _contradicted(references: References) -> Iterator[str]:
+    """Yield relations that the entries' own figures break."""
+    for relation in references.relations:
+        if relation.form == "spread":
+            continue
+        measured = [_of_entries(side, references.entries, relation) for side in sides(relation, references.entries)]
+        known = [each for each in measured if each is not None]
+        if len(known) < 2 or not set(known[0].curve.sizes) & set(known[1].curve.sizes):
+            continue
+        if relation.form == "crossover":  # figures at one end of it say nothing of the other
+            continue
+        state, sentence = compare(relation, known)
+        if state == "fail":
+            yield f"{relation.id}: the entries' own figures break it: {sentence}"
+
+
+def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation) -> Measured | None:
+    """Return the figures that the entries give for a side, a value at each end of its range; None where none do."""
+    points: dict[int, float] = {}
+    for entry in entries:
+        policy = "single" if side.policy == ANY else side.policy
+        stack = side.stack or (entry.stack[0] if len(entry.stack) == 1 else ANY)
+        if not entry.matches(side.fabric, stack, side.rails, policy, side.benchmark, metric_of(side)):
+            continue
+        points |= entry.curve or {}
+        if isinstance(entry.value, float):
+            ends = (entry.sizes.first, entry.sizes.last)
+            points |= {size: entry.value for size in ends if size is not None}
+    first, last = relation.sizes.first or 0, relation.sizes.last
+    kept = {size: value for size, value in points.items() if size >= first and (last is None or size <= last)}
+    if not kept:
+        return None
+    sizes = tuple(sorted(kept))
+    metric = metric_of(side)
+    unit = next(each.unit for each in BENCHMARKS[side.benchmark].metrics if each.name == metric)
+    curve = Curve(metric, unit, sizes, tuple(kept[size] for size in sizes))
+    return Measured(described(side), curve, (curve,))
+
+
+def _unused(references: References, cells: Sequence[Cell]) -> Iterator[str]:
+    unused = [entry for entry in references.entries if entry.kind != BAD_CASE and not _is_used(entry, cells)]
+    for entry in unused:
+        yield f"{entry.id}: no check that runs here measures {listing(entry.benchmark)} {_where(entry)}"
+
+
+def _is_used(entry: Entry, cells: Sequence[Cell]) -> bool:
+    return any(
+        cell.fabric == entry.fabric
+        and (ANY in entry.stack or cell.stack in entry.stack)
+        and (not entry.rails or cell.rails in entry.rails)
+        and cell.benchmark in entry.benchmark
+        for cell in cells
+    )
+
+
+def _where(entry: Entry) -> str:
+    rails = (
+        "" if not entry.rails else f", {listing(list(map(str, entry.rails)))} rail{'' if entry.rails == (1,) else 's'}"
+    )
+    stack = "" if ANY in entry.stack else f", {listing(entry.stack)}"
+    return f"over {entry.fabric}{rails}{stack}"
+
+
+def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield, for each check, the cells that run and have no entry for its first metric."""
+    if references.system.report_only is not None:
+        return
+    lacking: dict[str, list[str]] = {}
+    for cell in cells:
+        if BENCHMARKS[cell.benchmark].reported is not None:  # it needs none
+            continue
+        metric = BENCHMARKS[cell.benchmark].metrics[0]
+        link = references.system.fabrics[cell.fabric].link
+        streaming = metric.name == "bandwidth" and metric.shape == "stream"
+        held = any(
+            metric.name == entry.metric
+            and entry.kind != BAD_CASE
+            and entry.upper_limit is None
+            and _is_used(entry, [cell])
+            for entry in references.entries
+        )
+        if not held and not (streaming and class_floors(link, metric.directions, streaming)):
+            by = f" by {cell.policy}" if cell.named else ""
+            where = f"{cell.fabric} with {cell.stack} over {cell.rails} rail{'' if cell.rails == 1 else 's'}{by}"
+            lacking.setdefault(cell.benchmark, []).append(where)
+    for benchmark, places in lacking.items():
+        yield f"{benchmark}: no entry on {listing(places)}"

@@ -1,0 +1,216 @@
+"""references/*.yaml, a cluster a file: the references of a system, and the bands that they set for one run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import InputError, RailyardError
+from railyard.base.fields import show
+from railyard.base.strict_yaml import Document, load, validate
+from railyard.benchmarks.table.micro import find
+from railyard.hardware import limits
+from railyard.site.references.bands import Band, Bound, curve_band, regime, scalar_band, shared
+from railyard.site.references.checks import check_entries, check_facts
+from railyard.site.references.model import UNITS, ByRegime, Entry, Fact, ReferenceFile, Share, Tolerance
+from railyard.site.references.relation_checks import check_relations
+from railyard.site.references.relation_model import Relation
+from railyard.site.references.sources import written_out
+from railyard.site.systems.load import System
+
+__all__ = [
+    "Band",
+    "Bound",
+    "References",
+    "check_covered",
+    "floor_band",
+    "load_references",
+    "references_of",
+    "tolerance_at",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """All that is known of what a system should give; ``file`` is None where there is no file."""
+
+    system: System
+    entries: tuple[Entry, ...] = ()
+    file: str | None = None
+    relations: tuple[Relation, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    def has_number(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
+        """Return whether an entry has a number for a benchmark's first metric: a nominal upper limit is none."""
+        first = find(benchmark).metrics[0].name
+        return any(
+            entry.upper_limit is None and entry.matches(fabric, stack, rails, policy, benchmark, first)
+            for entry in self.entries
+        )
+
+    def by_hops(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> tuple[int, ...]:
+        """Return the hops that entries for such a run are bound to, rising; none where all hold for any."""
+        names = [metric.name for metric in find(benchmark).metrics]
+        return tuple(
+            sorted(
+                {
+                    hops
+                    for entry in self.entries
+                    for name in names
+                    if entry.matches(fabric, stack, rails, policy, benchmark, name)
+                    for hops in entry.hops
+                }
+            )
+        )
+
+    def bands(
+        self,
+        fabric: str,
+        stack: str,
+        rails: int,
+        policy: str,
+        benchmark: str,
+        metric: str,
+        limit_mb_s: float | None,
+        *,
+        directions: int,
+        streaming: bool,
+        blocking: float = 1.0,
+        hops: int | None = None,
+    ) -> tuple[Band, ...]:
+        """Return every band that holds for one run: its entries in the file's order, then the link's class floors.
+
+        A ``class`` entry with a reason replaces the floors of the link's class. A floor that is a share of the link is
+        divided by ``blocking``; a number was measured or promised as it is. An entry by hops holds only where the run's
+        are known. Raises RailyardError where an entry
+        counts other directions than the run, or takes a share of a limit that is not known.
+        """
+        meant = [e for e in self.entries if e.matches(fabric, stack, rails, policy, benchmark, metric)]
+        found = [entry for entry in meant if entry.holds_at(hops)]
+        for entry in found:
+            if metric == "bandwidth" and entry.directions != directions:
+                raise RailyardError(
+                    f"{self.file}: entries.{entry.id}.directions: found {entry.directions}, expected {directions}: "
+                    f"{benchmark} sums so many directions; correct the entry"
+                )
+        link = self.system.fabrics[fabric].link
+        bands = [
+            shared(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1) for entry in found
+        ]
+        replaced = any(entry.kind == "class" and entry.reason for entry in found)
+        if metric == "bandwidth" and not replaced and find(benchmark).of_link:
+            bands += [
+                floor_band(f"class:{link.name}", floor) for floor in limits.class_floors(link, directions, streaming)
+            ]
+        return tuple(bands)
+
+
+def floor_band(entry_id: str, floor: limits.LinkFloor) -> Band:
+    """Return the band that a floor of a link's class sets for a bandwidth."""
+    head = (entry_id, "class", "bandwidth", UNITS["bandwidth"], floor.source)
+    return scalar_band(*head, Bound(floor.value_mb_s, None, None), floor.from_size_bytes, None)
+
+
+def load_references(path: Path, system: System) -> References:
+    """Return the references of one file. Raises InputError for whatever is wrong in it, or does not fit the system."""
+    document = written_out(load(path, f"{path.parent.name}/{path.name}"))
+    table = validate(ReferenceFile, document)
+    _check_system(table, system, path, document)
+    check_entries(table.entries, system, document)
+    check_relations(table.relations, table.entries, system, document)
+    check_facts(table.facts, system, document)
+    return References(system, table.entries, document.file, table.relations, table.facts)
+
+
+def references_of(folder: Path, system: System) -> References:
+    """Return a system's references from ``folder``/<system>.yaml, none where there is no such file and it says why.
+
+    A system that is like another and has no such file has the other's.
+
+    Raises InputError as ``load_references`` and ``check_covered`` do.
+    """
+    path = _file_of(folder, system)
+    references = load_references(path, system) if path.exists() else References(system)
+    check_covered(system, references)
+    return references
+
+
+def _file_of(folder: Path, system: System) -> Path:
+    """Return the file of a system's references: its own, or where it has none that of the system that it is like."""
+    own = folder / f"{system.system}.yaml"
+    return own if system.like is None or own.exists() else folder / f"{system.like}.yaml"
+
+
+def check_covered(system: System, references: References) -> None:
+    """Raise InputError where a system has neither references nor the word report_only, or both."""
+    file = f"references/{system.system}.yaml"
+    if system.report_only is None and not references.entries:
+        sought = file if system.like is None else f"{file} and no references/{system.like}.yaml"
+        found = f"no {sought}" if references.file is None else f"no entry in {references.file}"
+        action = "write it, or set report_only to the sentence that says why there are none"
+        raise InputError(f"systems/{system.system}.yaml", found, "references", None, "report_only", action)
+    if system.report_only is not None and references.entries:
+        found = f"{len(references.entries)} references of a system that is report_only"
+        action = f"set report_only to false in systems/{system.system}.yaml, or remove this file"
+        raise InputError(references.file or file, found, "none: they would not be judged", None, "entries", action)
+
+
+def _check_system(table: ReferenceFile, system: System, path: Path, document: Document) -> None:
+    loaded_for = system.like if path.stem == system.like else system.system
+    for expected, what in ((path.stem, "the name of the file"), (loaded_for, "the system that it is loaded for")):
+        if table.system != expected:
+            raise document.error(("system",), show(table.system), f'"{expected}", {what}', "these are another system's")
+
+
+def _band(entry: Entry, link: limits.Link, limit_mb_s: float | None) -> Band:
+    head = (entry.id, entry.kind, entry.metric, entry.unit, entry.source.cite())
+    if entry.curve is not None:
+        tolerances = {size: tolerance_at(entry, size) for size in entry.curve}
+        points = {size: _around(value, tolerances[size]) for size, value in entry.curve.items()}
+        return curve_band(*head, points)
+    first, last = entry.sizes.first, entry.sizes.last
+    if entry.value is not None:
+        flat = entry.tolerance if isinstance(entry.tolerance, Tolerance) else Tolerance()
+        bound = _around(_resolve(entry, entry.value, link, limit_mb_s), flat)
+    elif entry.floor is not None:
+        bound = Bound(_resolve(entry, entry.floor, link, limit_mb_s), None, None)
+    elif entry.ceiling is not None:
+        bound = Bound(None, _resolve(entry, entry.ceiling, link, limit_mb_s), None)
+    elif entry.upper_limit is not None:
+        bound = Bound(None, entry.upper_limit, None)
+    else:
+        raise RailyardError(f"entries.{entry.id}: found no bound at all, expected one")
+    return scalar_band(*head, bound, first, last)
+
+
+def _resolve(entry: Entry, amount: float | Share, link: limits.Link, limit_mb_s: float | None) -> float:
+    if not isinstance(amount, Share):
+        return amount
+    base = limits.data_rate_mb_s(link) if amount.of == "data-rate" else limit_mb_s
+    if base is None:
+        raise RailyardError(f"entries.{entry.id}: found a share of the {amount.of} of {link.name}, which is not known")
+    return amount.fraction * amount.times * base
+
+
+def tolerance_at(entry: Entry, size: int) -> Tolerance:
+    """Return the tolerance at one size: that of its regime, the wide one within a factor 2 of a declared switch."""
+    tolerance = entry.tolerance
+    near = any(switch / 2 <= size <= switch * 2 for switch in entry.switches)
+    if isinstance(tolerance, ByRegime):
+        if near and tolerance.switch is not None:
+            return tolerance.switch
+        own: Tolerance = getattr(tolerance, regime(size))
+    else:
+        own = tolerance or Tolerance()
+    return _doubled(own) if near else own
+
+
+def _doubled(tolerance: Tolerance) -> Tolerance:
+    """Return twice the tolerance; a low one stays below 1, so that it still asserts something."""
+    low = None if tolerance.low is None else min(2 * tolerance.low, 0.95)
+    high = None if tolerance.high is None else min(2 * tolerance.high, 1.0)
+    return Tolerance(low=low, high=high)
+
+
+def _around(target: float, tolerance: Tolerance) -> Bound:
+    low = None if tolerance.low is None else target * (1 - tolerance.low)
+    high = None if tolerance.high is None else target * (1 + tolerance.high)
+    return Bound(low, high, target)

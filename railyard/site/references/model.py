@@ -1,0 +1,150 @@
+"""The model of references/*.yaml: what one entry may say, field by field."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from railyard.base.fields import Count, Model, Name, Number, Positive, Prose, Size
+from railyard.site.references.bands import REGIMES
+from railyard.site.references.fields import (
+    ANY,
+    HIGHER_IS_BETTER,
+    UNITS,
+    Benchmarks,
+    FactKind,
+    Fraction,
+    Hops,
+    Kind,
+    Metric,
+    Names,
+    Policies,
+    Rails,
+    Range,
+    Source,
+)
+from railyard.site.references.relation_model import Relation
+
+__all__ = [
+    "ANY",
+    "HIGHER_IS_BETTER",
+    "UNITS",
+    "ByRegime",
+    "Entry",
+    "Fact",
+    "Range",
+    "ReferenceFile",
+    "Share",
+    "Source",
+    "Tolerance",
+]
+
+
+def _amount_form(value: Any) -> str:
+    return "(share)" if isinstance(value, (dict, Share)) else "(number)"
+
+
+def _tolerance_form(value: Any) -> str:
+    if isinstance(value, ByRegime) or (isinstance(value, dict) and set(value) & {*REGIMES, "switch"}):
+        return "(regimes)"
+    return "(flat)"
+
+
+#: Outputs of a system that was not well, kept as a bad example: listed, and nothing is judged by them.
+BAD_CASE = "bad-case"
+
+
+class Share(Model):
+    """A bound as a share of what the hardware gives: ``fraction`` x ``times`` of it."""
+
+    of: Literal["data-rate", "limit"] = Field(description="One rail's data rate, or the physical limit of the run")
+    fraction: Annotated[float, Field(strict=True, gt=0, le=1)]
+    times: Positive = Field(1.0, description='For example 1.9: "two rails reach 1.9 times one"')
+
+
+class Tolerance(Model):
+    """How far a value may lie from the reference, as fractions."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+class ByRegime(Model):
+    """A tolerance for each regime of message sizes; ``switch`` holds around a protocol switch."""
+
+    latency: Tolerance
+    middle: Tolerance
+    bandwidth: Tolerance
+    switch: Tolerance | None = None
+
+
+Amount = Annotated[Annotated[Positive, Tag("(number)")] | Annotated[Share, Tag("(share)")], Discriminator(_amount_form)]
+AnyTolerance = Annotated[
+    Annotated[Tolerance, Tag("(flat)")] | Annotated[ByRegime, Tag("(regimes)")], Discriminator(_tolerance_form)
+]
+
+
+class Entry(Model):
+    """One reference: what it is for, the number, and where that comes from."""
+
+    id: Name
+    fabric: Name
+    stack: Names = (ANY,)
+    rails: Rails = Field((), description="any, a number or a list of them")
+    policy: Policies = ("any",)
+    hops: Hops = Field((), description="Switches between the two nodes for which it holds: any, a number or a list")
+    benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
+    metric: Metric
+    unit: Prose
+    directions: Literal[1, 2] = Field(1, description="2: a bandwidth that sums both directions (Biband, osu_bibw)")
+    kind: Kind
+    value: Amount | None = None
+    floor: Amount | None = None
+    ceiling: Amount | None = None
+    upper_limit: Positive | None = Field(None, description="A message rate that no card of this kind exceeds")
+    curve: dict[Size, Positive] | None = Field(None, description="Message size: value", min_length=1)
+    sizes: Range = Range.model_validate({})
+    tolerance: AnyTolerance | None = None
+    switches: tuple[Size, ...] = Field((), description="Sizes at which the protocol changes")
+    reason: Prose | None = Field(None, description="Why this class entry replaces the floor that the link's class sets")
+    source: Source
+
+    def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str, metric: str) -> bool:
+        """Return whether this entry is for such a run, and one to judge by: a genuine bad case is not."""
+        return (
+            self.kind != BAD_CASE
+            and self.fabric == fabric
+            and (ANY in self.stack or stack in self.stack)
+            and (not self.rails or rails in self.rails)
+            and (ANY in self.policy or policy in self.policy)
+            and benchmark in self.benchmark
+            and self.metric == metric
+        )
+
+    def holds_at(self, hops: int | None) -> bool:
+        """Return whether this entry is for two nodes with so many switches between them; None: not known."""
+        return not self.hops or hops in self.hops
+
+
+class Fact(Model):
+    """A number that a source states and that no check measures: it is listed, and nothing is judged by it."""
+
+    id: Name
+    what: Prose
+    fabric: Name | None = None
+    stack: Name | None = None
+    value: Number | None = None
+    table: dict[Count, Number] | None = Field(None, min_length=1, description="Where there are several: key, number")
+    by: Prose | None = Field(None, description="What the table's keys are, such as nodes")
+    unit: Prose
+    kind: FactKind
+    source: Source
+
+
+class ReferenceFile(Model):
+    """The references of one system."""
+
+    system: Name
+    sources: dict[Name, Source] = Field({}, description="Sources that several entries name by source: {of: NAME}")
+    entries: tuple[Entry, ...]
+    relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
+    facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")

@@ -1,0 +1,176 @@
+"""What pydantic cannot see in relations: whether their sides exist, can be compared, and fit their form."""
+
+from collections.abc import Mapping, Sequence
+
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import show
+from railyard.base.strict_yaml import Document, Path_
+from railyard.base.wording import message_size
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.site.references.checks import check_application
+from railyard.site.references.model import ANY, Entry
+from railyard.site.references.relation_model import Relation, Side
+from railyard.site.systems.model import System
+
+#: Of each form: the fields that it needs, each group one of, and those that it may have besides.
+_FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
+    "ratio": ((("to",), ("low", "high")), ("low", "high")),
+    "ahead": ((("to",),), ("by", "where")),
+    "crossover": ((("to",), ("between",)), ()),
+    "difference": ((("to",), ("low", "high")), ("low", "high")),
+    "same": ((("to",), ("within",)), ()),
+    "spread": ((("high", "to"),), ()),
+}
+_ALL = ("to", "low", "high", "by", "where", "between", "within")
+
+
+def side_of(entry: Entry) -> Side:
+    """Return the runs that an entry of one benchmark is for, as a side."""
+    fields = {
+        "fabric": entry.fabric,
+        "stack": None if ANY in entry.stack else entry.stack[0],
+        "rails": min(entry.rails, default=1),
+        "policy": entry.policy[0],
+        "benchmark": entry.benchmark[0],
+        "metric": entry.metric,
+    }
+    return Side.model_validate(fields)
+
+
+def sides(relation: Relation, entries: Sequence[Entry]) -> tuple[Side, ...]:
+    """Return the one or two sides of a checked relation, entries' ids replaced by what they are for."""
+    by_id = {entry.id: entry for entry in entries}
+    given = [side for side in (relation.of, relation.to) if side is not None]
+    return tuple(side_of(by_id[side]) if isinstance(side, str) else side for side in given)
+
+
+def check_relations(
+    relations: tuple[Relation, ...], entries: tuple[Entry, ...], system: System, document: Document
+) -> None:
+    """Raise InputError at the first relation that is wrong."""
+    seen: dict[str, int] = {}
+    by_id = {entry.id: entry for entry in entries}
+    for index, relation in enumerate(relations):
+        path: Path_ = ("relations", index)
+        if seen.setdefault(relation.id, index) != index:
+            raise document.error((*path, "id"), f"{show(relation.id)} for the second time", "each id once")
+        _check_fields(relation, path, document)
+        for name in ("of", "to"):
+            _check_side(getattr(relation, name), by_id, system, (*path, name), document)
+        _check_ranges(relation, path, document)
+        _check_pair(relation, entries, path, document)
+        _check_sizes(relation, by_id, path, document)
+
+
+def _check_fields(relation: Relation, path: Path_, document: Document) -> None:
+    needed, allowed = _FIELDS[relation.form]
+    given = [name for name in _ALL if getattr(relation, name) is not None]
+    for group in needed:
+        if not any(name in given for name in group):
+            raise document.error(path, f"no {' or '.join(group)}", f"it in a relation of the form {relation.form}")
+    known = {*allowed, *(name for group in needed for name in group)}
+    extra = next((name for name in given if name not in known), None)
+    if extra is not None:
+        expected = f"of {', '.join(sorted(known))} alone in the form {relation.form}"
+        raise document.error((*path, extra), f"the field {extra}", expected, "leave it out")
+    if relation.low is not None and relation.high is not None and relation.low > relation.high:
+        raise document.error((*path, "high"), f"{relation.high:g}", f"at least {relation.low:g}, which is low")
+
+
+def _check_side(
+    side: str | Side | None, by_id: Mapping[str, Entry], system: System, path: Path_, document: Document
+) -> None:
+    if side is None:
+        return
+    if isinstance(side, str):
+        entry = by_id.get(side)
+        if entry is None:
+            raise document.error(path, show(side), "the id of an entry, or a side", did_you_mean(side, by_id))
+        if len(entry.benchmark) > 1 or len(entry.stack) > 1 or len(entry.policy) > 1 or len(entry.rails) > 1:
+            expected = "an entry for one benchmark, stack, policy and number of rails"
+            raise document.error(path, show(side), expected, "write the side out: {fabric: …, benchmark: …}")
+        return
+    for name, known, field in ((side.fabric, system.fabrics, "fabric"), (side.stack, system.stacks, "stack")):
+        if name is not None and name not in known:
+            expected = f"a {field} of {system.system}"
+            raise document.error((*path, field), show(name), expected, did_you_mean(name, known))
+    most = len(system.fabrics[side.fabric].rails)
+    if side.rails > most:
+        raise document.error((*path, "rails"), str(side.rails), f"at most {most}, the rails that {side.fabric} has")
+    if side.benchmark not in BENCHMARKS:
+        near = did_you_mean(side.benchmark, BENCHMARKS)
+        raise document.error(
+            (*path, "benchmark"), show(side.benchmark), "a benchmark of railyard.benchmarks.metrics", near
+        )
+    check_application(side.benchmark, system, (*path, "benchmark"), document)
+    names = [metric.name for metric in BENCHMARKS[side.benchmark].metrics]
+    if side.metric is not None and side.metric not in names:
+        expected = f"a metric of {side.benchmark}: {', '.join(names)}"
+        raise document.error((*path, "metric"), show(side.metric), expected)
+
+
+def _check_ranges(relation: Relation, path: Path_, document: Document) -> None:
+    for name in ("sizes", "between"):
+        part = getattr(relation, name)
+        if part is not None and part.first is not None and part.last is not None and part.first > part.last:
+            raise document.error((*path, name, "to"), str(part.last), f"at least {part.first}, where the range begins")
+    if relation.between is not None and None in (relation.between.first, relation.between.last):
+        raise document.error((*path, "between"), "an open end", "both from and to: between them the curves cross")
+
+
+def metric_of(side: Side) -> str:
+    """Return the metric that a side is about: the benchmark's first where it names none."""
+    return side.metric or BENCHMARKS[side.benchmark].metrics[0].name
+
+
+def _check_pair(relation: Relation, entries: Sequence[Entry], path: Path_, document: Document) -> None:
+    both = sides(relation, entries)
+    if len(both) < 2:
+        return
+    one, other = both
+    if metric_of(one) != metric_of(other):
+        found = f"{metric_of(other)} beside {metric_of(one)}"
+        raise document.error((*path, "to"), found, "the same metric on both sides")
+    if one.model_copy(update={"metric": None}) == other.model_copy(update={"metric": None}):
+        raise document.error((*path, "to"), "the same side twice", "two sides that differ")
+
+
+def _check_sizes(relation: Relation, by_id: Mapping[str, Entry], path: Path_, document: Document) -> None:
+    """Refuse sides that are entries without a message size in common, or without one within ``sizes``."""
+    named = [by_id[side] for side in (relation.of, relation.to) if isinstance(side, str)]
+    common: tuple[int, int | None] = (relation.sizes.first or 0, relation.sizes.last)
+    told: list[str] = []
+    curves = [set(entry.curve) for entry in named if entry.curve is not None]
+    for entry in named:
+        if entry.curve is None:
+            common = _narrowed(common, entry.sizes.first, entry.sizes.last)
+        told.append(f"{entry.id}: {_sizes_of(entry)}")
+    if curves:
+        shared = set.intersection(*curves)
+        empty = not any(size >= common[0] and (common[1] is None or size <= common[1]) for size in shared)
+    else:
+        empty = common[1] is not None and common[0] > common[1]
+    if named and empty:
+        within = "" if relation.sizes.first is None and relation.sizes.last is None else " within sizes"
+        found = f"sides with no message size in common{within} ({'; '.join(told)})"
+        raise document.error(
+            (*path, "of"), found, "at least one size that both sides have", "name other sides or sizes"
+        )
+
+
+def _narrowed(common: tuple[int, int | None], first: int | None, last: int | None) -> tuple[int, int | None]:
+    ends = [end for end in (common[1], last) if end is not None]
+    return max(common[0], first or 0), min(ends, default=None)
+
+
+def _sizes_of(entry: Entry) -> str:
+    if entry.curve is not None:
+        return ", ".join(message_size(size) for size in entry.curve)
+    first, last = entry.sizes.first, entry.sizes.last
+    if first is None and last is None:
+        return "all sizes"
+    return (
+        f"{message_size(first or 0)} and more"
+        if last is None
+        else f"{message_size(first or 0)} to {message_size(last)}"
+    )

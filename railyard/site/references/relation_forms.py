@@ -1,0 +1,228 @@
+"""The forms of a relation: whether two measured curves keep it, and the sentence with the numbers at the worst size."""
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from railyard.base.wording import message_size, number
+from railyard.benchmarks.curve import Curve
+from railyard.results.run_files import RelationState as State
+from railyard.site.references.fields import HIGHER_IS_BETTER
+from railyard.site.references.relation_model import Relation
+
+#: Fewer repeats have no spread to speak of.
+LEAST_REPEATS = 3
+#: Where the one value of a figure stands in its curve.
+_NO_SIZE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One side: its name in words, the median of its repeats, and the repeats."""
+
+    name: str
+    curve: Curve
+    repeats: tuple[Curve, ...]
+
+    @property
+    def sized(self) -> bool:
+        """Whether its values are at message sizes: a single figure has none."""
+        return self.curve.sizes != (_NO_SIZE,)
+
+
+def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
+    """Return whether a relation holds between one or two measured sides, and the sentence that says so."""
+    if relation.form == "spread":
+        return _spread(relation, measured)
+    one, other = measured
+    common = [size for size in one.curve.sizes if size in other.curve.sizes and _within(relation, size)]
+    if not common:
+        told = f"{one.name} has {_range(one.curve)}, {other.name} {_range(other.curve)}"
+        return "fail", f"the sides have no message size in common{_asked(relation)}: {told}"
+    return _FORMS[relation.form](relation, one, other, common)
+
+
+def _at(size: int, *sides: Measured) -> str:
+    """Return the words behind a value, such as `` at 4 MiB``; nothing where both sides are single figures."""
+    return f" at {message_size(size)}" if any(side.sized for side in sides) else ""
+
+
+def _worst(before: str, one: Measured, other: Measured, size: int) -> str:
+    """Return the values at the worst size, behind what is said of all sizes; of two single figures the values alone."""
+    told = _values(one, other, size)
+    return f"{before}at worst {told}" if one.sized or other.sized else f": {told}"
+
+
+def _within(relation: Relation, size: int) -> bool:
+    first, last = relation.sizes.first, relation.sizes.last
+    return (first is None or size >= first) and (last is None or size <= last)
+
+
+def _asked(relation: Relation) -> str:
+    first, last = relation.sizes.first, relation.sizes.last
+    if first is None and last is None:
+        return ""
+    if first is not None and first == last:
+        return f" at {message_size(first)}"
+    low = f" from {message_size(first)}" if first is not None else ""
+    return low + (f" to {message_size(last)}" if last is not None else "")
+
+
+def _range(curve: Curve) -> str:
+    if len(curve.sizes) == 1:
+        return message_size(curve.sizes[0])
+    return f"{message_size(curve.sizes[0])} to {message_size(curve.sizes[-1])}"
+
+
+def _ratio(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+    there = [size for size in sizes if other.curve.at(size)]
+    ratios = {_at(size, one, other): one.curve.at(size) / other.curve.at(size) for size in there}
+    return _bounded(relation, ratios, "", f"{one.name} is {{}} {other.name}", "{:.3g} times")
+
+
+def _difference(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+    apart = {_at(size, one, other): one.curve.at(size) - other.curve.at(size) for size in sizes}
+    return _bounded(relation, apart, one.curve.unit, f"{one.name} less {other.name} is {{}}", "{:.4g}")
+
+
+def _bounded(relation: Relation, values: Mapping[str, float], unit: str, template: str, form: str) -> tuple[State, str]:
+    """Return whether every value keeps low and high, and the sentence of the worst (the first where all do).
+
+    The values are by where they are (`` at 4 MiB``).
+    """
+    low, high = relation.low, relation.high
+    if not values:
+        return "fail", f"{template.format('nothing')}: the other side is 0 at every common size"
+    bounds = [f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None]
+    asked = " and ".join(bounds) + (f" {unit}" if unit else "")
+
+    def broken(value: float) -> float:
+        return max((low - value) if low is not None else 0.0, (value - high) if high is not None else 0.0)
+
+    where = max(values, key=lambda each: broken(values[each]))
+    told = f"{form.format(values[where])}{f' {unit}' if unit else ''}"
+    sentence = f"{template.format(told)}{where}, {asked} is asked"
+    return ("fail" if broken(values[where]) > 0 else "pass"), sentence
+
+
+def _lead(one: Measured, other: Measured, size: int) -> float:
+    """Return how far the first is ahead at a size, as a fraction: 0.05 is 5 % better, whichever way is better."""
+    mine, theirs = one.curve.at(size), other.curve.at(size)
+    if one.curve.metric not in HIGHER_IS_BETTER:
+        mine, theirs = theirs, mine
+    return mine / theirs - 1 if theirs else float("inf")
+
+
+def _values(one: Measured, other: Measured, size: int) -> str:
+    unit = one.curve.unit
+    mine, theirs = number(one.curve.at(size)), number(other.curve.at(size))
+    return f"{mine} against {theirs} {unit}{_at(size, one, other)}"
+
+
+def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+    """Judge who is ahead: without ``by`` a tie is no lead, with ``by: 0`` it will do."""
+    least = relation.by or 0.0
+    leads = {size: _lead(one, other, size) for size in sizes}
+    margin = f" by at least {least:.0%}" if least > 0 else f", or behind by at most {-least:.0%}" if least < 0 else ""
+    good = {size for size, lead in leads.items() if (lead > 0 if relation.by is None else lead >= least)}
+    if relation.where == "somewhere":
+        best = max(leads, key=lambda size: leads[size])
+        if best in good:
+            return "pass", f"{one.name} is ahead of {other.name}{margin} in places: {_values(one, other, best)}"
+        return "fail", f"{one.name} is nowhere ahead of {other.name}{margin}, at best {_values(one, other, best)}"
+    worst = min(leads, key=lambda size: leads[size])
+    if len(good) == len(leads):
+        told = _worst(f" at {_count(sizes)}, ", one, other, worst)
+        return "pass", f"{one.name} is ahead of {other.name}{margin}{told}"
+    told = _worst(f" at {len(leads) - len(good)} of {_count(sizes)}, ", one, other, worst)
+    return "fail", f"{one.name} is not ahead of {other.name}{margin}{told}"
+
+
+def _count(sizes: list[int]) -> str:
+    return f"{len(sizes)} size{'s' if len(sizes) > 1 else ''}"
+
+
+def _crossover(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+    assert relation.between is not None
+    first, last = relation.between.first or 0, relation.between.last or 0
+    where = f"{message_size(first)} and {message_size(last)}"
+    below = [size for size in sizes if size <= first]
+    above = [size for size in sizes if size >= last]
+    if not below or not above:
+        end = "up to " + message_size(first) if not below else "from " + message_size(last)
+        return "fail", f"no common size {end}, so that the crossing between {where} cannot be seen"
+    early = next((size for size in below if _lead(one, other, size) <= 0), None)
+    if early is not None:
+        return (
+            "fail",
+            f"{one.name} is not ahead of {other.name} up to {message_size(first)}: {_values(one, other, early)}",
+        )
+    late = next((size for size in above if _lead(one, other, size) >= 0), None)
+    if late is not None:
+        return (
+            "fail",
+            f"{other.name} is not ahead of {one.name} from {message_size(last)} on: {_values(other, one, late)}",
+        )
+    return "pass", f"{one.name} is ahead up to {message_size(below[-1])}, {other.name} from {message_size(above[0])}"
+
+
+def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+    """No difference: said only together with the smallest difference that these repeats could have shown."""
+    within = relation.within or 0.0
+    apart = {size: abs(one.curve.at(size) / other.curve.at(size) - 1) for size in sizes if other.curve.at(size)}
+    if not apart:
+        return "fail", f"{other.name} is 0 at every common size"
+    worst = max(apart, key=lambda size: apart[size])
+    told = f"{_worst(': ', one, other, worst)}, {apart[worst]:.2%} apart"
+    counts = [len(each.repeats) for each in (one, other)]
+    if min(counts) < LEAST_REPEATS:
+        seen = f"{min(counts)} run{'s' if min(counts) > 1 else ''} a side cannot tell smaller ones"
+    else:
+        own = max(_spread_at(each, size) for each in (one, other) for size in apart)
+        if own > within:
+            return (
+                "not-judged",
+                f"not judged: cannot tell {within:.2%} apart, the repeats themselves spread by {own:.2%}",
+            )
+        seen = f"differences under {own:.2%}, the spread of the repeats, could not have been seen"
+    state: State = "pass" if apart[worst] <= within else "fail"
+    verb = "do not differ" if state == "pass" else "differ"
+    return state, f"{one.name} and {other.name} {verb} by more than {within:.2%}{told}; {seen}"
+
+
+def _spread_at(side: Measured, size: int) -> float:
+    values = [curve.at(size) for curve in side.repeats]
+    middle = statistics.median(values)
+    return (max(values) - min(values)) / middle if middle else 0.0
+
+
+def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
+    few = next((side for side in measured if len(side.repeats) < LEAST_REPEATS), None)
+    if few is not None:
+        count = len(few.repeats)
+        told = f"{few.name} ran {count} time{'s' if count > 1 else ''}, a spread needs {LEAST_REPEATS} (--repeat)"
+        return "not-judged", f"not judged: {told}"
+    worst: list[tuple[float, int]] = []
+    for side in measured:
+        spreads = [(_spread_at(side, size), size) for size in side.curve.sizes if _within(relation, size)]
+        if not spreads:
+            return "fail", f"{side.name} has no message size{_asked(relation)}"
+        worst.append(max(spreads))
+    one, (own, size) = measured[0], worst[0]
+    told = f"{one.name} spreads by {own:.1%} over {len(one.repeats)} runs{_at(size, one)}"
+    if relation.high is not None and own > relation.high:
+        return "fail", f"{told}, more than {relation.high:.1%}"
+    if len(measured) > 1 and own <= worst[1][0]:
+        return "fail", f"{told}, no more than {measured[1].name} ({worst[1][0]:.1%})"
+    asked = f", at most {relation.high:.1%} is asked" if relation.high is not None else ""
+    return "pass", told + asked + (f", {measured[1].name} by {worst[1][0]:.1%}" if len(measured) > 1 else "")
+
+
+_Judge = Callable[[Relation, Measured, Measured, list[int]], tuple[State, str]]
+_FORMS: Mapping[str, _Judge] = {
+    "ratio": _ratio,
+    "difference": _difference,
+    "ahead": _ahead,
+    "crossover": _crossover,
+    "same": _same,
+}

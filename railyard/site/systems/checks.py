@@ -1,0 +1,245 @@
+"""What pydantic cannot see in a system's file: whether its parts make sense together."""
+
+from collections.abc import Mapping
+
+from railyard import stacks
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import show
+from railyard.base.hostlist import label
+from railyard.base.strict_yaml import Document, Path_
+from railyard.base.wording import listing
+from railyard.benchmarks.table.applications import WRF_CASES
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.hardware import limits
+from railyard.hardware.counters import DRIVERS
+from railyard.site.references.fields import ANY
+from railyard.site.systems import jobs
+from railyard.site.systems.fabric_state import lanes_and_speed
+from railyard.site.systems.model import Disabled, Fabric, StackEntry, System
+from railyard.site.systems.schedulers import SLURM_WITHOUT_DATABASE
+
+_ETHERNET_MTUS = range(576, 65536)
+
+
+#: Where a device is a card whose ports are rails of their own (mlx5_0:1); elsewhere stacks name the device alone.
+KINDS_WITH_PORTS = ("ib", "roce", "opa")
+
+
+def check_system(system: System, document: Document) -> None:
+    """Raise InputError at the first part that is wrong."""
+    _check_nodes(system, document)
+    _check_jobs(system, document)
+    for name, fabric in system.fabrics.items():
+        _check_fabric(("fabrics", name), fabric, document)
+        _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
+    for name, entry in system.stacks.items():
+        _check_stack(("stacks", name), entry, document)
+        _check_thresholds(name, entry, system, document)
+    _check_applications(system, document)
+    for index, disabled in enumerate(system.disabled):
+        _check_disabled(("disabled", index), disabled, system, document)
+
+
+def _check_nodes(system: System, document: Document) -> None:
+    nodes, path = system.nodes, ("nodes",)
+    if bool(nodes.names) == (nodes.count is not None):
+        found = "both names and count" if nodes.names else "neither names nor count"
+        raise document.error(path, found, "one of them", "name the nodes, or say how many there are")
+    twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
+    if twice is not None:
+        raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
+
+
+def _check_jobs(system: System, document: Document) -> None:
+    """Refuse what the scheduler cannot be told, and a launcher that needs the nodes of another."""
+    refused = jobs.why_not(system.scheduler, system.jobs)
+    if refused is not None:
+        field, expected = refused
+        found = f"{field} of the scheduler {system.scheduler}"
+        raise document.error(("jobs", field), found, expected, "leave it out, or write the option into access")
+    if system.provider == "testbed" and system.scheduler not in ("local", SLURM_WITHOUT_DATABASE):
+        expected = f"local, or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
+        raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
+
+
+def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
+    declared, link = fabric.declared_link, fabric.link
+    if not isinstance(declared, str) and declared.name in limits.LINKS:
+        action = f"write link: {declared.name}, or give yours another name"
+        raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
+    if fabric.mtu is not None:
+        _check_mtu(path, fabric.mtu, link, document)
+    _check_state(path, fabric, document)
+    _check_error_bounds(path, fabric, document)
+    seen: dict[tuple[str, int | None], int] = {}
+    for index, rail in enumerate(fabric.rails):
+        here = (*path, "rails", index)
+        if seen.setdefault((rail.device, rail.port), index) != index:
+            raise document.error(
+                (*here, "device"), f"{show(rail.device)} for the second time", "each device and port once"
+            )
+        if rail.port is not None and fabric.kind not in KINDS_WITH_PORTS:
+            expected = f"no port: a device of kind {fabric.kind} is a network interface or a domain, named alone"
+            raise document.error((*here, "port"), str(rail.port), expected, "leave it out")
+        if max(rail.rails_per_card, rail.rails_per_port) > len(fabric.rails):
+            field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
+            found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"
+            raise document.error((*here, field), found, expected)
+
+
+def _check_switches(path: Path_, fabric: Fabric, system: System, document: Document) -> None:
+    """Refuse a node at two leaf switches, one that the system lacks, and one of the system's that stands at none."""
+    at: dict[str, str] = {}
+    known = {label(node): node for node in system.nodes.names}
+    for switch, nodes in fabric.leaf_switches.items():
+        for node in nodes:
+            first = at.setdefault(label(node), switch)
+            if first != switch or sum(label(other) == label(node) for other in nodes) > 1:
+                where = f"it stands at {first} too" if first != switch else "it stands there twice"
+                raise document.error((*path, switch), show(node), "each node at one leaf switch, once", where)
+            if known and label(node) not in known:
+                action = did_you_mean(node, system.nodes.names)
+                raise document.error((*path, switch), show(node), f"a node of {system.system}", action)
+    lost = next((node for node in known if node not in at), None) if at else None
+    if lost is not None:
+        expected = "every node of the system at a leaf switch, or no switches at all"
+        raise document.error(path, f"no switch for {show(known[lost])}", expected)
+
+
+def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
+    """Refuse a state that contradicts the fabric's own link, kind or MTU: one of the two is wrong."""
+    state, link = fabric.fabric_state, fabric.link
+    if state is None:
+        return
+    here = (*path, "fabric_state")
+    width, speed = lanes_and_speed(link)
+    for field, given, own in (("width", state.width, width), ("speed", state.speed, speed)):
+        if given is None:
+            continue
+        if own is None:
+            expected = f"no {field}: {link.name} has none of its own, its rate alone is held"
+            raise document.error((*here, field), show(given), expected, "leave it out")
+        if given != own:
+            action = "mend link or leave this out: limits are computed from the link"
+            raise document.error((*here, field), show(given), f"{own}, which {link.name} has", action)
+    if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
+        expected = f"{fabric.mtu}, the fabric's own mtu"
+        raise document.error((*here, "mtu"), str(state.mtu), expected, "leave it out here")
+    if fabric.kind in ("ib", "roce", "opa"):
+        _check_state_kind(here, fabric, document)
+    else:
+        expected = "a fabric of kind ib, roce or opa: of others no state is read"
+        raise document.error(here, f"kind {fabric.kind}", expected, "leave it out")
+
+
+def _check_state_kind(here: Path_, fabric: Fabric, document: Document) -> None:
+    state = fabric.fabric_state
+    for field in ("gid_index", "roce_mode", "pfc", "ecn"):
+        given = getattr(state, field)
+        if given is not None and fabric.kind != "roce":
+            raise document.error((*here, field), show(given), "it of a roce fabric alone", "leave it out")
+    if state is not None and state.subnet_manager and fabric.kind == "roce":
+        raise document.error((*here, "subnet_manager"), "true", "none: Ethernet has no subnet manager", "leave it out")
+
+
+def _check_error_bounds(path: Path_, fabric: Fabric, document: Document) -> None:
+    """Refuse a counter that no rail of the fabric has: a misspelt one would bound nothing."""
+    rows = [DRIVERS[rail.counters] for rail in fabric.rails if rail.counters in DRIVERS]
+    known = {name.removeprefix("hw/"): None for row in rows for name in (*row.errors, *row.signals)}
+    unknown = next((name for name in fabric.proof.error_bounds if name not in known), None)
+    if unknown is not None:
+        here = (*path, "proof", "error_bounds", unknown)
+        expected = "a counter of errors or a signal of the rails' driver"
+        raise document.error(here, show(unknown), expected, did_you_mean(unknown, known))
+
+
+def _check_mtu(path: Path_, mtu: int, link: limits.Link, document: Document) -> None:
+    if not link.mtus:
+        expected = f"no mtu: the headers of {link.name} are not modelled"
+        raise document.error((*path, "mtu"), str(mtu), expected, "leave it out")
+    if link.headers.startswith("tcp"):
+        if mtu not in _ETHERNET_MTUS:
+            raise document.error((*path, "mtu"), str(mtu), "an interface MTU from 576 to 65535")
+    elif mtu not in link.mtus:
+        known = ", ".join(map(str, link.mtus))
+        raise document.error((*path, "mtu"), str(mtu), f"a path MTU of {link.name}: {known}")
+
+
+def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
+    built = entry.spack is not None and entry.spack.use == "always"
+    if entry.prefix is None and not entry.modules and not built:
+        raise document.error(
+            path, "neither prefix, modules nor spack", "one of them", "say where the stack is installed, or build it"
+        )
+    if entry.prefix is not None and "{prefix}" in entry.prefix:
+        raise document.error((*path, "prefix"), show(entry.prefix), "a path that does not name itself")
+    both = sorted(set(entry.benchmarks) & set(entry.absent))
+    if both:
+        expected = "a tool in benchmarks or in absent, not in both"
+        raise document.error((*path, "absent", both[0]), f"{show(both[0])} in both", expected)
+    used: Mapping[str, str] = {**entry.benchmarks, **entry.env}
+    for key, text in used.items():
+        if entry.prefix is None and "{prefix}" in text:
+            part = "env" if key in entry.env else "benchmarks"
+            raise document.error((*path, part, key), show(text), "no {prefix}: the stack has none", "add prefix")
+
+
+def _check_thresholds(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse a threshold that this stack can be told on none of the system's fabrics of several rails."""
+    kinds = [fabric.kind for fabric in system.fabrics.values() if len(fabric.rails) > 1]
+    for index, size in enumerate(entry.striping_thresholds):
+        path: Path_ = ("stacks", stack, "striping_thresholds", index)
+        name = stacks.tuned(size) if size else "striping-0"
+        if not kinds:
+            expected = "a fabric with several rails"
+            raise document.error(path, name, expected, "leave it out: one rail has nothing to stripe")
+        reasons = [stacks.why_not(stack, kind, 2, name) for kind in kinds]
+        if all(reasons):
+            raise document.error(path, name, "a threshold that the stack can be told", reasons[0])
+
+
+def _check_applications(system: System, document: Document) -> None:
+    """Refuse an application that no stack says where to find, words that none tells it, and a case that WRF lacks."""
+    for name, stated in system.applications.items():
+        having = [stack for stack, entry in system.stacks.items() if name in entry.tools]
+        if not having:
+            expected = "the name of a benchmark that some stack states"
+            action = f"add benchmarks: {{{name}: PATH}} to a stack"
+            raise document.error(("applications", name), show(name), expected, action)
+        if stated.without_mpi is not None and not any(stacks.STACKS[stack].addressed for stack in having):
+            found = f"words without MPI, and {name} with {listing(having)} alone"
+            expected = f"it with {listing([stack for stack, entry in stacks.STACKS.items() if entry.addressed])} too"
+            action = f"add benchmarks: {{{name}: PATH}} to that stack, or leave the words out"
+            raise document.error(("applications", name, "without_mpi"), found, expected, action)
+    for case in system.wrf_cases:
+        if case not in WRF_CASES:
+            raise document.error(("wrf_cases", case), show(case), "a case of WRF", did_you_mean(case, WRF_CASES))
+
+
+def _check_disabled(path: Path_, entry: Disabled, system: System, document: Document) -> None:
+    for field, known in (("fabric", system.fabrics), ("stack", system.stacks)):
+        name = getattr(entry, field)
+        if name is not None and name not in known:
+            expected = f"a {field} of {system.system}"
+            raise document.error((*path, field), show(name), expected, did_you_mean(name, known))
+    if entry.policy == ANY:
+        raise document.error((*path, "policy"), show(ANY), "the name of a rail policy", "leave it out: then it is any")
+    if entry.without_reference and system.provider != "replay":
+        expected = "it of a replayed system alone: a test without a reference fails here"
+        raise document.error((*path, "without_reference"), "true", expected, "name benchmarks, or add references")
+    if entry.without_reference:
+        return
+    given = (entry.fabric, entry.stack, entry.rails, entry.benchmark, entry.policy)
+    if all(each is None for each in given):
+        found = "neither fabric, stack, rails, policy nor benchmark"
+        raise document.error(path, found, "at least one of them", "say what is disabled")
+    unknown = next((name for name in entry.benchmark or () if name not in BENCHMARKS), None)
+    if unknown is not None:
+        near = did_you_mean(unknown, BENCHMARKS)
+        raise document.error((*path, "benchmark"), show(unknown), "a benchmark of railyard", near)
+    if entry.rails is not None:
+        fabrics = [system.fabrics[entry.fabric]] if entry.fabric else list(system.fabrics.values())
+        most = max(len(fabric.rails) for fabric in fabrics)
+        if entry.rails > most:
+            where = entry.fabric or system.system
+            raise document.error((*path, "rails"), str(entry.rails), f"at most {most}, the rails that {where} has")

@@ -1,0 +1,72 @@
+"""What a system's file may say of a fabric's own state: the part `fabric_state` of a fabric, all of it optional.
+
+What is left out follows from the fabric's link, slot, rails and MTU, or is only held to be the same on every node.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import Count, Model, Value, refuse, show
+from railyard.hardware.ib_counters import ERROR_BITS
+from railyard.hardware.ib_speeds import LANES, speed_of_lane
+from railyard.hardware.limits import Link
+from railyard.site.systems.fields import HostPattern
+
+
+def _speed(name: str) -> str:
+    if name in LANES:
+        return name
+    raise refuse(show(name), "the name of a lane speed", did_you_mean(name.upper(), LANES))
+
+
+def _counter(name: str) -> str:
+    if name in ERROR_BITS:
+        return name
+    raise refuse(show(name), "an error counter by its standard name", did_you_mean(name, ERROR_BITS))
+
+
+def _priorities(values: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(values)) == len(values):
+        return tuple(sorted(values))
+    raise refuse(show(list(values)), "each priority once")
+
+
+SpeedName = Annotated[str, AfterValidator(_speed), WithJsonSchema({"type": "string", "enum": list(LANES)})]
+CounterName = Annotated[str, AfterValidator(_counter)]
+Priority = Annotated[int, Field(strict=True, ge=0, le=7)]
+Priorities = Annotated[tuple[Priority, ...], AfterValidator(_priorities)]
+Bound = Annotated[int, Field(strict=True, ge=0)]
+
+
+class FabricState(Model):
+    """How ports, cards and slots of a fabric are to be, where link, slot, rails and MTU do not say it already."""
+
+    width: Literal[1, 2, 4, 8, 12] | None = Field(None, description="Lanes of every link, where not the link's own")
+    speed: SpeedName | None = Field(None, description="Lane speed of every link (EDR), where not the link's own")
+    mtu: Literal[256, 512, 1024, 2048, 4096] | None = Field(None, description="Active path MTU of every port, bytes")
+    firmware: Value | None = Field(None, description="Of every card; left out: the same on all nodes")
+    psid: Value | None = Field(None, description="Board id of every card; left out: the same on all nodes")
+    subnet_manager: bool | None = Field(None, description="Whether there is one; left out: on ib and opa")
+    gid_index: Bound | None = Field(None, description="Of RoCE: the GID that jobs use")
+    roce_mode: Literal["v1", "v2"] | None = Field(None, description="Of RoCE: left out: v2")
+    pfc: Priorities | None = Field(None, description="Of RoCE: priorities with flow control (PFC)")
+    ecn: Priorities | None = Field(None, description="Of RoCE: priorities with congestion notification (ECN)")
+    hops: Count | None = Field(None, description="The most switches between two nodes on one rail")
+    others: tuple[HostPattern, ...] = Field((), description="Patterns of hosts on the fabric that are no nodes")
+    errors: dict[CounterName, Bound] = Field({}, description="Error counter: the most that is no fault")
+    max_read_request: Literal[128, 256, 512, 1024, 2048, 4096] | None = Field(None, description="PCIe, bytes")
+    relaxed_ordering: bool | None = Field(None, description="PCIe: whether cards may use it")
+    acs: bool | None = Field(None, description="PCIe: whether bridges above the cards redirect peer traffic")
+    iommu: Literal["off", "passthrough", "translated"] | None = Field(None, description="How the IOMMU treats cards")
+
+
+def lanes_and_speed(link: Link) -> tuple[int | None, str | None]:
+    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) of any other.
+
+    Of Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR): its rate alone is held.
+    """
+    if link.family not in ("infiniband", "omnipath") or link.signalling_gbit_s_per_lane is None:
+        return None, None
+    return link.lanes, speed_of_lane(link.signalling_gbit_s_per_lane)

@@ -1,0 +1,83 @@
+"""The field types of systems/*.yaml alone: names that a table knows, host patterns, and texts with blanks."""
+
+import re
+from collections.abc import Collection
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from railyard import stacks
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import Name, PathText, Prose, Value, one_or_many, refuse, show
+from railyard.base.hostlist import expanded
+from railyard.benchmarks.tools import TOOLS
+from railyard.hardware import limits
+
+_BLANK = re.compile(r"\{([^{}]*)\}")
+_NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
+
+
+def _known(names: Collection[str], what: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if name in names:
+            return name
+        raise refuse(show(name), what, did_you_mean(name, names))
+
+    return AfterValidator(check)
+
+
+def _host_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise refuse(show(text), "a regular expression", str(error)) from None
+    return text
+
+
+def _blanks(text: str) -> str:
+    for blank in _BLANK.findall(text):
+        if blank not in ("home", "prefix"):
+            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
+    return text
+
+
+def _node_names(value: Any) -> list[Any]:
+    given = value if isinstance(value, list) else [value]
+    try:
+        names = [name for each in given for name in (expanded(each) if isinstance(each, str) else [each])]
+    except ValueError as error:
+        raise refuse(show(", ".join(map(str, given))), _NODE_NAMES, str(error)) from None
+    if not names:
+        raise refuse("no name", _NODE_NAMES)
+    return names
+
+
+def sentence_or_false(value: Any) -> Any:
+    """Return None for false, and a sentence as it is; refuse anything else."""
+    if value is False:
+        return None
+    if value is True or not isinstance(value, str):
+        raise refuse(show(value), "false, or a sentence that says why there are no references")
+    return value
+
+
+StackName = Annotated[Name, _known(stacks.STACKS, "a stack of railyard.stacks")]
+SlotName = Annotated[
+    str,
+    _known(limits.SLOTS, "a slot of railyard.hardware.limits"),
+    WithJsonSchema({"type": "string", "enum": list(limits.SLOTS)}),
+]
+LinkName = Annotated[
+    str,
+    _known(limits.LINKS, "a link of railyard.hardware.limits"),
+    WithJsonSchema({"type": "string", "enum": list(limits.LINKS)}),
+]
+ToolName = Annotated[
+    Name, _known(TOOLS, "a tool of railyard.benchmarks.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
+]
+HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
+Template = Annotated[PathText, AfterValidator(_blanks)]
+EnvValue = Annotated[Value, AfterValidator(_blanks)]
+NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
+#: 2 for a network of 2 to 1; a network gives half of the nodes at most what their cards can take.
+Blocking = Annotated[float, Field(strict=True, ge=1)]

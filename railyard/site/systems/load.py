@@ -1,0 +1,110 @@
+"""systems/*.yaml, a cluster a file: found, read strictly, and given as models."""
+
+import os
+from pathlib import Path
+
+from railyard.base.errors import InputError, did_you_mean
+from railyard.base.fields import show
+from railyard.base.paths import ALLOCATION_VARIABLE, REPLAY_VARIABLE, SPACK_VARIABLE
+from railyard.base.strict_yaml import Document, load, validate
+from railyard.site.systems.checks import check_system
+from railyard.site.systems.like import written_out
+from railyard.site.systems.model import DeclaredLink, Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.site.systems.price_checks import check_prices
+from railyard.site.systems.schedulers import is_slurm
+from railyard.site.systems.spack import SpackSite, SpackStack
+
+__all__ = [
+    "DeclaredLink",
+    "Disabled",
+    "Fabric",
+    "Nodes",
+    "Rail",
+    "SpackSite",
+    "SpackStack",
+    "StackEntry",
+    "System",
+    "find_system",
+    "load_system",
+    "load_systems",
+    "replays_all",
+]
+
+
+def load_system(path: Path) -> System:
+    """Return the system of one file. Raises InputError for whatever is wrong in it, its name included."""
+    system, document = _read(path)
+    _check_file_name(path, system, document)
+    return system
+
+
+def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[str, System]:
+    """Return all systems of a folder by name; ``asked_for_spack`` None leaves that to RAILYARD_SPACK.
+
+    Raises InputError for a broken file, and for two systems of one name.
+    """
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", "the folder of systems/*.yaml")
+    other = next(iter(sorted(folder.glob("*.yml"))), None)
+    if other is not None:
+        raise InputError(
+            _shown(other), 'a file that ends in ".yml"', '".yaml"', action=f"rename it to {other.stem}.yaml"
+        )
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
+    read = [(path, *_read(path, asked_for_spack)) for path in paths]
+    files: dict[str, Path] = {}
+    for path, system, document in read:
+        first = files.setdefault(system.system, path)
+        if first != path:
+            found = f"the system {show(system.system)} for the second time"
+            raise document.error(("system",), found, f"one file a system ({_shown(first)} has that name)", "rename one")
+    for path, system, document in read:
+        _check_file_name(path, system, document)
+    return {system.system: system for _, system, _ in read}
+
+
+def find_system(folder: Path, name: str) -> System:
+    """Return one system of a folder by name. Raises InputError for an unknown name, offering the nearest known one."""
+    systems = load_systems(folder)
+    if name not in systems:
+        raise InputError(
+            f"{folder.name}/", f"no system {show(name)}", "a system of that name", action=did_you_mean(name, systems)
+        )
+    return systems[name]
+
+
+def replays_all() -> bool:
+    """Return whether RAILYARD_REPLAY asks that every system's outputs are played, a single host's excepted."""
+    return _asked_for(REPLAY_VARIABLE)
+
+
+def _shown(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Document]:
+    document = written_out(load(path, _shown(path)), path.parent)
+    system = validate(System, document)
+    check_system(system, document)
+    check_prices(system, document)
+    if asked_for_spack is None:
+        asked_for_spack = _asked_for(SPACK_VARIABLE)
+    system = system.using_spack(asked_for_spack)
+    # A single host has no rails whose outputs could stand in for a run: it stays what it is.
+    if system.provider == "replay" or (system.provider != "host" and replays_all()):
+        system = system.played()
+    elif is_slurm(system.scheduler) and _asked_for(ALLOCATION_VARIABLE):
+        system = system.allocated(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
+    return system, document
+
+
+def _asked_for(variable: str) -> bool:
+    return os.environ.get(variable, "0") not in ("", "0")
+
+
+def _check_file_name(path: Path, system: System, document: Document) -> None:
+    if path.stem != system.system:
+        expected = f'"{path.stem}", the name of the file'
+        raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")

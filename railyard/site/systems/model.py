@@ -1,0 +1,314 @@
+"""The model of systems/*.yaml: what a cluster's file may say, field by field."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from railyard.base.fields import Count, Duration, Model, Module, Name, Option, Positive, Prose, Size, Variable
+from railyard.benchmarks.apps.installed import Application
+from railyard.hardware import limits
+from railyard.hardware.node import NodeHardware
+from railyard.site.references.fields import Benchmarks, Policy
+from railyard.site.systems.fabric_state import FabricState
+from railyard.site.systems.fields import (
+    Blocking,
+    EnvValue,
+    HostPattern,
+    LinkName,
+    NodeNames,
+    SlotName,
+    StackName,
+    Template,
+    sentence_or_false,
+)
+from railyard.site.systems.jobs import SchedulerSettings
+from railyard.site.systems.path_proof import ProofRules
+from railyard.site.systems.prices import Price
+from railyard.site.systems.spack import SpackSite, SpackStack
+
+Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
+Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
+Provider = Literal["testbed", "guests", "nodes", "host", "replay"]
+HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
+NpbClass = Literal["S", "W", "A", "B", "C", "D", "E"]
+
+
+def _link_form(value: Any) -> str | None:
+    # In brackets: pydantic puts the tag into an error's location, where no field may have the same name.
+    if isinstance(value, (dict, DeclaredLink)):
+        return "(declared)"
+    return "(name)" if isinstance(value, str) else None
+
+
+class DeclaredLink(Model):
+    """A link that the table lacks: its rate, its headers, and who says so."""
+
+    name: Name
+    data_rate_gbit_s: Positive | None = Field(description="One rail, one way, after the line code; null: not known")
+    headers: HeaderModel = Field("none", description="What each packet carries besides payload")
+    mtu: Count | None = Field(None, description="Path MTU (InfiniBand, RoCE) or interface MTU (TCP), bytes")
+    limit_from: Size = Field(0, description="The limit holds for messages of this size and more")
+    burst: Size = Field(
+        0, description="So many bytes of each message pass at once, before the rate holds (a token bucket)"
+    )
+    source: Prose
+    note: Prose | None = None
+
+    def as_link(self) -> limits.Link:
+        """Return it as an entry of the table would look."""
+        mtus = (self.mtu,) if self.mtu else ()
+        return limits.Link(
+            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, "declared"),
+            *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
+        )
+
+
+class Rail(Model):
+    """One device and port of every node that carries MPI traffic."""
+
+    device: Name
+    port: Count | None = None
+    slot: SlotName | None = Field(None, description="Where it differs from the fabric's")
+    rails_per_card: Count = Field(1, description="How many rails share this one's slot")
+    rails_per_port: Count = Field(1, description="How many devices share one port (Socket Direct, multi-host)")
+    bonded_ports: Count = Field(
+        1, description="How many ports are bonded to it (LAG): a stream is held to one of them, the limit is of all"
+    )
+    counters: Counters = Field(description="The driver whose counters prove the path; none: nothing can be proven")
+
+
+class Fabric(Model):
+    """One interconnect as a job sees it."""
+
+    description: Prose
+    kind: Kind
+    declared_link: Annotated[
+        Annotated[LinkName, Tag("(name)")] | Annotated[DeclaredLink, Tag("(declared)")], Discriminator(_link_form)
+    ] = Field(alias="link", description="A link of the table, or one declared here")
+    slot: SlotName | None = None
+    max_payload: Literal[128, 256, 512, 1024, 2048, 4096] = Field(256, description="PCIe max payload size, bytes")
+    mtu: Count | None = Field(None, description="The path's MTU, where it is not the link's largest")
+    blocking: Blocking = Field(
+        1.0, description="What half of the nodes against the other half gets less than their cards give: 2 for 2 to 1"
+    )
+    leaf_switches: dict[Name, NodeNames] = Field(
+        {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
+    )
+    rails: tuple[Rail, ...] = Field(min_length=1)
+    placement: Literal["near", "far"] | None = Field(
+        None,
+        description="Processors that ranks run on: near, of the NUMA node of their rails; far, all others; left out: "
+        "where launcher and library put them",
+    )
+    fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
+    proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
+
+    @property
+    def link(self) -> limits.Link:
+        """The link, from the table or as declared."""
+        named = self.declared_link
+        return limits.LINKS[named] if isinstance(named, str) else named.as_link()
+
+    def limit(self, rails: int, directions: int, one_stream: bool = False) -> limits.Limit | None:
+        """Return the physical bound of the first ``rails`` rails, or None where the link's rate is not known.
+
+        Rails that sit alike are bounded together, unlike ones apart. ``one_stream``: of bonded ports one counts, as
+        what must be reached. Raises ValueError for more rails than there are.
+        """
+        if not 1 <= rails <= len(self.rails):
+            raise ValueError(f"{rails} rails of {len(self.rails)}")
+        groups: dict[tuple[str | None, int, int, int], int] = {}
+        for rail in self.rails[:rails]:
+            bonded = 1 if one_stream else rail.bonded_ports
+            place = (rail.slot or self.slot, rail.rails_per_card, rail.rails_per_port, bonded)
+            groups[place] = groups.get(place, 0) + 1
+        return limits.combine(
+            limits.limit(
+                *(self.link, limits.SLOTS[slot] if slot else None, count, per_card, self.mtu, directions),
+                rails_per_port=per_port,
+                ports_per_rail=bonded,
+                max_payload=self.max_payload,
+            )
+            for (slot, per_card, per_port, bonded), count in groups.items()
+        )
+
+
+class Nodes(Model):
+    """Which nodes there are: names, or how many the scheduler can give."""
+
+    names: tuple[Name, ...] = ()
+    count: Count | None = None
+    exclusive: bool = Field(
+        True, description="Whether a run has its nodes for itself; if not, a path proof is a lower bound"
+    )
+    hardware: NodeHardware | None = Field(
+        None, description="What every node computes with: applications need its cores and memory, a peak its clocks"
+    )
+
+    @property
+    def number(self) -> int:
+        """How many nodes there are."""
+        return len(self.names) or self.count or 0
+
+
+class StackEntry(Model):
+    """One MPI stack as this system has it installed, or as Spack builds its benchmarks."""
+
+    prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
+    modules: tuple[Module, ...] = ()
+    benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
+    absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
+    env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
+    striping_thresholds: tuple[Size, ...] = Field(
+        (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
+    )
+    srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
+    spack: SpackStack | None = None
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The benchmark tools that this stack has, installed or built."""
+        return tuple(dict.fromkeys((*self.benchmarks, *(self.spack.benchmarks if self.spack else ()))))
+
+    def resolve(self, text: str, home: Path) -> str:
+        """Return a text with its ``{home}`` and ``{prefix}`` filled."""
+        if "{prefix}" in text and self.prefix is not None:
+            text = text.replace("{prefix}", self.path(self.prefix, home))
+        return text.replace("{home}", str(home))
+
+    def path(self, text: str, home: Path) -> str:
+        """Return a path of this entry, blanks filled, relative ones under ``home``."""
+        return str(home / self.resolve(text, home))
+
+    def executable(self, tool: str, home: Path) -> str:
+        """Return the absolute path of a tool's executable or folder. Raises KeyError where the entry names none."""
+        return self.path(self.benchmarks[tool], home)
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Return the variables with their blanks filled, in the file's order."""
+        return {name: self.resolve(value, home) for name, value in self.env.items()}
+
+
+class Disabled(Model):
+    """A combination that the site switches off; what is left out means all."""
+
+    fabric: str | None = None
+    stack: str | None = None
+    rails: Count | None = None
+    policy: Policy | None = None
+    benchmark: Annotated[
+        Benchmarks | None, Field(description="One or a list, such as osu/osu_allreduce; left out: all")
+    ] = None
+    without_reference: bool = Field(
+        default=False, description="Of a replayed system: only tests that its references have no number for"
+    )
+    reason: Prose
+
+    def covers(
+        self, fabric: str, stack: str, rails: int, benchmark: str | None = None, policy: str | None = None
+    ) -> bool:
+        """Return whether this entry switches the combination off; one of some benchmarks covers no others."""
+        if self.benchmark is not None and benchmark not in self.benchmark:
+            return False
+        pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails), (self.policy, policy))
+        return all(mine is None or mine == theirs for mine, theirs in pairs)
+
+
+class Again(Model):
+    """How often a measurement that was disturbed is made again within the same run."""
+
+    times: int = Field(strict=True, ge=0, le=10, description="At most so many times")
+    within: Duration = Field("60s", description="Begun at most so long after the first one ended")
+
+
+class Measure(Model):
+    """How this system is measured, where the checks' own ways do not suit it."""
+
+    largest: Size | None = Field(None, description="Largest message; over several rails a collective sends one a node")
+    passes: Count | None = Field(None, description="No benchmark measures everything more often in one job")
+    again: Again = Field(
+        default_factory=lambda: Again.model_validate({"times": 0}),
+        description="Disturbed measurements are made again; by default never",
+    )
+
+
+class System(Model):
+    """A cluster."""
+
+    system: Name
+    description: Prose
+    like: Name | None = Field(
+        None,
+        description="Another system: what this file leaves out is taken from its file, and from its references where "
+        "this one has none",
+    )
+    provider: Provider = Field(
+        "nodes",
+        description="testbed: the virtual cluster; guests: two virtual machines with Soft-RoCE; nodes: the "
+        "scheduler's; host: this one; replay: none, outputs are played from recordings/ and nothing of its scheduler, "
+        "launcher or stacks is used",
+    )
+    hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
+    scheduler: Name = "local"
+    launcher: Name = "local"
+    access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
+    jobs: SchedulerSettings = Field(
+        default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are asked for"
+    )
+    modules_system: Name | None = None
+    nodes: Nodes
+    report_only: Annotated[
+        Prose | None,
+        BeforeValidator(sentence_or_false),
+        WithJsonSchema({"anyOf": [{"const": False}, {"type": "string", "minLength": 1}]}),
+    ] = Field(None, description="false, or the sentence that says why there are no references")
+    fabrics: dict[Name, Fabric] = Field(min_length=1)
+    stacks: dict[StackName, StackEntry] = Field(min_length=1)
+    disabled: tuple[Disabled, ...] = ()
+    spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
+    prices: tuple[Price, ...] = Field((), description="What a node pays for a fabric, by the number of nodes")
+    npb_classes: tuple[NpbClass, ...] = Field(("C",), description="Problem classes that the checks of NPB run here")
+    applications: dict[Name, Application] = Field(
+        {}, description="Installed applications to measure, each named as in a stack's benchmarks"
+    )
+    wrf_cases: dict[Name, Template] = Field({}, description="Case of WRF, such as conus12km-v4: folder of its inputs")
+    time_limit: Duration = "10m"
+    measure: Measure = Field(
+        default_factory=lambda: Measure.model_validate({}),
+        description="How it is measured, where checks have other ways",
+    )
+
+    def using_spack(self, asked: bool) -> "System":
+        """Return the system as a run sees it: each stack has what is installed, or what Spack builds, never both."""
+        return self.model_copy(update={"stacks": {name: _chosen(entry, asked) for name, entry in self.stacks.items()}})
+
+    def played(self) -> "System":
+        """Return the system as a replay sees it: local jobs that play recordings, and no stack installed."""
+        stacks = {
+            name: entry.model_copy(
+                update={"prefix": None, "modules": (), "env": {}, "spack": None}
+                | {"benchmarks": {tool: tool for tool in entry.tools}}
+            )
+            for name, entry in self.stacks.items()
+        }
+        local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}
+        return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
+
+    def allocated(self, nodes: tuple[str, ...]) -> "System":
+        """Return the system as tests see it that are steps of one allocation of these nodes."""
+        there = self.nodes.model_copy(update={"names": nodes, "count": None})
+        return self.model_copy(update={"scheduler": "local", "launcher": "srunalloc", "access": (), "nodes": there})
+
+    def rail_counts(self, fabric: str) -> tuple[int, ...]:
+        """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""
+        return tuple(range(1, len(self.fabrics[fabric].rails) + 1))
+
+
+def _chosen(entry: StackEntry, asked: bool) -> StackEntry:
+    if entry.spack is None or (entry.spack.use == "asked" and not asked):
+        return entry.model_copy(update={"spack": None})
+    unbuilt = [tool for tool in entry.benchmarks if tool not in entry.spack.benchmarks]
+    absent = {tool: why for tool, why in entry.absent.items() if tool not in entry.spack.benchmarks}
+    absent |= {tool: "Spack does not build it for this stack here (spack: benchmarks)" for tool in unbuilt}
+    return entry.model_copy(update={"benchmarks": {}, "absent": absent})

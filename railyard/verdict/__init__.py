@@ -1,0 +1,1 @@
+"""From evidence to verdict: path proof, rules, blame, hints."""

@@ -1,0 +1,294 @@
+"""From a run's evidence to its verdict and record: parses, proves the path, judges, and leaves nothing out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from railyard import stacks
+from railyard.base.clean_text import one_line
+from railyard.base.wording import listing
+from railyard.benchmarks import metrics
+from railyard.benchmarks.curve import Curve, median
+from railyard.benchmarks.tools import TOOLS
+from railyard.hardware import limits
+from railyard.job import mpi_identity
+from railyard.job.case import Case, Evidence
+from railyard.job.counters import energy
+from railyard.job.counters import node as counters
+from railyard.job.launch import counter_drivers, counters_can_prove
+from railyard.job.mpi_identity import Meant
+from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
+from railyard.provision.spack.target import UNFIT_EXIT
+from railyard.results.record.form import AttemptRecord
+from railyard.stacks import linkage
+from railyard.verdict import applications, node_pairs, verdict
+from railyard.verdict.hints.likeness import likenesses
+from railyard.verdict.path import proof
+from railyard.verdict.path.plan import judged_path
+from railyard.verdict.rules.model import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
+from railyard.verdict.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added.
+
+    ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
+    ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
+    in the record (``railyard.results.record.form``).
+    """
+
+    case: Case
+    inputs: Inputs
+    verdict: Verdict
+    curves: tuple[Curve, ...]
+    figures: tuple[metrics.Figure, ...]
+    path: proof.PathProof
+    pair_tables: tuple[Table, ...] = ()
+    version: str | None = None
+    starved: float | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
+
+
+def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
+    """Return the assessment of one run. Never raises for what an output or a counters file holds: that fails a rule."""
+    parsed, unread = _parsed(evidence.stdout, parse)
+    tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
+    again = node_pairs.steps(evidence.again, parse)
+    judged = node_pairs.judged(tables, again, case.benchmark)
+    curves, problem = _curves(judged, case)
+    drivers = counter_drivers(case.site)
+    read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
+    readings = counters.by_node(read, case.launch.nodes)
+    log = f"{evidence.stdout}\n{evidence.stderr}"
+    path = judged_path(case, tables, readings, log) if evidence.played is None else proof.not_judged("replay")
+    inputs = Inputs(
+        system=case.site.system.system,
+        fabric=case.fabric,
+        stack=case.stack,
+        rails=case.launch.meant or ("shared memory",),
+        nodes=case.launch.nodes,
+        job=_job(case, evidence, parsed, tables, readings, _strangers(read, readings), unread),
+        metrics=(
+            *(_metric(case, each, curves, problem) for each in metrics.find(case.benchmark).metrics),
+            *node_pairs.fastest(case, tables),
+        ),
+        path=path,
+        today=today,
+        link_limit_known=case.site.system.fabrics[case.fabric].limit(case.rails, 1) is not None,
+        report_only=case.site.system.report_only,
+        accepts_unproven=_accepts_unproven(case),
+        no_payload=applications.no_payload(case.benchmark),
+        replayed=None if evidence.played is None else evidence.played.words,
+    )
+    alone = case.site.system.fabrics[case.fabric].limit(1, 1)
+    figures = (
+        *metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0),
+        *applications.figures(case, curves, tables),
+    )
+    if figures:  # beside what was measured, never in its place
+        figures = (*figures, *energy.figures(readings, case.launch.nodes))
+    reached = _verdict(case, inputs, tables)
+    own = applications.remarks(case, tables)
+    reached = reached.with_remarks(*node_pairs.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
+    pair_tables = (*tables[:1], *again) if node_pairs.is_of_pairs(case.benchmark) else ()
+    # HPC Challenge's output begins with HPL's
+    version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
+    return Assessment(case, inputs, reached, curves, figures, path, pair_tables, version)
+
+
+def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
+    """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
+    judged = verdict.judge(inputs)
+    if judged.state == "fail" and judged.rule in (3, 5) and not node_pairs.is_of_pairs(case.benchmark):
+        policy = case.launch.settings.policy_name
+        looks = likenesses(
+            case.site, case.fabric, case.stack, case.rails, policy, case.benchmark, tables[0], inputs.metrics
+        )
+        judged = judged.with_remarks(*looks)
+    if inputs.replayed is not None:
+        return judged.with_remarks(inputs.replayed)
+    if case.site.system.provider != "host" or judged.rule in (1, 2):
+        return judged
+    untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
+    return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
+
+
+def _beside_hops(case: Case) -> list[str]:
+    """Return why references by hops did not count: the run's are not known, or are others."""
+    policy = case.launch.settings.policy_name
+    bound = case.site.references.by_hops(case.fabric, case.stack, case.rails, policy, case.benchmark)
+    if not bound or case.hops in bound:
+        return []
+    said = f"references by hops ({listing([str(hops) for hops in bound])}) are not asked"
+    if case.hops is not None:
+        return [f"{said}: {listing(case.launch.nodes)} have {case.hops} between them"]
+    return [f"{said}: how many switches lie between its nodes is not known (railyard fabric --keep-hops)"]
+
+
+def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
+    try:
+        return parse(text), None
+    except ParseError as error:
+        return Parsed(), str(error)
+
+
+def _is_meant(table: Table, key: str) -> bool:
+    """Return whether a table is of the benchmark that was asked for: a tool's output may hold others."""
+    tool, _, benchmark = key.partition("/")
+    named = table.benchmark is None or table.benchmark in (benchmark.partition("/")[0], tool)
+    return table.tool == tool and named and not metrics.is_part(table)
+
+
+def _curves(tables: list[Table], case: Case) -> tuple[tuple[Curve, ...], str | None]:
+    """Return the median of the passes; of sums over several pairs of nodes one pair's share, as limits are."""
+    if not tables:
+        return (), f"the output has no table of {case.benchmark}"
+    try:
+        passes = [metrics.curves(table, case.benchmark) for table in tables]
+        found = tuple(median(same) for same in zip(*passes, strict=True))
+        return tuple(metrics.of_one_pair(curve, case.benchmark, case.node_pairs) for curve in found), None
+    except ValueError as error:
+        return (), str(error)
+
+
+def _job(
+    case: Case,
+    evidence: Evidence,
+    parsed: Parsed,
+    tables: list[Table],
+    readings: Mapping[str, counters.NodeCounters],
+    strangers: tuple[str, ...],
+    unread: str | None,
+) -> Job:
+    proves = counters_can_prove(case.site, case.fabric) and evidence.played is None
+    seen = tuple(node for node in case.launch.nodes if node in readings) if proves else case.launch.nodes
+    own_check = validation_of(tables)
+    refused = tuple(
+        RefusedRail(node, reading.refusal.rail, reading.refusal.sentence)
+        for node, reading in readings.items()
+        if reading.refusal is not None
+    )
+    return Job(
+        exit_code=evidence.exit_code,
+        nodes_expected=case.launch.nodes,
+        nodes_seen=(*seen, *(strangers if proves else ())),
+        tables=len(tables),
+        tables_expected=case.passes,
+        incomplete=tuple(f"{case.benchmark} (line {table.line})" for table in tables if not table.complete),
+        failures=(
+            *_failures(parsed, evidence),
+            # A replayed output is of another launch.
+            *(applications.other_ranks(case, tables) if evidence.played is None else ()),
+            *applications.silent_nodes(case, tables),
+            *applications.other_release(case, tables),
+            *applications.wrong_physics(case, tables),
+        ),
+        refused=refused,
+        timed_out=evidence.timed_out,
+        time_limit_s=case.time_limit_s,
+        scheduler_error=evidence.scheduler_error,
+        ended=evidence.ended,
+        unplaced=evidence.unplaced,
+        unread=unread,
+        wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence),
+        unplayed=None if evidence.played is None else evidence.played.problem,
+        validates=case.validates or own_check is not None,
+        validation=own_check,
+        computes=applications.is_application(case.benchmark),
+    )
+
+
+def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
+    """Return the hosts that read counters for this run and are none of its nodes, by the names that they gave."""
+    known = {reading.node for reading in readings.values()}
+    return tuple(dict.fromkeys(each.node for each in read if each.devices and each.node and each.node not in known))
+
+
+def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str | None:
+    """Return why the benchmark is not linked to its stack's MPI; None where it is, or where it is a script."""
+    if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it before, with a better sentence
+        return None
+    if not said.strip() and exit_code:  # the job ended before it asked: rule 1 says of what
+        return None
+    found = linkage.parse(said)
+    wanted = stacks.STACKS[case.stack]
+    tool = TOOLS.get(metrics.find(case.benchmark).tool)
+    if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
+        return None
+    if found:
+        return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
+    # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.
+    if linkage.NO_LIBRARIES in said:
+        return None
+    return f"what {case.benchmark} is linked to is not known: ldd said {one_line(said) or 'nothing'}"
+
+
+def _another_mpi(case: Case, evidence: Evidence) -> str | None:
+    """Return the sentence of an output that names another MPI; of a replay only the library counts, not its version."""
+    meant = case.launch.mpi if evidence.played is None else Meant(case.stack)
+    if meant is None or evidence.exit_code == UNFIT_EXIT:
+        return None
+    return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
+
+
+def _failures(parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
+    """Return what the output reports as wrong; of a job that failed without a word there, its first error line."""
+    found = tuple(OutputLine(remark.line, remark.text) for remark in parsed.failures)
+    if found or evidence.exit_code in (0, None):
+        return found
+    said = (line.strip() for line in evidence.stderr.splitlines() if any(letter.isalnum() for letter in line))
+    return tuple(OutputLine(0, line) for line in list(said)[:1])
+
+
+def _accepts_unproven(case: Case) -> str | None:
+    rules = case.site.system.fabrics[case.fabric].proof
+    if rules.accept_unproven is not None:
+        return f"systems/{case.site.system.system}.yaml, accept_unproven of {case.fabric}: {rules.accept_unproven}"
+    if counters_can_prove(case.site, case.fabric):
+        return None
+    return f"systems/{case.site.system.system}.yaml says counters: none of a rail of {case.fabric}"
+
+
+def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem: str | None) -> MetricInput:
+    curve = next((curve for curve in curves if curve.metric == each.name), None)
+    fabric = case.site.system.fabrics[case.fabric]
+    benchmark = metrics.find(case.benchmark)
+    bounded = not benchmark.within_node and each.is_bounded(case.ranks_per_node)
+    limited = each.is_bandwidth and bounded
+    limit = fabric.limit(case.rails, each.directions) if limited else None
+    # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
+    due = fabric.limit(case.rails, each.directions, one_stream=True) if limited else None
+    if limit is not None and each.shape == "figure":  # it has no message size at which the limit would begin
+        limit = replace(limit, from_bytes=0)
+    if limit is not None:  # messages of a window follow one another, so the first alone has the burst
+        limit = replace(limit, burst_bytes=limit.burst_bytes // case.window)
+    streaming = each.shape == "stream"
+    bands = case.site.references.bands(
+        case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark, each.name,
+        due.value_mb_s if due else None, directions=each.directions, streaming=streaming,
+        blocking=node_pairs.blocking(case), hops=case.hops,
+    )  # fmt: skip
+    floor = limits.day_one_floor(fabric.link, due, each.directions, streaming) if limited else None
+    if not benchmark.of_link:
+        floor = node_pairs.day_one_floor(case, due)
+    first = benchmark.metrics[0].name == each.name
+    return MetricInput(
+        declared=Declared(
+            each.name,
+            each.unit,
+            applications.quantity(each),
+            limited=limited,
+            between_nodes=case.site.system.provider != "host" and bounded,
+            reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
+            coarse=each.coarse,
+            sized=each.shape != "figure",
+        ),
+        measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
+        problem=problem,
+        limit=limit,
+        most=applications.most(case, each),
+        bands=bands,
+        floors=(floor,) if isinstance(floor, limits.LinkFloor) and case.site.system.report_only else (),
+        floor_remark=floor if isinstance(floor, str) else None,
+    )

@@ -1,0 +1,144 @@
+"""What is measured after all pairs, and what all of it says: outputs of railyard-pairs put to ``blame.search``.
+
+The first output is of all rounds, each later one of the step that ``next_step`` asked for. Nodes go by their host
+names, so that a later launch may have other ranks on them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from railyard.benchmarks.node_pairs import PAIRS, hosts_of, pairs_of
+from railyard.parsers.parsed import Table
+from railyard.site.leaf_switches import Leaves, sides
+from railyard.verdict.blame import slow_rails
+from railyard.verdict.blame.search import Layout, PairsError, Settings, Step, Value, Verdict, advance
+from railyard.verdict.blame.search.model import Round
+from railyard.verdict.blame.suspects import Findings, RailProbe, Suspect, plan_probes
+
+#: Rails of so many named suspects are measured alone, no more: a switch that is down would name them all.
+MOST_NAMED = 4
+#: How often each rail is measured alone: two slow nodes are told from one good pair by no fewer values.
+RAIL_REPEATS = 4
+_UNKNOWN: Leaves = {}
+
+
+def layout_of(table: Table, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN) -> Layout:
+    """Return the nodes of all rounds in the order of their ranks, and the leaf switch of each.
+
+    ``expected_mb_s`` is the least that a pair should give; None where nobody says so. Raises ValueError for one node, a
+    node twice, or one that stands at none of the leaf switches that are known.
+    """
+    hosts = hosts_of(table)
+    return Layout(hosts, sides(leaf_of, hosts), expected=expected_mb_s)
+
+
+def next_step(
+    tables: Sequence[Table], settings: Settings, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN
+) -> Step | Verdict:
+    """Return what to measure next, or the verdict, from the tables of all rounds and of each step made so far.
+
+    ``leaf_of`` has each node's leaf switch, where those are known. Raises ValueError where there is no table of all
+    rounds, or one that holds no numbers, PairsError where a table is not of its step.
+    """
+    if not tables or f"pairs/{tables[0].benchmark}" != PAIRS:
+        raise ValueError("found no table of all pairs, expected it first")
+    layout = layout_of(tables[0], expected_mb_s, leaf_of)
+    return advance(layout, [values_of(table, layout) for table in tables], settings)
+
+
+def values_of(table: Table, layout: Layout) -> list[Value]:
+    """Return a value a row: the slower of both directions, MB/s. Raises ValueError for a host outside the layout."""
+    places = {host: index for index, host in enumerate(layout.nodes)}
+    found: list[Value] = []
+    for pair in pairs_of(table):
+        unknown = next((host for host in (pair.first, pair.second) if host not in places), None)
+        if unknown is not None:
+            raise ValueError(f"{unknown} is in pairs/{table.benchmark} and not among all pairs")
+        first, second = sorted((places[pair.first], places[pair.second]))
+        found.append((first, second, pair.slower_mb_s))
+    return found
+
+
+def rounds_text(rounds: Iterable[Round], repeats: int = 1) -> str:
+    """Return rounds as railyard-pairs reads them, a line a round, the whole list as often as it is to be measured.
+
+    Not each line so often: what disturbs the network for some seconds would hit all repeats of one pair.
+    """
+    return repeats * "".join(" ".join(f"{first}-{second}" for first, second in each) + "\n" for each in rounds)
+
+
+def rail_rounds(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
+    """Return pairs, each in a round of its own, that tell which rail of a named node or pair is slow; () for no name.
+
+    Each rail is measured alone by them: the suspect with good partners, and these with one another. Sides of a switch
+    are no rail's fault.
+    """
+    blamed = {member for one in verdict.named if one.kind in ("node", "pair") for member in one.members}
+    good = [index for index in range(len(layout.nodes)) if index not in blamed]
+    found: dict[tuple[int, int], None] = {}
+    for one in [each for each in verdict.named if each.kind in ("node", "pair")][:MOST_NAMED]:
+        pair = (*one.members, *good)[:2]
+        if len(pair) < 2:
+            continue
+        names = (layout.nodes[pair[0]], layout.nodes[pair[1]])
+        others = [layout.nodes[index] for index in good if index not in pair]
+        for probe in plan_probes(names, others, ("",)):
+            first, second = sorted((layout.nodes.index(probe.node_a), layout.nodes.index(probe.node_b)))
+            found[first, second] = None
+    return tuple((pair,) for pair in slow_rails.alternating(found))
+
+
+def findings(
+    tables: Sequence[Table],
+    settings: Settings,
+    least_mb_s: float | None,
+    rails: Mapping[str, Table],
+    meant: Sequence[str],
+    alone_mb_s: float,
+    leaf_of: Leaves = _UNKNOWN,
+) -> Findings:
+    """Return who is slow by all steps, and by each rail alone; nobody where the steps are not all there, with why.
+
+    ``least_mb_s`` is the least that a pair may give over all rails; ``rails`` has the table of each rail of ``meant``
+    that was measured alone, ``alone_mb_s`` is what one gives, one way.
+    """
+    try:
+        reached = next_step(tables, settings, least_mb_s, leaf_of)
+        if isinstance(reached, Step):
+            return Findings((), f"{reached.why}: that was not measured, so nobody is blamed")
+        by_rail = rails_at_fault(rails, alone_mb_s) if rails else None
+    except (ValueError, PairsError) as error:
+        return Findings((), f"nobody is blamed: {error}")
+    blamed = _blamed(reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None)
+    if by_rail is None or not by_rail.suspects:
+        said = f"; {by_rail.sentence}" if by_rail is not None else ""
+        return Findings(blamed, f"{reached.sentence}{said}")
+    # A rail of a node says more than the node; whoever no rail explains stays.
+    explained = {one.node for one in by_rail.suspects}
+    rest = tuple(one for one in blamed if one.kind not in ("node", "rail") or one.node not in explained)
+    kept = () if any(one.kind in ("pair", "switch") for one in by_rail.suspects) else rest
+    return Findings((*by_rail.suspects, *kept), f"{reached.sentence}; {by_rail.sentence}")
+
+
+def _blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
+    """Return the named as suspects of a record; of a run over one rail a node's fault is that rail's."""
+    found = []
+    for one in verdict.named:
+        if one.kind == "node":
+            found.append(Suspect("node" if rail is None else "rail", layout.nodes[one.members[0]], rail, one.reason))
+        elif one.kind == "pair":
+            found.append(Suspect("pair", layout.pair(*one.members[:2]), rail, one.reason))
+        else:
+            found.append(Suspect("switch", None, rail, one.reason))
+    return tuple(found)
+
+
+def rails_at_fault(tables: Mapping[str, Table], expected_mb_s: float) -> Findings:
+    """Return who is to blame by each rail's table: what was measured with that rail alone, expected MB/s one way."""
+    each = {rail: pairs_of(table) for rail, table in tables.items()}
+    probes = [
+        RailProbe(pair.first, pair.second, rail, pair.slower_mb_s, expected_mb_s)
+        for rail, pairs in each.items()
+        for pair in pairs
+    ]
+    nodes = dict.fromkeys(name for probe in probes for name in (probe.node_a, probe.node_b))
+    return slow_rails.findings(probes, tuple(nodes))

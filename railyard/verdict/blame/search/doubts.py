@@ -1,0 +1,189 @@
+"""Whom the rounds cast doubt on: nodes, sides of the switch, and pairs that neither explains. Nobody is named here."""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from railyard.base.numbers import quantile
+from railyard.verdict.blame.search.matrix import Shares
+from railyard.verdict.blame.search.model import Layout, Pair, Settings
+from railyard.verdict.blame.search.robust import upper_spread
+
+#: A node is as fast as the best twentieth of its pairs, its best pair where there are few: one that is fast with
+#: somebody is not slow itself, however many of its pairs collided.
+BEST = 0.95
+#: Of the nodes, the best quarter is healthy: three in four may be slow.
+HEALTHY_NODES = 0.75
+#: Where the noise is wide a bound lies so many standard deviations down, but never below the widest one.
+NODE_SIGMAS, PAIR_SIGMAS, WIDEST = 5.0, 3.0, 0.2
+#: Neighbours on its side that say whether a node is good there; of fewer all its pairs are taken together.
+NEIGHBOURS = 3
+#: A node of a slow side that is so much slower than its neighbours is in doubt itself.
+SLOWER_THAN_ITS_SIDE = 0.9
+#: A side whose mean with other sides is so much below theirs is in doubt, or more where sides differ.
+SIDE_SLOWER, SIDE_WIDEST = 0.15, 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What to look at again: nodes, sides by name, parts that are good inside and slow to one another, and pairs.
+
+    ``speed`` is each node's own share of healthy, which caps what its pairs can give; 1 where it is in no doubt.
+    ``sound`` nodes are good with their neighbours on their side, whatever they are with others.
+    """
+
+    nodes: tuple[int, ...]
+    sides: tuple[str, ...]
+    parts: tuple[tuple[int, ...], ...]
+    pairs: tuple[Pair, ...]
+    speed: tuple[float, ...]
+    sound: frozenset[int]
+
+
+def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
+    """Return the nodes that are slow with everybody, sides most of whose nodes are slow with others, and slow pairs.
+
+    A node that is good with its neighbours and slow with all others has a good card and a good cable: what is slow
+    lies beyond its leaf, so its pairs are in doubt, and not the node. Where sides are not known this cannot be told.
+    """
+    best, usual = _away(layout, seen)
+    away = _slow(best, settings.look_again)
+    home = _slow_at_home(layout, seen, settings)
+    sides = _sides(layout, away.keys(), away.keys() if home is None else away.keys() & home, usual)
+    members = layout.members()
+    explained = {node for side in sides for node in _explained(members[side], away, home)}
+    nodes = tuple(node for node in away if (home is None or node in home) and node not in explained)
+    doubted = explained.union(nodes)
+    speed = tuple(min(1.0, away[node]) if node in doubted else 1.0 for node in range(len(layout.nodes)))
+    parts = () if layout.sides else _parts(layout, seen, settings, nodes)
+    pairs = tuple(pair for pair in slow_pairs(layout, seen, settings, speed) if not _across(parts, *pair))
+    return Doubts(nodes, sides, parts, pairs, speed, _sound(layout, home))
+
+
+def slow_pairs(layout: Layout, seen: Shares, settings: Settings, speed: Sequence[float]) -> tuple[Pair, ...]:
+    """Return the pairs below what the slower of their nodes can give."""
+    near, far = (_pair_bound(level.scatter, settings) for level in (seen.near, seen.far))
+    found = []
+    for a, row in enumerate(seen.rows):
+        own = speed[a]
+        highest = max(near, far) * own  # most pairs are above that, and nothing else need be known
+        candidates = [(b, share) for b, share in enumerate(row[a + 1 :], a + 1) if share < highest]
+        for b, share in candidates:
+            if share < (far if layout.far(a, b) else near) * min(own, speed[b]):
+                found.append((a, b))
+    return tuple(found)
+
+
+def still_slow(
+    layout: Layout, seen: Shares, settings: Settings, pairs: Iterable[Pair], speed: Sequence[float]
+) -> tuple[Pair, ...]:
+    """Return those of the pairs whose best value is below what the slower of their nodes can give."""
+    near, far = (_pair_bound(level.scatter, settings) for level in (seen.near, seen.far))
+    rows, apart = seen.rows, layout.far
+    return tuple((a, b) for a, b in pairs if rows[a][b] < (far if apart(a, b) else near) * min(speed[a], speed[b]))
+
+
+def _pair_bound(scatter: float, settings: Settings) -> float:
+    return 1 - max(settings.look_again, min(WIDEST, PAIR_SIGMAS * scatter))
+
+
+def _away(layout: Layout, seen: Shares) -> tuple[list[float], list[float]]:
+    """Return each node's best and its mean with nodes of other sides.
+
+    With all nodes where it has too few neighbours, or no others.
+    """
+    count = len(layout.nodes)
+    best, usual = [0.0] * count, [0.0] * count
+    for members in layout.members().values() or (range(count),):
+        own = set(members)
+        others = [other for other in range(count) if other not in own]
+        for node in members:
+            row = seen.rows[node]
+            apart = len(members) > NEIGHBOURS and others
+            rising = sorted([row[other] for other in others] if apart else [*row[:node], *row[node + 1 :]])
+            best[node], usual[node] = _best(rising), statistics.fmean(rising)
+    return best, usual
+
+
+def _best(rising: Sequence[float]) -> float:
+    return rising[math.ceil((len(rising) - 1) * BEST)]
+
+
+def _slow(best: Sequence[float], least: float, most: float = WIDEST) -> dict[int, float]:
+    """Return the places of values ``least`` below healthy, or more where they scatter, each with its share of it."""
+    centre = quantile(sorted(best), HEALTHY_NODES) or 1.0  # 0 where hardly a pair gave a result
+    wide = min(most, NODE_SIGMAS * upper_spread(best) / centre)
+    bound = centre * (1 - max(least, wide))
+    return {place: share / centre for place, share in enumerate(best) if share < bound}
+
+
+def _slow_at_home(layout: Layout, seen: Shares, settings: Settings) -> set[int] | None:
+    """Return the nodes slow with their neighbours, those with too few neighbours to tell among them; None: no sides."""
+    members = layout.members()
+    known = [node for nodes in members.values() if len(nodes) > NEIGHBOURS for node in nodes]
+    if not known:
+        return None
+    by_side = {side: nodes for side, nodes in members.items() if len(nodes) > NEIGHBOURS}
+    best = [_best(sorted(seen.rows[node][o] for o in by_side[layout.sides[node]] if o != node)) for node in known]
+    slow = {known[place] for place in _slow(best, settings.look_again)}
+    return slow.union(node for side, nodes in members.items() if side not in by_side for node in nodes)
+
+
+def _sound(layout: Layout, home: set[int] | None) -> frozenset[int]:
+    return frozenset() if home is None else frozenset(range(len(layout.nodes))) - home
+
+
+def _sides(layout: Layout, away: Set[int], alone: Set[int], usual: Sequence[float]) -> tuple[str, ...]:
+    """Return the sides most of whose nodes are slow with others, or that are slower than other sides on average.
+
+    The second shows missing up-links, which leave a node its best pairs: those of rounds in which few of its
+    neighbours send. Nodes in doubt by themselves (``alone``) do not count there.
+    """
+    members = layout.members()
+    rest = {side: [usual[node] for node in nodes if node not in alone] for side, nodes in members.items()}
+    means = {side: statistics.fmean(values) for side, values in rest.items() if len(values) > NEIGHBOURS}
+    lower = _slow(list(means.values()), SIDE_SLOWER, SIDE_WIDEST) if len(means) > 2 else {}
+    quiet = {side for place, side in enumerate(means) if place in lower}
+    found = []
+    for side, nodes in members.items():
+        slow = sum(node in away for node in nodes)
+        if side in quiet or (slow >= 2 and 2 * slow > len(nodes)):
+            found.append(side)
+    return tuple(found)
+
+
+def _explained(members: Sequence[int], away: Mapping[int, float], home: Set[int] | None) -> set[int]:
+    """Return the slow nodes of a slow side but those that are slower than it, and slow with their neighbours too.
+
+    Where few of its nodes are slow they are no sign of the side: only those good with their neighbours are explained.
+    """
+    slow = [node for node in members if node in away]
+    sound = {node for node in slow if home is not None and node not in home}
+    if 2 * len(slow) <= len(members):
+        return sound
+    usual = statistics.median(away[node] for node in slow)
+    return sound.union(node for node in slow if away[node] >= SLOWER_THAN_ITS_SIDE * usual)
+
+
+def _parts(layout: Layout, seen: Shares, settings: Settings, slow: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the parts of two nodes and more that good pairs hold together, largest first; () where there is one."""
+    bound = _pair_bound(seen.near.scatter, settings)
+    left = set(range(len(layout.nodes))) - set(slow)
+    parts = []
+    while left:
+        part, front = [], [left.pop()]
+        while front:
+            node = front.pop()
+            part.append(node)
+            row = seen.rows[node]
+            reached = [other for other in left if row[other] >= bound]
+            left.difference_update(reached)
+            front += reached
+        parts.append(tuple(sorted(part)))
+    large = sorted((part for part in parts if len(part) > 1), key=lambda part: (-len(part), part))
+    return tuple(large) if len(large) > 1 else ()
+
+
+def _across(parts: tuple[tuple[int, ...], ...], a: int, b: int) -> bool:
+    return any((a in part) != (b in part) for part in parts)

@@ -1,0 +1,126 @@
+"""The values of all pairs as a matrix, each as a share of what healthy pairs of its class of hops give."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.verdict.blame.search.model import Layout, Level, Pair, PairsError, Step, Value
+from railyard.verdict.blame.search.robust import healthy
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Each pair's value as a share of the healthy level of its class; symmetric, the diagonal is -1.
+
+    ``levels`` are one a class; ``near`` and ``far`` are those of pairs on one side and across sides, the same one
+    where sides are not known. A share may be raised (``better``): the best of several measurements counts, since
+    what disturbs a pair only lowers its value.
+    """
+
+    rows: tuple[list[float], ...]
+    levels: tuple[Level, ...]
+    near: Level
+    far: Level
+
+    def level(self, layout: Layout, a: int, b: int) -> Level:
+        """Return the level that the pair is held against."""
+        return self.far if layout.far(a, b) else self.near
+
+    def better(self, layout: Layout, a: int, b: int, value: float) -> None:
+        """Raise the pair's share to that of ``value``, where that is higher."""
+        share = value / (self.far if layout.far(a, b) else self.near).value
+        if share > self.rows[a][b]:
+            self.rows[a][b] = self.rows[b][a] = share
+
+
+def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None:
+    """Return the shares of a step of all pairs; None where no pair gave a result.
+
+    Raises PairsError for a value that is no bandwidth, a pair that was not asked for, or one without a value.
+    """
+    rows = _table(layout, values)
+    missing = next(((a, b) for a, b in step.pairs() if rows[a][b] != rows[a][b]), None)
+    if missing is not None:
+        raise PairsError(_without(layout, step, missing))
+    levels = _levels(layout, rows)
+    best = max(levels, key=lambda level: level.value)
+    if best.value == 0:
+        return None
+    # a class of which no pair gave a result has no level of its own
+    by_hops = {level.hops: level if level.value > 0 else best for level in levels}
+    near = by_hops.get("same side", by_hops.get("all", best))
+    far = by_hops.get("across sides", by_hops.get("all", best))
+    scaled: list[list[float]] = [[]] * len(rows)
+    for members in layout.members().values() or (range(len(rows)),):
+        own = set(members)
+        factors = [1 / (near if other in own else far).value for other in range(len(rows))]
+        for node in members:
+            scaled[node] = [value * factor for value, factor in zip(rows[node], factors, strict=True)]
+            scaled[node][node] = -1.0
+    return Shares(tuple(scaled), levels, near, far)
+
+
+def gathered(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pair, Sequence[float]]:
+    """Return the repeats of each pair of a step, 0.0 where there was no result.
+
+    Raises PairsError for a value that is no bandwidth, a pair that was not asked for, or one without a value.
+    """
+    found: dict[Pair, list[float]] = {pair: [] for pair in step.pairs()}
+    for a, b, value in values:
+        repeats = found.get((a, b))
+        if repeats is None:
+            raise PairsError(f"step {step.name}: a value of {_named(layout, a, b)}, which was not asked for")
+        repeats.append(_number(layout, a, b, value))
+    missing = next((pair for pair, repeats in found.items() if not repeats), None)
+    if missing is not None:
+        raise PairsError(_without(layout, step, missing))
+    return found
+
+
+def _table(layout: Layout, values: Iterable[Value]) -> list[list[float]]:
+    count = len(layout.nodes)
+    rows = [[math.nan] * count for _ in range(count)]
+    for a, b, value in values:
+        if not 0 <= a < b < count:
+            raise PairsError(f"step rounds: a value of {_named(layout, a, b)}, which was not asked for")
+        rows[a][b] = rows[b][a] = _number(layout, a, b, value)
+    return rows
+
+
+def _number(layout: Layout, a: int, b: int, value: float | None) -> float:
+    if value is None:
+        return 0.0
+    if not 0 <= value < math.inf:
+        raise PairsError(f"{layout.pair(a, b)} gave {value} {layout.unit}: expected a number, not negative and finite")
+    return value
+
+
+def _without(layout: Layout, step: Step, pair: Pair) -> str:
+    return f"step {step.name}: no value of {layout.pair(*pair)}, which was asked for"
+
+
+def _named(layout: Layout, a: int, b: int) -> str:
+    known = range(len(layout.nodes))
+    return layout.pair(a, b) if a in known and b in known else f"nodes {a} and {b} of {len(layout.nodes)}"
+
+
+def _levels(layout: Layout, rows: Sequence[Sequence[float]]) -> tuple[Level, ...]:
+    count = len(rows)
+    if not layout.sides:
+        every = [value for node, row in enumerate(rows) for value in row[node + 1 :]]
+        return (Level("all", *healthy(every), len(every)),)
+    near: list[float] = []
+    far: list[float] = []
+    for members in layout.members().values():
+        own = set(members)
+        others = [other for other in range(count) if other not in own]
+        for node in members:
+            row = rows[node]
+            near += [row[other] for other in members if other > node]
+            far += [row[other] for other in others if other > node]
+    levels = []
+    if near:
+        levels.append(Level("same side", *healthy(near), len(near)))
+    if far:
+        levels.append(Level("across sides", *healthy(far), len(far)))
+    return tuple(levels)

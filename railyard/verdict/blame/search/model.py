@@ -1,0 +1,150 @@
+"""What a search for slow pairs is about: the nodes in their order, what to measure next, and what was found."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.errors import RailyardError
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.blame.suspects import Suspect as RecordSuspect
+from railyard.verdict.blame.suspects import SuspectKind as RecordKind
+
+#: Two nodes by their index in the layout, the lower first.
+Pair = tuple[int, int]
+#: Pairs measured at the same time: no node is in two of them.
+Round = tuple[Pair, ...]
+#: One measurement: both nodes, and MB/s (10^6 B/s; of two directions the smaller). None: it gave no result.
+Value = tuple[int, int, float | None]
+
+StepName = Literal["rounds", "sift", "sides", "alone"]
+Kind = Literal["node", "pair", "side", "all"]
+
+
+class PairsError(RailyardError):
+    """Values that are not those of the step that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The nodes, in topology order where that is known, and the side of the switch that each is on.
+
+    ``sides`` names each node's leaf (or the half of its chassis) in the nodes' order; () where it is not known.
+    ``expected`` is what a healthy pair gives by the reference, in ``unit``; None: pairs are judged by one another.
+    Raises ValueError for fewer than two nodes, a node twice, or sides that are not one a node.
+    """
+
+    nodes: tuple[str, ...]
+    sides: tuple[str, ...] = ()
+    unit: str = "MB/s"
+    expected: float | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.nodes) < 2:
+            raise ValueError(f"{len(self.nodes)} nodes: a pair needs two")
+        if len(set(self.nodes)) != len(self.nodes):
+            twice = next(node for node in self.nodes if self.nodes.count(node) > 1)
+            raise ValueError(f"node {twice} stands twice")
+        if self.sides and len(self.sides) != len(self.nodes):
+            raise ValueError(f"{len(self.sides)} sides for {len(self.nodes)} nodes")
+
+    def members(self) -> dict[str, tuple[int, ...]]:
+        """Return the nodes of each side, sides in the order in which they first come; {} where they are not known."""
+        found: dict[str, list[int]] = {}
+        for node, side in enumerate(self.sides):
+            found.setdefault(side, []).append(node)
+        return {side: tuple(nodes) for side, nodes in found.items()}
+
+    def far(self, a: int, b: int) -> bool:
+        """True where the sides are known and the two nodes are on different ones."""
+        return bool(self.sides) and self.sides[a] != self.sides[b]
+
+    def pair(self, a: int, b: int) -> str:
+        """Return the two nodes' names: ``vn1-vn2``."""
+        return f"{self.nodes[a]}-{self.nodes[b]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a search is made: how much at once, how often, and from where on it looks again."""
+
+    at_once: int | None = None
+    """Pairs at once in the first step: None is all that a round can have."""
+    look_again: float = 0.04
+    """A pair or node that is this much below healthy is measured again; more where the noise is wider."""
+    slow: float = 0.05
+    """What is this much below healthy, alone and against two good partners, is named."""
+    side_slow: float = 0.10
+    """The same of a side against other sides, whose routes collide in any healthy fat tree too."""
+    repeats: int = 7
+    """Measurements of a pair alone, of which the upper quartile counts: four may be disturbed."""
+    alone_at_most: int = 48
+    """Suspected pairs that are measured alone: above this number they are sifted first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Rounds to measure one after another, and why they are wanted.
+
+    With ``repeats`` all rounds are run that many times over, not each one: a disturbance of some seconds then hits few
+    values of one pair.
+    """
+
+    name: StepName
+    rounds: tuple[Round, ...]
+    repeats: int
+    why: str
+
+    def pairs(self) -> Iterator[Pair]:
+        """Give the pairs, round by round."""
+        for each in self.rounds:
+            yield from each
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What healthy pairs of one class of hops give in the rounds; ``scatter`` is their relative standard deviation."""
+
+    hops: Literal["all", "same side", "across sides"]
+    value: float
+    scatter: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A node, a pair, a side of the switch, or all pairs of a class; ``members`` are the nodes by index.
+
+    ``share`` is what was measured last, of ``expected``; both in the layout's unit where they have one.
+    """
+
+    kind: Kind
+    members: tuple[int, ...]
+    share: float
+    expected: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who is named, who was suspected and is not, and who could not be told; one sentence sums up.
+
+    ``named`` empty does not mean that there is no fault: ``unclear`` may hold one.
+    """
+
+    named: tuple[Suspect, ...]
+    cleared: tuple[Suspect, ...]
+    unclear: tuple[Suspect, ...]
+    levels: tuple[Level, ...]
+    steps: tuple[str, ...]
+    sentence: str
+
+    def findings(self, layout: Layout) -> Findings:
+        """Return the named as suspects of a record: a side of the switch, or all of it, is a ``switch``."""
+        kinds: dict[Kind, RecordKind] = {"node": "node", "pair": "pair", "side": "switch", "all": "switch"}
+        suspects = tuple(
+            RecordSuspect(
+                kinds[one.kind], layout.nodes[one.members[0]] if one.kind == "node" else None, None, one.reason
+            )
+            for one in self.named
+        )
+        return Findings(suspects, self.sentence)

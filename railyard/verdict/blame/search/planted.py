@@ -1,0 +1,96 @@
+"""Faults planted in a simulated network, and what a search makes of them: found, missed, or somebody else blamed."""
+
+import random
+from dataclasses import dataclass
+
+from railyard.verdict.blame.search.model import Kind, Settings, Step, Verdict
+from railyard.verdict.blame.search.rounds import Cost, cost
+from railyard.verdict.blame.search.search import search
+from railyard.verdict.blame.search.simulated import Faults, Simulated, Tree
+
+#: What a suspect is known by: its kind and its nodes.
+Blame = tuple[Kind, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """What is planted in a draw: shares of the healthy rate, of up-links left, and of a cable's rate."""
+
+    name: str
+    nodes: tuple[float, ...] = ()
+    pairs: tuple[float, ...] = ()
+    sides: tuple[float, ...] = ()
+    cables: tuple[float, ...] = ()
+
+
+#: What draws take in turn.
+PLANTS = (
+    Plant("nothing"),
+    *(Plant(f"a node at {100 * share:.0f} %", nodes=(share,)) for share in (0.9, 0.75, 0.5, 0.1)),
+    *(Plant(f"a pair at {100 * share:.0f} %", pairs=(share,)) for share in (0.9, 0.5)),
+    Plant("a side with half its up-links", sides=(0.5,)),
+    Plant("a cable at half its rate", cables=(0.5,)),
+    Plant("four nodes, two pairs, a side", (0.9, 0.75, 0.5, 0.1), (0.75, 0.1), (0.5,)),
+)
+_USUAL = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Faults, and who should be named for them."""
+
+    faults: Faults
+    blame: frozenset[Blame]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A search over planted faults: who was missed, who was blamed without a fault, and what the search cost."""
+
+    verdict: Verdict
+    missed: frozenset[Blame]
+    false: frozenset[Blame]
+    cost: Cost
+    alone: int
+
+
+def plant(what: Plant, tree: Tree, seed: int) -> Planted:
+    """Return faults at places drawn by ``seed``, no two of which touch; of two pairs the second is within a leaf.
+
+    Raises ValueError for fewer than eight leaves.
+    """
+    draw = random.Random(seed)
+    leaves = draw.sample(range(tree.nodes // tree.leaf), 8)
+    places = [leaf * tree.leaf + draw.randrange(tree.leaf) for leaf in leaves]
+    nodes = dict(zip(places, what.nodes, strict=False))
+    ends = [(places[4], places[5]), (places[6], places[6] ^ 1)]
+    pairs = {(min(pair), max(pair)): share for pair, share in zip(ends, what.pairs, strict=False)}
+    sides = dict(zip(leaves[7:], what.sides, strict=False))
+    cables = {(leaves[7], draw.randrange(tree.leaf // tree.blocking)): share for share in what.cables}
+    blame: set[Blame] = {("node", (node,)) for node in nodes} | {("pair", pair) for pair in pairs}
+    blame |= {("side", _side(tree, leaf)) for leaf in (*sides, *(leaf for leaf, _ in cables))}
+    return Planted(Faults(nodes, pairs, sides, cables), frozenset(blame))
+
+
+def play(tree: Tree, planted: Planted, seed: int, settings: Settings = _USUAL) -> Outcome:
+    """Return what a search with known sides makes of a simulated network; 16 MiB a pair each way, 2 ms a round."""
+    network = Simulated(tree, planted.faults, seed)
+    asking = search(tree.layout(), settings)
+    costs: list[Cost] = []
+    alone = 0
+    step: Step = next(asking)
+    while True:
+        costs.append(cost([step], 16 << 20, tree.rate_mb_s, 0.002))
+        alone += len(step.rounds) if step.name == "alone" else 0
+        try:
+            step = asking.send(network.measure(step))
+        except StopIteration as end:
+            verdict: Verdict = end.value
+            break
+    named: frozenset[Blame] = frozenset((one.kind, one.members) for one in verdict.named)
+    total = Cost(*(sum(getattr(each, name) for each in costs) for name in ("rounds", "pairs", "seconds")))
+    return Outcome(verdict, planted.blame - named, named - planted.blame, total, alone)
+
+
+def _side(tree: Tree, leaf: int) -> tuple[int, ...]:
+    return tuple(range(leaf * tree.leaf, (leaf + 1) * tree.leaf))

@@ -1,0 +1,191 @@
+"""Sides of the switch: measured again all nodes at once against good sides, and slow pairs that share one side.
+
+A side that lost half its up-links gives each pair alone its full rate: only all of its nodes at once show it.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from railyard.base.wording import listing, number, percent
+from railyard.verdict.blame.search.alone import State
+from railyard.verdict.blame.search.matrix import Shares
+from railyard.verdict.blame.search.model import Layout, Pair, Round, Settings, Step, Suspect
+
+#: Shifts of one side against the other: enough that collisions of routes average out.
+SHIFTS = 8
+#: Good sides that a side is held against, at most.
+GOOD_SIDES = 10
+#: Measurements of each pair, of which the median counts.
+REPEATS = 3
+#: A route is in doubt from so many slow pairs on, to so many nodes of other sides: fewer are named as pairs.
+ROUTE_PAIRS, ROUTE_NODES = 8, 3
+#: Pairs of a doubtful route that are measured alone, and the share of them that must be slow: of some a partner is
+#: reached by the same cable, and they stay unclear.
+ROUTE_SAMPLE, ROUTE_SLOW = 6, 0.65
+#: A side whose own pairs give this share of healthy is good inside: its up-links are slow, not the switch.
+INSIDE_GOOD = 0.9
+_ERRORS, _WIDEST = 4.0, 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Bout:
+    """One side against another: rounds in which all nodes of the smaller side send at once."""
+
+    one: str
+    other: str
+    rounds: tuple[Round, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Slow pairs that share one side, or both of them, and those of the pairs that are measured alone."""
+
+    sides: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    sample: tuple[Pair, ...]
+
+
+def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int]) -> tuple[Bout, ...]:
+    """Return each doubted side against good ones, and these among themselves; () without two good ones.
+
+    Good sides are taken as they come, those large enough for the largest doubted side first. Nodes that are in doubt
+    by themselves stay out (``without``).
+    """
+    members = {side: [node for node in nodes if node not in without] for side, nodes in layout.members().items()}
+    if not doubted or len(good) < 2:
+        return ()
+    largest = max(len(members[side]) for side in doubted)
+    chosen = sorted(good, key=lambda side: -min(largest, len(members[side])))[:GOOD_SIDES]
+    held = [(side, other) for side in doubted for other in chosen]
+    held += [(one, other) for at, one in enumerate(chosen) for other in chosen[at + 1 :]]
+    return tuple(Bout(one, other, _shifts(members[one], members[other])) for one, other in held)
+
+
+def plan(made: Sequence[Bout], why: str) -> Step:
+    """Return the step that measures these bouts, one after another."""
+    return Step("sides", tuple(each for bout in made for each in bout.rounds), REPEATS, why)
+
+
+def judge(
+    layout: Layout,
+    seen: Shares,
+    made: Sequence[Bout],
+    values: Mapping[Pair, Sequence[float]],
+    doubted: Sequence[str],
+    settings: Settings,
+) -> tuple[tuple[State, Suspect], ...]:
+    """Return each doubted side as named (slow on average and against two sides at least), cleared, or unclear.
+
+    The control is what good sides give one another, collisions of routes included: with static routes these differ from
+    one two sides to the next, so the bound is four standard errors of such means below it, if not ``side_slow``.
+    """
+    means = {bout: _mean(layout, seen, bout, values) for bout in made}
+    controls = [means[bout] for bout in made if bout.one not in doubted]
+    control = statistics.median(controls) or 1.0
+    spread = statistics.stdev(controls) / control if len(controls) > 1 else 0.0
+    answers = []
+    for side in doubted:
+        against = {bout.other: means[bout] / control for bout in made if bout.one == side}
+        error = spread * math.sqrt(1 / len(against) + 1 / len(controls))
+        mean = statistics.fmean(against.values())
+        slow = sum(share < 1 - settings.side_slow for share in against.values())
+        bound = 1 - max(settings.side_slow, min(_WIDEST, _ERRORS * error))
+        state: State = "named" if mean < bound and slow >= 2 else "cleared"
+        if state == "cleared" and mean < 1 - settings.side_slow:
+            state = "unclear"
+        answers.append((state, _side(layout, seen, side, list(against), mean, control)))
+    return tuple(answers)
+
+
+def routes(layout: Layout, slow: Sequence[Pair]) -> tuple[Route, ...]:
+    """Return the sides that many slow pairs have in common, each with its pairs: one of its cables is the likely cause.
+
+    Two sides stand together where the slow pairs are those between them. A side is taken with all its slow pairs
+    before the next is looked for, the one with most of them first. () where sides are not known.
+    """
+    left = [pair for pair in slow if layout.far(*pair)]
+    found: list[Route] = []
+    while True:
+        counts = Counter(layout.sides[node] for pair in left for node in pair)
+        side = next((name for name, _ in counts.most_common() if _is_route(layout, left, name)), None)
+        if side is None:
+            return tuple(found)
+        own = [pair for pair in left if side in (layout.sides[pair[0]], layout.sides[pair[1]])]
+        others = {layout.sides[node] for pair in own for node in pair} - {side}
+        found.append(Route((side, *others) if len(others) == 1 else (side,), tuple(own), _sample(own)))
+        taken = set(own)
+        left = [pair for pair in left if pair not in taken]
+
+
+def on_route(layout: Layout, doubted: Route, pair: Pair) -> bool:
+    """True where a pair is of the route's side, or between both of its sides."""
+    names = set(_both(layout, pair))
+    return len(names) == 2 and names >= set(doubted.sides)
+
+
+def route(layout: Layout, doubted: Route, slow_alone: Sequence[Suspect]) -> Suspect | None:
+    """Return a route's sides as named where nearly all pairs of its sample are slow alone too, as pairs."""
+    asked, sides = len(doubted.sample), list(doubted.sides)
+    if len(slow_alone) < ROUTE_SLOW * asked:
+        return None
+    share = statistics.median(one.share for one in slow_alone)
+    expected = slow_alone[0].expected
+    values = listing([f"{layout.pair(*one.members)} {percent(one.share)}" for one in slow_alone])
+    reason = (
+        f"{len(doubted.pairs)} pairs between {listing(sides) if len(sides) == 2 else f'{sides[0]} and other sides'} "
+        f"are slow each time, and of {asked} measured alone {len(slow_alone)} too ({values} of {number(expected)} "
+        f"{layout.unit}), with nodes that are good with others: a cable or route of {listing(sides)}"
+    )
+    members = layout.members()
+    return Suspect("side", tuple(node for side in sides for node in members[side]), share, expected, reason)
+
+
+def _sample(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """Return a few of the pairs, of as different nodes as there are."""
+    chosen: list[Pair] = []
+    busy: set[int] = set()
+    for a, b in pairs:
+        if len(chosen) < ROUTE_SAMPLE and a not in busy and b not in busy:
+            chosen.append((a, b))
+            busy |= {a, b}
+    return tuple(dict.fromkeys((*chosen, *pairs)))[:ROUTE_SAMPLE]
+
+
+def _shifts(one: Sequence[int], other: Sequence[int]) -> tuple[Round, ...]:
+    few, many = sorted((one, other), key=len)
+    step = max(1, len(many) // SHIFTS)
+    made = []
+    for shift in range(0, len(many), step):
+        pairs = [(node, many[(at + shift) % len(many)]) for at, node in enumerate(few)]
+        made.append(tuple((min(pair), max(pair)) for pair in pairs))
+    return tuple(made)
+
+
+def _mean(layout: Layout, seen: Shares, bout: Bout, values: Mapping[Pair, Sequence[float]]) -> float:
+    return statistics.fmean(
+        statistics.median(values[a, b]) / seen.level(layout, a, b).value for each in bout.rounds for a, b in each
+    )
+
+
+def _side(layout: Layout, seen: Shares, side: str, others: Sequence[str], share: float, control: float) -> Suspect:
+    members, level = layout.members()[side], seen.far.value
+    inside = statistics.median(seen.rows[a][b] for a in members for b in members if a < b)
+    part = "its up-links" if inside >= INSIDE_GOOD else "the switch itself"
+    reason = (
+        f"{side} ({len(members)} nodes at once) gives {number(share * control * level)} {layout.unit} a pair against "
+        f"{listing(others)}, where good sides give {number(control * level)} ({percent(share)}), and {percent(inside)} "
+        f"of healthy among its own nodes: {part}"
+    )
+    return Suspect("side", members, share, control * level, reason)
+
+
+def _is_route(layout: Layout, pairs: Sequence[Pair], side: str) -> bool:
+    beyond = [node for pair in pairs for node in pair if layout.sides[node] != side and side in _both(layout, pair)]
+    return len(beyond) >= ROUTE_PAIRS and len(set(beyond)) >= ROUTE_NODES
+
+
+def _both(layout: Layout, pair: Pair) -> tuple[str, str]:
+    return layout.sides[pair[0]], layout.sides[pair[1]]

@@ -1,0 +1,359 @@
+"""Which rail is slow: what repeated probes of single rails between a few nodes say, round by round, until it is clear.
+
+In each round every pair of nodes is measured once over each rail alone, in another order, a pair directly before or
+after one that shares no node with it: whatever disturbs a suspect in these seconds disturbs its controls too.
+A disturbance only lowers a value, so the best ones count, and how far apart these lie says how much better the rail
+might be (``reach``). The rate of a pair is that of the slower of its two nodes' rails.
+"""
+
+import random
+import statistics
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from railyard.base.bounds import (
+    PROBE_CHANCE,
+    PROBE_MARGIN,
+    PROBE_REACH,
+    PROBE_ROUNDS_LEAST,
+    PROBE_ROUNDS_MOST,
+    PROBE_SLOW_SHARE,
+    PROBE_STARVED_SHARE,
+    PROBE_TIME,
+    PROBE_WITNESSES,
+)
+from railyard.base.wording import listing, number, percent
+from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, Suspect, at_fault
+
+#: In spreads of the six best values.
+_LEAST_REACH = 2.0
+#: Two nodes between which a rail was measured.
+_Pair = frozenset[str]
+_Node = TypeVar("_Node", str, int)
+
+
+def find(
+    planned: Sequence[Probe],
+    measure: Callable[[Probe, int], RailProbe],
+    run_nodes: Sequence[str],
+    clock: Callable[[], float],
+) -> Findings:
+    """Return who is slow, from as many rounds of the planned probes as it takes, within the bounds of rounds and time.
+
+    ``measure`` is given a probe and its round, from 1; ``clock`` gives seconds. A rail that is decided is measured no
+    more. A pair of nodes is blamed only where both are among ``run_nodes``.
+    """
+    end = clock() + PROBE_TIME.value
+    made: list[RailProbe] = []
+    rails = tuple(dict.fromkeys(probe.rail for probe in planned))
+    for turn in range(1, int(PROBE_ROUNDS_MOST.value) + 1):
+        for probe in in_turn(planned, rails, turn):
+            if made and clock() >= end:
+                return findings(made, run_nodes)
+            made.append(measure(probe, turn))
+        if all(probe.value_mb_s is None for probe in made):
+            break
+        if turn >= PROBE_ROUNDS_LEAST.value:
+            rails = tuple(one.rail for one in _rulings(made, run_nodes) if not one.is_decided)
+        if not rails:
+            break
+    return findings(made, run_nodes)
+
+
+def in_turn(planned: Sequence[Probe], rails: Collection[str], turn: int) -> list[Probe]:
+    """Return the probes of one round over these rails: another order each round, the same whenever it is asked for.
+
+    The rails take turns at each pair.
+    """
+    pairs = list(dict.fromkeys((probe.node_a, probe.node_b) for probe in planned))
+    random.Random(turn).shuffle(pairs)
+    known = set(planned)
+    made = [Probe(*pair, rail) for pair in alternating(pairs) for rail in list(rails)[:: 1 if turn % 2 else -1]]
+    return [probe for probe in made if probe in known]
+
+
+def alternating(pairs: Iterable[tuple[_Node, _Node]]) -> list[tuple[_Node, _Node]]:
+    """Return the pairs in an order in which each follows one that shares no node with it, where there is one.
+
+    Of four nodes, the pairs of each node and the pairs without it then alternate.
+    """
+    left = list(pairs)
+    ordered: list[tuple[_Node, _Node]] = []
+    while left:
+        apart = (pair for pair in left if ordered and not set(pair) & set(ordered[-1]))
+        ordered.append(next(apart, left[0]))
+        left.remove(ordered[-1])
+    return ordered
+
+
+def findings(made: Iterable[RailProbe], run_nodes: Sequence[str]) -> Findings:
+    """Return who is slow, from all probes made, in the order of time; whom they do not decide about, nobody blames.
+
+    A (node, rail) is named when it is slow with two partners or more that are good with somebody else, and good with
+    nobody; a pair when both its nodes are good with others; a rail's switch or network when all pairs are alike and
+    below what is expected.
+    """
+    probes = tuple(made)
+    if not probes:
+        return Findings((), "no rail was measured alone, so nobody is blamed")
+    if all(probe.value_mb_s is None for probe in probes):
+        return Findings((), f"{_none_of(probes)} of single rails gave a result: nobody is blamed", probes)
+    rulings = _rulings(probes, run_nodes)
+    said = [one.sentence for one in rulings if one.sentence]
+    if not said:
+        return Findings((), f"no rail was slow alone in {len(probes)} probes: nobody is blamed", probes)
+    return Findings(tuple(suspect for one in rulings for suspect in one.suspects), "; ".join(said), probes)
+
+
+def chance(own: Sequence[float], controls: Sequence[float]) -> float:
+    """Return how likely a disturbance lowered all of a suspect's values, at the rate at which it lowers its controls.
+
+    A control that lies above the suspect's best value, ``own[0]``, was not lowered so far. 1 where most were: such
+    values tell nothing. Source of the rate from a few values: H. Jeffreys, An invariant form for the prior probability
+    in estimation problems, Proceedings of the Royal Society A 186 (1946).
+    """
+    rate = (sum(value <= own[0] for value in controls) + 0.5) / (len(controls) + 1)
+    return float(rate ** len(own)) if rate <= 0.5 else 1.0
+
+
+def reach(spread: float, chance: float) -> float:
+    """Return how far above the best of values their upper end may lie, where their six best have this spread.
+
+    Values that end at a rate r, of even density there, leave gaps of independent exponential lengths below it. So r
+    lies more than t (x1 - x6) above the best one, x1, with a chance of (1 + t)^-5. That and the ``chance`` multiply to
+    ``probe-reach``. What was lowered is not among the six best, or makes the reach wide. It is two spreads at least:
+    normal noise, which ends nowhere, was named wrongly with one (``benchmarks/blame.py``). Source: D. Robson and
+    J. Whitlock, Estimation of a truncation point, Biometrika 51 (1964), for two values; P. Cooke, Statistical inference
+    for bounds of random variables, Biometrika 66 (1979).
+    """
+    gaps = PROBE_WITNESSES.value - 1
+    return float(spread * max(_LEAST_REACH, (chance / PROBE_REACH.value) ** (1 / gaps) - 1))
+
+
+def _spread(falling: Sequence[float]) -> float:
+    """Return how far the six best values lie apart."""
+    return falling[0] - falling[: int(PROBE_WITNESSES.value)][-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """What is known of a rail: who is blamed and what is said, nothing of a good one; False where more might tell."""
+
+    rail: str
+    suspects: tuple[Suspect, ...]
+    sentence: str
+    is_decided: bool
+
+
+class _Rail:
+    """All probes of one rail, in the order of time, and what they come to.
+
+    ``pairs`` has the best value of each pair in MB/s, 0 where it gave no result. ``level`` is what the rail gives where
+    it is good: its second best value, so that it was reached again; else 0. ``good`` are the pairs that reached the
+    level but for the least margin. ``starved`` is the mean share of their time in which the probes' processes waited
+    for a processor, None where nobody knows.
+    """
+
+    def __init__(self, name: str, probes: Sequence[RailProbe]) -> None:
+        self.name, self.probes = name, tuple(probes)
+        self.pairs: dict[_Pair, float] = {}
+        for probe in self.probes:
+            self.pairs[_pair(probe)] = max(self.pairs.get(_pair(probe), 0.0), probe.value_mb_s or 0.0)
+        self.level = (*_falling(self.probes), 0.0)[1]
+        enough = (1 - PROBE_MARGIN.value) * self.level
+        self.good = {pair for pair, best in self.pairs.items() if self.level and best >= enough}
+        known = [probe.starved for probe in self.probes if probe.starved is not None]
+        self.starved = statistics.fmean(known) if known else None
+
+    def falling(self, pairs: Collection[_Pair]) -> list[float]:
+        """Return the values of these pairs, the best first."""
+        return _falling(probe for probe in self.probes if _pair(probe) in pairs)
+
+    @property
+    def least(self) -> float:
+        """The lowest of the good pairs' best values in MB/s, 0 where no pair is good."""
+        return min((self.pairs[pair] for pair in self.good), default=0.0)
+
+    def margin(self, own: Collection[_Pair], touching: Collection[_Pair], controls: Collection[_Pair]) -> float | None:
+        """Return the margin by which a suspect's pairs are slow, as a share of its controls; None where not shown.
+
+        It is the reach of the pairs' values, or of the good ones', or the least margin. Enough of the suspect's probes
+        must have a control beside them that lies nearer to what all controls reached than to the suspect's best; they
+        may be of any pair that is ``touching`` it, while those of its ``own`` pairs with good partners are its values.
+        """
+        values = self.falling(own)
+        best = max(values, default=0.0)
+        least = min((self.pairs[pair] for pair in controls), default=0.0)
+        if best >= (1 - PROBE_MARGIN.value) * least:
+            return None
+        beside = _beside(
+            self.probes,
+            lambda probe: _pair(probe) in touching,
+            lambda probe: _pair(probe) in controls and (probe.value_mb_s or 0.0) > (best + least) / 2,
+        )
+        if min(len(beside), len(values)) < PROBE_WITNESSES.value:
+            return None
+        hit = chance(values, self.falling(controls))
+        if hit > PROBE_CHANCE.value:
+            return None
+        spread = max(_spread(values), _spread(self.falling(self.good)))
+        margin = max(PROBE_MARGIN.value, reach(spread, hit) / least)
+        return margin if best <= (1 - margin) * least else None
+
+
+def _beside(
+    probes: Sequence[RailProbe], is_own: Callable[[RailProbe], bool], is_control: Callable[[RailProbe], bool]
+) -> Sequence[RailProbe]:
+    """Return the suspect's own probes that were made directly before or after such a control."""
+    control = [is_control(probe) for probe in probes]
+    near = zip(probes, [False, *control], [*control[1:], False], strict=False)
+    return [probe for probe, before, after in near if is_own(probe) and (before or after)]
+
+
+def _falling(probes: Iterable[RailProbe]) -> list[float]:
+    """Return the values, the best first; no result is what a rail gives that carries nothing."""
+    return sorted((probe.value_mb_s or 0.0 for probe in probes), reverse=True)
+
+
+def _pair(probe: RailProbe) -> _Pair:
+    return frozenset((probe.node_a, probe.node_b))
+
+
+def _rulings(made: Sequence[RailProbe], run_nodes: Sequence[str]) -> list[_Ruling]:
+    names = dict.fromkeys(probe.rail for probe in made)
+    rails = [_Rail(name, [probe for probe in made if probe.rail == name]) for name in names]
+    return [_ruling(rail, made, [other for other in rails if other is not rail], run_nodes) for rail in rails]
+
+
+def _ruling(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail], run_nodes: Sequence[str]) -> _Ruling:
+    good = rail.good
+    bad = [pair for pair in rail.pairs if pair not in good]
+    if not bad or not good:
+        return _of_all(rail, made, others)
+    nodes = at_fault(bad, good)
+    # What a node's fault does not explain, and is not good either, must be better than the node: it may be disturbed.
+    controls = [pair for pair in rail.pairs if not pair & set(nodes)]
+    named = [suspect for node in nodes for suspect in _of_node(rail, node, controls)]
+    rest = [pair for pair in bad if not pair & {suspect.node for suspect in named}]
+    found = _of_pair(rail, rest[0], run_nodes) if len(bad) == 1 else None
+    if found is not None:
+        return found
+    said = [suspect.reason for suspect in named] + ([_undecided(rail, rest)] if rest else [])
+    return _Ruling(rail.name, tuple(named), "; ".join(said), not rest)
+
+
+def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspect]:
+    """Return the node as a suspect where its pairs with good partners are slow, or give no result; [] where not."""
+    well = frozenset[str]().union(*rail.good)
+    touching = [pair for pair in rail.pairs if node in pair]
+    margin = rail.margin([pair for pair in touching if pair - {node} <= well], touching, controls)
+    if margin is None:
+        return []
+    partners = {partner: rail.pairs[pair] for pair in touching for partner in pair - {node}}
+    control = f"the same rail carried {_at_least(rail)} in the same seconds"
+    if not any(partners.values()):
+        reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
+        return [Suspect("rail", node, rail.name, f"{reason}{listing(list(partners))}; {control}")]
+    values = listing([f"{_shown(value)} with {partner}" for partner, value in partners.items()])
+    reason = f"{rail.name} of {node} is slow with every partner: at best {values}; {control} ({_margin(margin)})"
+    return [Suspect("rail", node, rail.name, reason)]
+
+
+def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | None:
+    """Return that a pair is slow whose nodes are good with others, None where that is not shown."""
+    well = frozenset[str]().union(*rail.good)
+    margin = rail.margin([pair], [pair], rail.good)
+    if margin is None or not pair <= well:
+        return None
+    does = f"is slow only {_between(pair)}: at best {_shown(rail.pairs[pair])}"
+    if not rail.pairs[pair]:
+        does = f"gives no result only {_between(pair)}: {_none_of(rail.probes, [pair])}"
+    reason = f"{rail.name} {does}, and carried {_at_least(rail)} in the same seconds"
+    reason += f"{f' ({_margin(margin)})' if rail.pairs[pair] else ''}: the path between them"
+    if pair <= set(run_nodes):
+        return _Ruling(rail.name, (Suspect("pair", None, rail.name, reason),), reason, True)
+    return _Ruling(rail.name, (), f"{reason}, which this run did not take: nobody is blamed for that", True)
+
+
+def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> _Ruling:
+    """Return what is known of a rail whose pairs are all alike: only the expected value tells good from slow there.
+
+    Of several rails another one is the control, beside each probe that counts. A single rail has none: there it must
+    be known that the probes did not wait.
+    """
+    expected = rail.probes[0].expected_mb_s
+    bound = PROBE_SLOW_SHARE.value * expected
+    values = rail.falling(rail.pairs)
+    if rail.good and values[0] >= bound:
+        return _Ruling(rail.name, (), "", True)
+    sound = [other for other in others if other.level and other.level >= bound]
+    beside: Sequence[RailProbe] = rail.probes
+    # Where there are no controls, what is known of the processes stands in their place.
+    hit = PROBE_CHANCE.value
+    if others:
+        names = [other.name for other in sound]
+        beside = _beside(
+            made,
+            lambda probe: probe.rail == rail.name,
+            lambda probe: probe.rail in names and (probe.value_mb_s or 0.0) >= bound,
+        )
+        hit = chance(values, _falling(probe for probe in made if probe.rail in names))
+    is_seen = len(beside) >= PROBE_WITNESSES.value and hit <= PROBE_CHANCE.value
+    is_low = is_seen and values[0] + reach(_spread(values), hit) < bound
+    is_starved = not sound if rail.starved is None else rail.starved > PROBE_STARVED_SHARE.value
+    is_small = len(rail.pairs) < 3 and values[0] < bound
+    if not is_small and (not is_low or is_starved):
+        return _Ruling(rail.name, (), _undecided(rail, list(rail.pairs)), False)
+    does = "is slow" if values[0] else "gives no result"
+    at_best = f"at best {_shown(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
+    bounded = f" (bound {percent(PROBE_SLOW_SHARE.value)}, {PROBE_SLOW_SHARE.name})" if values[0] else ""
+    if is_small:
+        seen = f"{rail.name} {does} {_between(next(iter(rail.pairs)))}: {at_best}{bounded}"
+        return _Ruling(rail.name, (), f"{seen}, but too few partners were measured to blame anybody", True)
+    seen = f"{rail.name} {does} between all {len(rail.pairs)} pairs measured: {at_best}{bounded}"
+    control = listing([f"{each.name} carried {_at_least(each)}" for each in sound])
+    reason = f"{seen}{f'; {control} in the same seconds' if sound else ''}: its switch or its whole network"
+    return _Ruling(rail.name, (Suspect("switch", None, rail.name, reason),), reason, True)
+
+
+def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
+    """Return the sentence of pairs that are neither shown to be good nor slow."""
+    best = listing([f"{_shown(rail.pairs[pair])} {_between(pair)}" for pair in pairs])
+    reached = f", others {_shown(rail.level)}" if rail.good - set(pairs) else ""
+    waited = ""
+    if rail.starved is not None:
+        waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
+    rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
+    return (
+        f"{rail.name} stays undecided after {len(rail.probes)} probes in {_count(rounds, 'round')}: at best "
+        f"{best}{reached}; nobody is blamed for that{waited}"
+    )
+
+
+def _at_least(rail: _Rail) -> str:
+    """Return what all good pairs of a rail reached, and which they are."""
+    good = [" and ".join(sorted(pair)) for pair in rail.pairs if pair in rail.good]
+    return f"at least {_shown(rail.least)} between {', '.join(good)}"
+
+
+def _between(pair: _Pair) -> str:
+    return f"between {listing(sorted(pair))}"
+
+
+def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None) -> str:
+    chosen = [probe for probe in probes if pairs is None or _pair(probe) in pairs]
+    return f"none of {_count(len(chosen), 'probe')}"
+
+
+def _shown(value: float) -> str:
+    return f"{number(value)} MB/s" if value else "no result"
+
+
+def _margin(margin: float) -> str:
+    return f"margin {percent(margin)}, {PROBE_MARGIN.name}"
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,181 @@
+"""Who is to blame: suspects, which single rails to measure again for them, and who loses packets by what TCP counted.
+
+Who is slow by such measurements is told in ``railyard/verdict/blame/slow_rails.py``.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from railyard.base.bounds import RESENT_LEAST, RESENT_SHARE
+from railyard.base.wording import listing, percent
+
+SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """What may be at fault and why; ``node`` and ``rail`` are None where the kind has none (a switch has no node)."""
+
+    kind: SuspectKind
+    node: str | None
+    rail: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One measurement to make: this rail alone between two nodes."""
+
+    node_a: str
+    node_b: str
+    rail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RailProbe:
+    """Bandwidth of one rail alone in MB/s (10^6 B/s, one way); None where the probe gave no result.
+
+    ``turn`` is the round that it was made in, from 1. ``starved`` is the share of the probe's time in which its
+    processes waited for a processor, None where nobody knows.
+    """
+
+    node_a: str
+    node_b: str
+    rail: str
+    value_mb_s: float | None
+    expected_mb_s: float
+    turn: int = 1
+    starved: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LossProbe:
+    """What TCP of both nodes sent over one rail alone, and sent again, in segments; ``sent`` is above 0."""
+
+    node_a: str
+    node_b: str
+    rail: str
+    resent: int
+    sent: int
+
+    @property
+    def is_bad(self) -> bool:
+        """True where more was sent again than the bound allows."""
+        return sends_again(self.resent, self.sent)
+
+    @property
+    def shown(self) -> str:
+        """``1.0 %``."""
+        return percent(self.resent / self.sent)
+
+    @property
+    def measured(self) -> str:
+        """``vn1-vn2 1.0 % of segments sent again``."""
+        return f"{self.node_a}-{self.node_b} {self.shown} of segments sent again"
+
+
+def sends_again(resent: int | None, sent: int | None) -> bool:
+    """Return whether TCP sent more segments again than a healthy path makes it; False where that was not read.
+
+    And where too few were sent to tell: a node that only acknowledges may send two of a thousand again.
+    """
+    if resent is None or sent is None or sent < RESENT_LEAST.value:
+        return False
+    return resent > RESENT_SHARE.value * sent
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The suspects, most certain first, and one sentence that sums up; no suspect does not mean no fault.
+
+    ``probes`` are the bandwidths of single rails that were measured for it, in the order of time.
+    """
+
+    suspects: tuple[Suspect, ...]
+    sentence: str
+    probes: tuple[RailProbe, ...] = ()
+
+
+def plan_probes(
+    pair: tuple[str, str], other_nodes: Sequence[str], rails: Sequence[str], partners: int = 2
+) -> tuple[Probe, ...]:
+    """Return the few probes that tell who is slow: each rail alone between the pair and its nodes' other partners.
+
+    For each rail: the pair itself, each node of the pair with the first ``partners`` other nodes, and the partners
+    with each other, which tells two slow nodes from a slow switch (6 probes a rail). With fewer than two other nodes
+    a rail can be seen slow and nobody be blamed.
+    """
+    others = [node for node in other_nodes if node not in pair][:partners]
+    probes: list[Probe] = []
+    for rail in rails:
+        probes.append(Probe(pair[0], pair[1], rail))
+        probes += [Probe(node, other, rail) for node in pair for other in others]
+        probes += [Probe(left, right, rail) for left, right in pairwise(others)]
+    return tuple(dict.fromkeys(probes))
+
+
+def at_fault(bad: Iterable[frozenset[str]], good: Iterable[frozenset[str]]) -> list[str]:
+    """Return the nodes of bad pairs that are bad with two or more partners each of which is good with somebody.
+
+    A node that is in a good pair itself is not at fault, whatever its bad ones: its partner is.
+    """
+    well = frozenset[str]().union(*good)
+    partners: dict[str, set[str]] = {}
+    for pair in bad:
+        for node in sorted(pair):
+            partners.setdefault(node, set()).update(pair - {node})
+    return [node for node, others in partners.items() if node not in well and len(others & well) >= 2]
+
+
+def losers(probes: Iterable[LossProbe], run_nodes: Sequence[str]) -> Findings:
+    """Return who loses packets, from probes of single rails.
+
+    A (node, rail) is blamed when it is bad with at least two partners that are good with somebody else on that rail,
+    and good with nobody. All probes of a rail bad: its switch, or the whole network. Bad between one pair of the run's
+    nodes alone: the pair. Bad, and none of these: the sentence says that nobody is blamed.
+    """
+    by_rail: dict[str, list[LossProbe]] = {}
+    for probe in probes:
+        by_rail.setdefault(probe.rail, []).append(probe)
+    if not by_rail:
+        return Findings((), "no rail was measured alone, so nobody is blamed")
+    found = [_of_rail(rail, made, run_nodes) for rail, made in by_rail.items()]
+    blamed = tuple(suspect for suspects, _ in found for suspect in suspects)
+    said = [sentence for suspects, sentence in found if sentence and (suspects or not blamed)]
+    if said:
+        return Findings(blamed, "; ".join(said))
+    count = sum(len(made) for made in by_rail.values())
+    return Findings((), f"none of {count} probe{'s' * (count > 1)} of single rails lost packets: nobody is blamed")
+
+
+def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tuple[list[Suspect], str]:
+    """Return who is blamed for what was lost on a rail, and what is said of it: nothing of a clean one."""
+    bad = [probe for probe in probes if probe.is_bad]
+    if not bad:
+        return [], ""
+    measured = listing([probe.measured for probe in bad])
+    good = {frozenset((probe.node_a, probe.node_b)) for probe in probes if not probe.is_bad}
+    pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
+    nodes = at_fault(pairs, good)
+    if nodes:
+        blamed = [Suspect("rail", node, rail, _rail_reason(node, rail, bad)) for node in nodes]
+        return blamed, "; ".join(suspect.reason for suspect in blamed)
+    if not good and len(probes) >= 3:
+        reason = f"{rail} loses packets between all pairs measured ({measured}): its switch or its whole network"
+        return [Suspect("switch", None, rail, reason)], reason
+    if len(set(pairs)) == 1 and pairs[0] <= frozenset[str]().union(*good):
+        reason = f"{rail} loses packets only between one pair ({measured}): the path between them"
+        if pairs[0] <= set(run_nodes):
+            return [Suspect("pair", None, rail, reason)], reason
+        return [], f"{reason}, which this run did not take: nobody is blamed for that"
+    return [], f"{rail} loses packets ({measured}), but too few good partners were measured to blame a node"
+
+
+def _rail_reason(node: str, rail: str, bad: list[LossProbe]) -> str:
+    own = [probe for probe in bad if node in (probe.node_a, probe.node_b)]
+    partners = [probe.node_b if probe.node_a == node else probe.node_a for probe in own]
+    values = listing([f"{probe.shown} with {other}" for probe, other in zip(own, partners, strict=True)])
+    bound = f"bound {percent(RESENT_SHARE.value)} ({RESENT_SHARE.name})"
+    return f"{rail} of {node} alone loses packets with every partner: {values} of segments sent again, {bound}"

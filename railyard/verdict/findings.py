@@ -1,0 +1,97 @@
+"""What is found out after a run was assessed: rails measured alone, whether it starved, what is to be said too."""
+
+from dataclasses import replace
+
+from railyard.base.bounds import STARVED_SHARE
+from railyard.base.wording import earlier_disturbed, listing
+from railyard.results.record.form import AttemptRecord
+from railyard.verdict import verdict
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.path.link_errors import look_at
+from railyard.verdict.verdict import Verdict
+
+
+def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
+    """Return the assessment with what probes found: who is to blame, and their own sentence before all remarks."""
+    inputs = replace(assessment.inputs, suspects=findings.suspects)
+    judged = assessment.verdict
+    said = replace(
+        judged,
+        suspects=verdict.suspects_of(inputs),
+        remarks=(findings.sentence, *judged.remarks),
+        # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
+        fault="fabric" if findings.suspects else judged.fault,
+    )
+    return replace(assessment, inputs=inputs, verdict=said)
+
+
+def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
+    """Return the assessment with who loses packets: a rail of a node fails the path, anything else is a remark."""
+    lossy = tuple(suspect for suspect in findings.suspects if suspect.kind == "rail")
+    if not lossy:
+        return with_remark(assessment, findings.sentence)
+    path = replace(
+        assessment.path,
+        state="failed",
+        sentence=f"{findings.sentence}; {assessment.path.sentence}",
+        fault="fabric",
+        look_at=look_at(listing([f"{suspect.rail} of {suspect.node}" for suspect in lossy])),
+        suspects=lossy,
+    )
+    # Who was slow by chance is cleared: what is lost explains it.
+    inputs = replace(assessment.inputs, path=path, suspects=())
+    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
+    return replace(assessment, inputs=inputs, path=path, verdict=said)
+
+
+def with_starvation(assessment: Assessment, starved: float | None) -> Assessment:
+    """Return the assessment as *disturbed* where values were low, nobody was found slow, and its processes starved.
+
+    ``starved`` is the share of the measurement's time in which the run's own processes waited for a processor, or the
+    hypervisor had taken it; None where it is not known.
+    """
+    assessment = replace(assessment, starved=starved)
+    judged = assessment.verdict
+    is_low = judged.state == "fail" and judged.rule == 5 and judged.fault == "fabric"
+    if starved is None or not is_low or judged.suspects or not _may_explain(starved, judged):
+        return assessment
+    bound = f"bound {100 * STARVED_SHARE.value:.0f} %, {STARVED_SHARE.name}"
+    remark = f"disturbed: its processes waited for a processor {100 * starved:.0f} % of the time ({bound})"
+    look = "what else runs on this host (top, steal time of the hypervisor); run it again when that has ended"
+    said = replace(judged.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
+    return replace(assessment, verdict=said)
+
+
+def _may_explain(starved: float, judged: Verdict) -> bool:
+    """Return whether waiting for a processor may have cost what the worst curve lacks of its reference.
+
+    A process that waits a share of its time loses up to about that share of its figure, on each of two sides. Where how
+    much is lacking is not known, as with a floor of the link's class, all of it is taken to lack.
+    """
+    of_reference = [curve.percent_of_reference for curve in judged.curves if curve.percent_of_reference is not None]
+    lacking = 1 - min(of_reference, default=0.0) / 100
+    return starved >= STARVED_SHARE.value and starved >= lacking / 2
+
+
+def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -> Assessment:
+    """Return the assessment with the measurements before it that were disturbed, the oldest first."""
+    if not attempts:
+        return assessment
+    remark = f"measured again: {earlier_disturbed(len(attempts))}"
+    return replace(with_remark(assessment, remark), attempts=attempts)
+
+
+def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
+    """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
+    is_low = assessment.verdict.fails and assessment.verdict.rule == 5
+    return _remarked(assessment, *remarks) if is_low else assessment
+
+
+def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
+    """Return the assessment with a remark behind those that it has; as it is where there is none."""
+    return assessment if remark is None else _remarked(assessment, remark)
+
+
+def _remarked(assessment: Assessment, *remarks: str) -> Assessment:
+    return replace(assessment, verdict=assessment.verdict.with_remarks(*remarks))

@@ -1,0 +1,1 @@
+"""Likely causes of a curve that failed, read off its shape."""

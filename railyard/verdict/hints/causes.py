@@ -1,0 +1,237 @@
+"""Likely causes of a curve that failed, read off its shape: one table, each with what is looked for and its source.
+
+A cause is offered as "looks like" and never decides: the verdict's rules do. Where nothing matches, nothing is said.
+A new cause is one entry in ``CAUSES`` and one function that returns its sentence or None.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
+from railyard.base.wording import message_size, number, percent
+from railyard.verdict.hints.shapes import (
+    Seen,
+    flat_top,
+    lesser_lanes,
+    lesser_links,
+    lesser_rails,
+    lesser_slots,
+    like_one_of,
+    limit_at_mtu,
+    message_cost_us,
+    peak_of,
+    ratios,
+)
+
+#: Half a round trip of up to 8 B: TCP takes more than this on every published system, RDMA between hosts never does.
+TCP_LATENCY_US = 12.0
+#: One message of up to 8 B in a window of them: RDMA between hosts takes 0.1 to 1.2 us, TCP 4.5 us and more.
+TCP_MESSAGE_COST_US = 3.0
+TCP_LATENCY_UP_TO_BYTES = 8
+#: Of the limit; a curve from device memory is slow at small sizes over RDMA too, so there it must be far below.
+TCP_SHARE = 0.5
+TCP_SHARE_FROM_DEVICE = 0.2
+RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
+
+ROCE_SMALL_MTU = 1024
+ROCE_SHARES = (0.97, 1.005)
+
+SWITCH_HOLDS, SWITCH_BREAKS = 0.95, 0.85
+SWITCH_MOST_SIZES = 4
+SWITCH_LEAST_TARGETS = 5
+
+CACHE_FROM_BYTES = 64 << 10
+CACHE_FALL = 0.85
+CACHE_PEAK_SHARE = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause: its name, what is looked for in words, where that is from, and the function that looks."""
+
+    name: str
+    looked_for: str
+    source: str
+    match: Callable[[Seen], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A cause that a curve looks like; ``sentence`` begins with "looks like"."""
+
+    cause: str
+    sentence: str
+
+
+def likely(seen: Seen) -> tuple[Likeness, ...]:
+    """Return the causes that a failed curve looks like, in the table's order; () where nothing matches.
+
+    A rate that fits a narrower link, or a fall, says nothing where the curve looks like TCP or shared memory already.
+    """
+    found: list[Likeness] = []
+    for cause in CAUSES:
+        if cause.name in _BELOW and any(other.cause in _FIRST for other in found):
+            continue
+        said = cause.match(seen)
+        if said is not None:
+            found.append(Likeness(cause.name, f"looks like {said}"))
+    return tuple(found)
+
+
+def document() -> str:
+    """Return the table as Markdown, a row a cause: the text that the documentation holds."""
+    rows = ["| looks like | looked for | source |", "| --- | --- | --- |"]
+    rows += [f"| `{cause.name}` | {cause.looked_for} | {cause.source} |" for cause in CAUSES]
+    return "\n".join(rows) + "\n"
+
+
+def _one_node(seen: Seen) -> str | None:
+    if seen.metric.name == "latency" and seen.metric.shape == "latency":
+        below = [value for _, value in seen.points if value < LEAST_LATENCY.value]
+        return f"both ranks on one node (shared memory): {number(min(below))} us" if below else None
+    peak = peak_of(seen)
+    if seen.metric.name != "bandwidth" or seen.limit_mb_s is None or peak is None:
+        return None
+    if peak[1] <= seen.limit_mb_s * IMPOSSIBLE_FACTOR.value:
+        return None
+    share = f"{percent(peak[1] / seen.limit_mb_s)} of the link's limit"
+    if seen.pairs > 1:
+        return f"{seen.pairs} pairs of ranks on several pairs of nodes, or within a node (shared memory): {share}"
+    return f"both ranks on one node (shared memory): {share}"
+
+
+def _tcp(seen: Seen) -> str | None:
+    if seen.link.family not in RDMA_FAMILIES:
+        return None
+    if seen.metric.name == "latency":
+        small = [value for size, value in seen.points if size <= TCP_LATENCY_UP_TO_BYTES]
+        if seen.metric.shape != "latency" or seen.from_device or not small or min(small) < TCP_LATENCY_US:
+            return None
+        return f"TCP in place of RDMA: {number(min(small))} us for a message of a few bytes"
+    cost, peak = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), peak_of(seen)
+    if cost is None or peak is None or seen.limit_mb_s is None or cost < TCP_MESSAGE_COST_US:
+        return None
+    share = peak[1] / seen.limit_mb_s
+    if share > (TCP_SHARE_FROM_DEVICE if seen.from_device else TCP_SHARE):
+        return None
+    return (
+        f"TCP in place of RDMA: {number(cost)} us for each message of a few bytes in a window, and {percent(share)} of "
+        "the limit at best"
+    )
+
+
+def _roce_mtu(seen: Seen) -> str | None:
+    small, peak = limit_at_mtu(seen, ROCE_SMALL_MTU), flat_top(seen)
+    if seen.link.headers != "rocev2" or small is None or peak is None or seen.mtu == ROCE_SMALL_MTU:
+        return None
+    low, high = ROCE_SHARES
+    share = peak / small.value_mb_s
+    if not low <= share <= high:
+        return None
+    of_limit = f"{percent(share)} of {number(small.value_mb_s)} MB/s"
+    return f"RoCE with a path MTU of 1024 (a network device of MTU 1500): {of_limit}"
+
+
+def _moved_switch(seen: Seen) -> str | None:
+    """Return a run of sizes that miss the reference where smaller and larger ones hold it."""
+    held = ratios(seen)
+    if len(held) < SWITCH_LEAST_TARGETS:
+        return None
+    bad = [index for index, (_, ratio) in enumerate(held) if ratio < SWITCH_BREAKS]
+    if not bad or len(bad) > SWITCH_MOST_SIZES:
+        return None
+    first, last = bad[0], bad[-1]
+    around = [*held[:first], *held[last + 1 :]]
+    inside = last - first + 1 == len(bad) and 0 < first and last < len(held) - 1
+    if not inside or any(ratio < SWITCH_HOLDS for _, ratio in around):
+        return None
+    sizes = message_size(held[first][0])
+    if last > first:
+        sizes += f" to {message_size(held[last][0])}"
+    worst = percent(min(held[index][1] for index in bad))
+    return (
+        f"a moved eager or rendezvous threshold: {sizes} at {worst} of the reference, smaller and larger sizes hold it"
+    )
+
+
+def _cache(seen: Seen) -> str | None:
+    peak = peak_of(seen)
+    if seen.metric.name != "bandwidth" or peak is None or peak[0] < CACHE_FROM_BYTES:
+        return None
+    if seen.limit_mb_s is not None and peak[1] < CACHE_PEAK_SHARE * seen.limit_mb_s:
+        return None
+    after = [(size, value) for size, value in seen.points if size >= peak[0]]
+    falls = all(right[1] <= left[1] for left, right in pairwise(after))
+    size, value = after[-1]
+    if len(after) < 2 or not falls or value > CACHE_FALL * peak[1]:
+        return None
+    return (
+        f"a drop above a cache's size: {number(peak[1])} MB/s at {message_size(peak[0])} falls to {number(value)} MB/s "
+        f"({percent(value / peak[1])}) at {message_size(size)} (last-level cache, the card's own, or registered memory)"
+    )
+
+
+_LIMITS = "computed with `railyard/hardware/limits.py`"
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "one-node",
+        "more than 102 % of the limit, or less than 0.4 us",
+        "bounds `impossible-factor` and `least-latency`",
+        _one_node,
+    ),
+    Cause(
+        "tcp",
+        f"InfiniBand, RoCE, Omni-Path, Slingshot: {TCP_LATENCY_US:g} us or more up to 8 B, or {TCP_MESSAGE_COST_US:g} "
+        f"us a message in a window and at most {100 * TCP_SHARE:g} % of the limit ({100 * TCP_SHARE_FROM_DEVICE:g} % "
+        "from device memory)",
+        "published: TCP over 100 Gigabit Ethernet 12.7 us, RDMA 0.6 to 7 us; CSCS Alps with and without its CXI hook: "
+        "0.7 to 1.2 us a message against 4.5 to 7.1 us",
+        _tcp,
+    ),
+    Cause(
+        "fewer-rails",
+        "a flat top at 90 to 101 % (both ways 78 to 101 %) of the limit of fewer rails",
+        _LIMITS,
+        lambda seen: like_one_of(seen, lesser_rails(seen)),
+    ),
+    Cause(
+        "fewer-lanes",
+        "the same, of a link that trained at a half or a quarter of its lanes",
+        f"{_LIMITS}; link width degradation, IBTA Architecture Specification Volume 2",
+        lambda seen: like_one_of(seen, lesser_lanes(seen)),
+    ),
+    Cause(
+        "lower-generation",
+        "the same, of a link of an earlier generation of its family",
+        f"{_LIMITS}; published FDR 6.3 GB/s where EDR gives 12.4",
+        lambda seen: like_one_of(seen, lesser_links(seen)),
+    ),
+    Cause(
+        "narrow-or-slow-slot",
+        "the same, of a slot with half or a quarter of its lanes, or one or two generations down (throttled)",
+        f"{_LIMITS}; PCI-SIG, PCI Express Base Specification (width and speed negotiation)",
+        lambda seen: like_one_of(seen, lesser_slots(seen)),
+    ),
+    Cause(
+        "roce-mtu-1024",
+        "RoCE with a flat top at 97 to 100.5 % of the limit at MTU 1024",
+        f"{_LIMITS}: 11.57 of 12.25 GB/s at 100 Gbit/s",
+        _roce_mtu,
+    ),
+    Cause(
+        "moved-threshold",
+        "up to four neighbouring sizes below 85 % of a reference curve that all others hold to 95 %",
+        "engineering proposal of this project",
+        _moved_switch,
+    ),
+    Cause(
+        "cache",
+        "a peak from 64 KiB on, and from there a fall with every size to at most 85 % of it",
+        "Bode, Hill, Benjegerdes, Cluster Interconnect Overview, 2004 (the card's cache); a published HDR run falls "
+        "from 23.3 to 6.9 GB/s",
+        _cache,
+    ),
+)
+_BELOW = frozenset({"fewer-rails", "fewer-lanes", "lower-generation", "narrow-or-slow-slot", "roce-mtu-1024", "cache"})
+_FIRST = frozenset({"tcp", "one-node"})

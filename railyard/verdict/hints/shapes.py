@@ -1,0 +1,138 @@
+"""What a curve's shape is compared with: its flat top, the limits of lesser hardware, its ratios to a reference."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from railyard.base.wording import number, percent
+from railyard.benchmarks.model import Metric
+from railyard.hardware import limits
+from railyard.hardware.limits import LINKS, SLOTS, Limit, Link, Slot
+
+#: A run that reaches less than this of its limit is not merely slow: something in its place gives less.
+LESSER_BELOW = 0.8
+#: Of its own limit a healthy system reaches 92 % one way and 79 % both ways at least (the published FDR system).
+FITS_FROM = {1: 0.90, 2: 0.78}
+FITS_UP_TO = 1.01
+#: From 1 MiB on a flat top stays within this of its peak.
+FLAT = 0.93
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One failed curve with the hardware that it was meant to run on.
+
+    ``points`` are (size in bytes, value) in the metric's unit, rising in size; ``pairs`` of ranks are summed in them.
+    ``limit_mb_s`` is the run's; ``slot`` None where it is not known. ``targets`` holds the reference's own value at
+    each of its sizes. ``from_device``: the buffers lay in a GPU's memory.
+    """
+
+    metric: Metric
+    points: tuple[tuple[int, float], ...]
+    link: Link
+    slot: Slot | None = None
+    rails: int = 1
+    rails_per_card: int = 1
+    mtu: int | None = None
+    max_payload: int = limits.DEFAULT_MAX_PAYLOAD
+    limit_mb_s: float | None = None
+    targets: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    pairs: int = 1
+    from_device: bool = False
+
+
+def peak_of(seen: Seen) -> tuple[int, float] | None:
+    """Return (size in bytes, value) of a bandwidth's largest value, or None for another metric or no point."""
+    if seen.metric.name != "bandwidth" or not seen.points:
+        return None
+    return max(seen.points, key=lambda point: point[1])
+
+
+def flat_top(seen: Seen) -> float | None:
+    """Return the peak in MB/s of a streaming bandwidth that stays level from 1 MiB on; None for any other curve."""
+    large = [value for size, value in seen.points if size >= limits.DAY_ONE_FROM_BYTES]
+    peak = peak_of(seen)
+    if peak is None or seen.metric.shape != "stream" or not large or min(large) < FLAT * peak[1]:
+        return None
+    return peak[1]
+
+
+def message_cost_us(seen: Seen, up_to_bytes: int) -> float | None:
+    """Return us a message of a pair at the smallest size of a windowed stream (bytes / MB/s); None for any other."""
+    if seen.metric.name != "bandwidth" or seen.metric.shape != "stream" or not seen.points:
+        return None
+    size, value = seen.points[0]
+    if size > up_to_bytes or value <= 0:
+        return None
+    return size * seen.pairs * seen.metric.directions / value
+
+
+def ratios(seen: Seen) -> list[tuple[int, float]]:
+    """Return (size, measured over reference, less than 1 where it is worse) at each size that both have."""
+    higher = seen.metric.better == "higher"
+    return [
+        (size, value / seen.targets[size] if higher else seen.targets[size] / value)
+        for size, value in seen.points
+        if size in seen.targets and value > 0
+    ]
+
+
+def like_one_of(seen: Seen, lesser: Iterator[tuple[str, Limit | None]]) -> str | None:
+    """Return the lesser hardware whose limit a flat top fits, with the shares; None where it fits none."""
+    top = flat_top(seen)
+    if top is None or seen.limit_mb_s is None or top >= LESSER_BELOW * seen.limit_mb_s:
+        return None
+    fits = [
+        f"{what} ({percent(top / limit.value_mb_s)} of {number(limit.value_mb_s)} MB/s)"
+        for what, limit in lesser
+        if limit is not None and FITS_FROM[seen.metric.directions] <= top / limit.value_mb_s <= FITS_UP_TO
+    ]
+    return " or ".join(fits) or None
+
+
+def lesser_rails(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of fewer rails than the run was to use."""
+    for rails in range(1, seen.rails):
+        yield f"{rails} rail{'s' if rails > 1 else ''} of {seen.rails}", _limit(seen, rails=rails)
+
+
+def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of the link at a half and at a quarter of its lanes."""
+    lanes, rate = seen.link.lanes, seen.link.data_rate_gbit_s
+    for part in (2, 4):
+        if lanes is not None and rate is not None and lanes % part == 0:
+            narrow = replace(seen.link, data_rate_gbit_s=rate / part)
+            yield f"{lanes // part} of the {lanes} lanes of {seen.link.generation}", _limit(seen, link=narrow)
+
+
+def lesser_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of the family's slower links of the same width (any width where a width says nothing)."""
+    rate = seen.link.data_rate_gbit_s
+    for link in sorted(LINKS.values(), key=lambda each: -(each.data_rate_gbit_s or 0)):
+        same = link.family == seen.link.family and (link.family != "infiniband" or link.lanes == seen.link.lanes)
+        if same and rate is not None and link.data_rate_gbit_s is not None and link.data_rate_gbit_s < rate:
+            yield f"a link of {link.generation}", _limit(seen, link=link, mtu=None)
+
+
+def lesser_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of a slot with a half or a quarter of its lanes, and of one or two generations down."""
+    if seen.slot is None or not seen.slot.name.startswith("pcie"):
+        return
+    generation, lanes = int(seen.slot.name[4]), seen.slot.lanes
+    names = [f"pcie{generation}-x{lanes // 2}", f"pcie{generation}-x{lanes // 4}"]
+    names += [f"pcie{generation - 1}-x{lanes}", f"pcie{generation - 2}-x{lanes}"]
+    for slot in (SLOTS[name] for name in names if name in SLOTS):
+        yield f"a slot of {slot.generation} in place of {seen.slot.generation}", _limit(seen, slot=slot)
+
+
+def limit_at_mtu(seen: Seen, mtu: int) -> Limit | None:
+    """Return the limit of the run at another path MTU."""
+    return _limit(seen, mtu=mtu) if mtu in seen.link.mtus else None
+
+
+def _limit(seen: Seen, **changed: object) -> Limit | None:
+    other = replace(seen, **changed)  # type: ignore[arg-type]
+    return limits.limit(
+        *(other.link, other.slot, other.rails, other.rails_per_card, other.mtu, other.metric.directions),
+        max_payload=other.max_payload,
+    )

@@ -1,0 +1,1 @@
+"""The path proof: which way the bytes of a run went."""

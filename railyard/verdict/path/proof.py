@@ -1,0 +1,263 @@
+"""The path proof: whether a run's bytes went over the intended rails, in the expected split, and over no other network.
+
+Counters of every node, read before and after the run, are held against the bytes that the run moved. Bounds and their
+reasons stand in ``railyard.base.bounds``, what each driver counts in ``railyard.hardware.counters``. What cannot be
+known is *not proven*, never a pass.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
+from railyard.base.wording import listing, percent, traffic
+from railyard.job.counters.node import NodeCounters
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.bonds import port_findings, port_remarks
+from railyard.verdict.path.link_errors import error_findings, error_remarks
+from railyard.verdict.path.other_networks import rail_of_interface, stray_finding
+from railyard.verdict.path.shared_use import disturbance, is_excused
+from railyard.verdict.path.split import Finding, Spread, split_finding
+from railyard.verdict.path.traffic import (
+    WAYS,
+    NodeTraffic,
+    Plan,
+    RailBytes,
+    Way,
+    in_packets,
+    meant_bytes,
+    rail_bytes,
+    unmeant_bytes,
+)
+
+__all__ = [
+    "Fault",
+    "NodeTraffic",
+    "PathProof",
+    "Plan",
+    "ProofState",
+    "RailBytes",
+    "judge",
+    "not_judged",
+]
+
+ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
+Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathProof:
+    """Whether the path is proven, the sentence that says so, and every node's bytes.
+
+    ``fault`` is set where it failed or is not proven. ``disturbance`` says that a meant rail carried more than the run
+    moved: no failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP
+    sent more segments again than the bound allows. ``one_rail``: of several rails one alone was used, and nobody knows
+    whether it should have been otherwise.
+    """
+
+    state: ProofState
+    sentence: str
+    fault: Fault | None = None
+    look_at: str = "the path proof's numbers in the record"
+    suspects: tuple[Suspect, ...] = ()
+    nodes: Mapping[str, tuple[RailBytes, ...]] | None = None
+    expected_bytes: int | None = None
+    disturbance: str | None = None
+    clocks_khz: Mapping[str, int] = field(default_factory=dict)
+    resends: tuple[str, ...] = ()
+    one_rail: bool = False
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the ``path_proof`` object of a record (format 1)."""
+        nodes = [
+            {"node": node, "rails": [asdict(rail) for rail in rails]} for node, rails in (self.nodes or {}).items()
+        ]
+        return {"state": self.state, "sentence": self.sentence, "expected_bytes": self.expected_bytes, "nodes": nodes}
+
+
+def not_judged(reason: str) -> PathProof:
+    """Return the proof of a run that has no path to prove, with why; rule 4 decides whether that may pass."""
+    return PathProof("not-judged", f"path not judged: {reason}", look_at="the system's rails and their counters")
+
+
+def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
+    """Return the path proof of a run.
+
+    In this order: what the counters cannot tell; payload that is missing on the meant rails; traffic on other
+    networks; the split. A failure that is certain goes before a doubt about another node.
+    """
+    findings = _findings(readings, plan)
+    decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
+    nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
+    expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
+    if decisive is None:
+        shared = disturbance(readings, plan)
+        sentence = "; ".join((_proven(readings, plan), *_remarks(readings, plan)))
+        return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
+    return PathProof(
+        decisive.state,
+        decisive.sentence,
+        "not-proven" if decisive.state == "not-proven" else decisive.fault,
+        decisive.look_at,
+        _in_order(findings),
+        nodes,
+        expected,
+        disturbance(readings, plan),
+    )
+
+
+def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
+    """Return all suspects once; where the stack idles a rail on every node, no node's rail is a suspect for that."""
+    certain = [finding for finding in findings if finding.state == "failed"]
+    stack = [s for finding in certain for s in finding.suspects if s.kind == "stack"]
+    rails = [s for finding in certain for s in finding.suspects if s.kind != "stack" and not (stack and finding.idle)]
+    return tuple(dict.fromkeys([*stack, *rails]))
+
+
+def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]:
+    if not plan.rails or not plan.traffic:
+        return [_unproven("no rail is named that the run should use", "the system's rails")]
+    found: list[Finding] = []
+    for node in plan.traffic:
+        reading = readings.get(node)
+        doubt = _doubt(node, reading, plan)
+        if doubt is not None or reading is None:
+            found.append(doubt or _unproven(f"no counters of {node}", ""))
+            continue
+        found += [f for f in (_lost_carrier(reading, node, plan), *_node_findings(node, readings, plan)) if f]
+        found += port_findings(node, reading, plan.bonded)
+        found += error_findings(node, reading, plan.rails, plan.error_bounds)
+    return found + _idle_everywhere(found, plan)
+
+
+def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
+    """Return one more finding that blames the stack where the same rail idles on all nodes: no cable does that."""
+    idle = [{s.rail for s in f.suspects} for f in found if f.idle]
+    nodes = {s.node for f in found if f.idle for s in f.suspects}
+    if not idle or nodes != set(plan.traffic) or len(plan.traffic) < 2:
+        return []
+    rails = sorted(str(rail) for rail in set.intersection(*idle))
+    if not rails:
+        return []
+    stack = unused_by_the_stack(rails, sorted(map(str, nodes)))
+    return [Finding("failed", stack.reason, "set-up", "", (stack,))]
+
+
+def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
+    """Return the stack as the suspect for rails that idled on all of these nodes."""
+    reason = f"{listing(list(rails))} idled on all of {listing(list(nodes))}: the stack did not use it"
+    return Suspect("stack", None, None, reason)
+
+
+def _unproven(reason: str, look_at: str) -> Finding:
+    return Finding("not-proven", f"path not proven: {reason}", "not-proven", look_at)
+
+
+def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | None:
+    """Return why this node's counters tell nothing, or None."""
+    look = f"whether the counter reader ran on {node} and could write beside the job's script"
+    if reading is None:
+        return _unproven(f"no counters of {node} were found", look)
+    if reading.problem is not None:
+        return _unproven(f"the counters of {node} cannot be used: {reading.problem}", look)
+    for rail in plan.rails:
+        device = reading.device(rail)
+        if device is None:
+            return _unproven(f"the counters of {node} have no reading of rail {rail}", look)
+        if device.trouble is not None:
+            return _unproven(f"rail {rail} of {node} {device.trouble}", f"the driver and counters of {rail} on {node}")
+    for device in reading.devices:
+        # A device that no file names is looked at for stray traffic alone: it may be a card that nobody uses.
+        if device.device not in plan.rails and not device.unnamed and device.trouble is not None:
+            reason = f"network {device.device} of {node} {device.trouble}, so nobody can say what went over it"
+            return _unproven(reason, f"the driver and counters of {device.device} on {node}")
+    return None
+
+
+def _lost_carrier(reading: NodeCounters, node: str, plan: Plan) -> Finding | None:
+    for device in reading.devices:
+        if device.device in plan.rails and device.carrier_after is False:
+            sentence = f"rail {device.device} of {node} lost its carrier during the run"
+            look = f"cable, port and driver of {device.device} on {node}"
+            return Finding("failed", sentence, "fabric", look, (Suspect("rail", node, device.device, sentence),))
+    return None
+
+
+def _node_findings(node: str, readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding | None]:
+    reading, moved = readings[node], plan.traffic[node]
+    if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
+        most = traffic(max(moved.sent_bytes, moved.received_bytes))
+        reason = (
+            f"{node} moved {most} only, too little to tell from background traffic "
+            f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
+        )
+        stray = stray_finding(node, reading, plan)
+        return [stray or _unproven(reason, "the check's sizes and iterations: more of them move more bytes")]
+    found: list[Finding | None] = []
+    for way in WAYS:
+        payload = moved.payload(way)
+        if payload < LEAST_PAYLOAD.value:
+            continue
+        missing = _missing(node, reading, payload, plan, way)
+        found.append(missing)
+        if missing is None:
+            spread = Spread(node, way, meant_bytes(reading, plan, way), plan.rails, payload, moved.split(way))
+            uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
+            # An idle rail is the stack's doing, whoever else uses the others.
+            may_be = uneven is not None and uneven.fault == "fabric"
+            found.append(None if may_be and is_excused(spread, readings, plan) else uneven)
+    found.append(stray_finding(node, reading, plan))
+    return found
+
+
+def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:
+    """Return what is wrong where the meant rails carried less: bytes seen elsewhere fail, unseen ones are a doubt."""
+    meant = sum(meant_bytes(reading, plan, way).values())
+    if meant >= CARRIED_SHARE.value * payload:
+        return None
+    lacking = payload - meant
+    rails = listing(list(plan.rails))
+    shown = (
+        f"{rails} of {node} {way} {traffic(meant)} of {traffic(payload)} "
+        f"(bound {percent(CARRIED_SHARE.value)}, {CARRIED_SHARE.name})"
+    )
+    device, other = max(unmeant_bytes(reading, plan, way).items(), key=lambda item: item[1], default=("", 0))
+    # Half of what lacks: the other half may have gone over a third network, or be headers and noise either way.
+    if other >= lacking / 2:
+        rail = rail_of_interface(reading, device)
+        what = "was not meant" if rail is None else f"is the network interface of {rail}: TCP, and not RDMA"
+        sentence = f"{traffic(other)} went over {device} of {node}, which {what}: {shown}"
+        reason = f"the stack used {device} instead of {rails}"
+        look = f"how the stack is told its devices; whether {rails} of {node} is up and reaches the other nodes"
+        return Finding("failed", sentence, "set-up", look, (Suspect("stack", node, device, reason),))
+    look = "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
+    return _unproven(f"{shown}, and no other network's counter shows the rest", look)
+
+
+def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
+    totals = {rail: 0 for rail in plan.rails}
+    other = 0
+    for node in plan.traffic:
+        for way in WAYS:
+            for rail, amount in meant_bytes(readings[node], plan, way).items():
+                totals[rail] += amount
+            other = max(other, *unmeant_bytes(readings[node], plan, way).values(), 0)
+    whole = sum(totals.values())
+    shares = listing([f"{percent(amount / whole)} over {rail}" for rail, amount in totals.items()])
+    kind = "" if plan.exclusive else ", a lower bound only: the nodes are not exclusive"
+    rest = f", at most {traffic(other)} over another network" if plan.exclusive else ""
+    counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
+    if counted is not None:
+        kind += f", upper bounds: {counted.device} counts packets, of at most {counted.packet_bytes} B each"
+    return f"{traffic(whole)} moved on {listing(list(plan.traffic))}: {shares}{rest}{kind}"
+
+
+def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:
+    return [
+        said
+        for node in plan.traffic
+        for said in (
+            *port_remarks(node, readings[node], plan.bonded),
+            *error_remarks(node, readings[node], plan.rails),
+        )
+    ]

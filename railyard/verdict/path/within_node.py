@@ -1,0 +1,59 @@
+"""The path proof of a pair within a node: no network of any node moved what the pair did, so memory did."""
+
+from collections.abc import Collection, Mapping
+
+from railyard.base.bounds import UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.wording import listing, traffic
+from railyard.job.counters.node import NodeCounters
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import PathProof, RailBytes
+
+
+def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int], nodes: Collection[str]) -> PathProof:
+    """Return the proof of pairs that share a node each; ``payload_bytes`` is what a node's pair sent one way at least.
+
+    A counter that cannot be read is a doubt, never a pass. The ranks of all nodes are one job, whose start and waiting
+    moves some bytes between nodes: the bound is that of every network that a run is not meant to use.
+    """
+    shown = {node: _rail_bytes(reading) for node, reading in readings.items()}
+    total = 2 * sum(payload_bytes.values())
+    for node in nodes:
+        reason = _unreadable(node, readings.get(node))
+        if reason is not None:
+            look = f"whether the counter reader ran on {node} and could write beside the job's script"
+            sentence = f"path not proven: {reason}"
+            return PathProof("not-proven", sentence, "not-proven", look, (), shown, total)
+    for node in nodes:
+        payload = payload_bytes.get(node, 0)
+        bound = max(UNMEANT_SHARE.value * payload, UNMEANT_BYTES.value)
+        for device in readings[node].devices:
+            carried = max(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
+            if carried > bound and device.packet_bytes is None:  # packets are no bytes: their interface counts those
+                sentence = (
+                    f"{device.device} of {node} carried {traffic(carried)} while the pair within {node} moved "
+                    f"{traffic(payload)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
+                    f"{UNMEANT_BYTES.name}): not shared memory"
+                )
+                look = f"how the stack is told its transports, and what else uses {device.device} of {node}"
+                suspect = Suspect("stack", node, device.device, "a network carried what memory should have")
+                return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
+    least = min(payload_bytes.values(), default=0)
+    sentence = f"no network of {listing(sorted(nodes))} carried it: each pair moved {traffic(least)} one way in memory"
+    return PathProof("proven", sentence, None, "", (), shown, total)
+
+
+def _unreadable(node: str, reading: NodeCounters | None) -> str | None:
+    if reading is None:
+        return f"no counters of {node} were found"
+    if reading.problem is not None:
+        return f"the counters of {node} cannot be used: {reading.problem}"
+    if not reading.devices:
+        return f"{node} has no network whose counters were read"
+    for device in reading.devices:
+        if device.trouble is not None and not device.unnamed:
+            return f"network {device.device} of {node} {device.trouble}, so nobody can say what went over it"
+    return None
+
+
+def _rail_bytes(reading: NodeCounters) -> tuple[RailBytes, ...]:
+    return tuple(RailBytes(d.device, False, d.tx.delta_bytes, d.rx.delta_bytes, None) for d in reading.devices)

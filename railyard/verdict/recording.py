@@ -1,0 +1,181 @@
+"""The record of an assessment: the form in which a test is stored."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from railyard.base.wording import message_size
+from railyard.benchmarks import metrics
+from railyard.benchmarks.curve import Curve
+from railyard.results.record.form import (
+    AttemptRecord,
+    BandRecord,
+    CurveRecord,
+    FigureRecord,
+    LimitRecord,
+    NodeTraffic,
+    PathProofRecord,
+    RailTraffic,
+    Record,
+    RuleRecord,
+    SuspectRecord,
+    VerdictRecord,
+)
+from railyard.site.site import Site
+from railyard.verdict import node_pairs
+from railyard.verdict.assess import Assessment
+from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput
+from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
+
+
+def attempt_of(assessment: Assessment, elapsed_s: float, started: datetime) -> AttemptRecord:
+    """Return what is kept of a measurement that is made again."""
+    judged = assessment.verdict
+    starved, at = assessment.starved, f"{started:%Y-%m-%dT%H:%M:%SZ}"
+    return AttemptRecord(judged.text, judged.rule, round(elapsed_s, 2), starved, at)
+
+
+def record_of(
+    assessment: Assessment,
+    *,
+    run: str,
+    time: str,
+    elapsed_s: float | None,
+    environment: Mapping[str, object],
+    command: tuple[str, ...],
+    output: str | None,
+) -> Record:
+    """Return the record of one run, complete; values are those that were judged, not rounded."""
+    case = assessment.case
+    return Record(
+        run=run,
+        time=time,
+        case=case.name,
+        hash=case.hash,
+        check=case.check,
+        system=case.site.system.system,
+        fabric=case.fabric,
+        stack=case.stack,
+        rails=case.rails,
+        benchmark=case.benchmark,
+        policy=case.launch.settings.policy_name,
+        state=assessment.verdict.state,
+        verdict=verdict_record(assessment.verdict),
+        elapsed_s=elapsed_s,
+        nodes=case.launch.nodes,
+        figures=tuple(FigureRecord(f.name, f.value, f.unit, f.size) for f in assessment.figures),
+        curves=tuple(_curve(curve, assessment) for curve in assessment.curves),
+        path_proof=_path(assessment),
+        references=assessment.verdict.references,
+        environment=environment,
+        command=command,
+        output=output,
+        replayed=assessment.inputs.replayed,
+        benchmark_version=assessment.version,
+        pairs=node_pairs.record_of(assessment),
+        attempts=assessment.attempts,
+        starved=assessment.starved,
+    )
+
+
+def verdict_record(verdict: Verdict) -> VerdictRecord:
+    """Return a verdict as it is stored."""
+    return VerdictRecord(
+        sentence=verdict.sentence,
+        rule=verdict.rule,
+        class_=verdict.fault,
+        rules=tuple(RuleRecord(r.rule, r.name, r.state, r.sentence) for r in verdict.rules),
+        suspects=tuple(SuspectRecord(s.kind, s.reason, s.node, s.rail) for s in verdict.suspects),
+        next=verdict.look_at,
+        remarks=verdict.remarks,
+    )
+
+
+def _curve(curve: Curve, assessment: Assessment) -> CurveRecord:
+    metric = next(m for m in assessment.inputs.metrics if m.declared.name == curve.metric)
+    judged = next(c for c in assessment.verdict.curves if c.metric == curve.metric)
+    return _curve_record(curve, metric, judged, assessment.case.benchmark)
+
+
+def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: str) -> CurveRecord:
+    limit = metric.limit
+    return CurveRecord(
+        metric=curve.metric,
+        unit=curve.unit,
+        sizes=curve.sizes,
+        values=curve.values,
+        directions=metrics.metric(key, curve.metric).directions,
+        limit=None if limit is None else _limit(limit),
+        bands=tuple(_band(band, curve.sizes) for band in metric.bands),
+        percent_of_reference=judged.percent_of_reference,
+        percent_of_reference_size=judged.percent_of_reference_size,
+        percent_of_limit=judged.percent_of_limit,
+    )
+
+
+def _limit(limit: LimitLike) -> LimitRecord:
+    start = f", from {message_size(limit.from_bytes)}" if limit.from_bytes else ""
+    return LimitRecord(limit.value_mb_s, f"{limit.terms}{start}", limit.source)
+
+
+def _band(band: BandLike, sizes: tuple[int, ...]) -> BandRecord:
+    bounds = [band.bound_at(size) for size in sizes]
+    return BandRecord(
+        id=band.entry_id,
+        kind=band.kind,
+        source=band.source,
+        sizes=sizes,
+        low=tuple(None if bound is None else bound.low for bound in bounds),
+        high=tuple(None if bound is None else bound.high for bound in bounds),
+    )
+
+
+def _path(assessment: Assessment) -> PathProofRecord:
+    path = assessment.path
+    nodes = tuple(
+        NodeTraffic(
+            node,
+            tuple(RailTraffic(r.device, r.meant, r.tx_bytes, r.rx_bytes, r.share) for r in rails),
+            path.clocks_khz.get(node),
+        )
+        for node, rails in (path.nodes or {}).items()
+    )
+    return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)
+
+
+def untested_record(
+    reason: str,
+    *,
+    name: str,
+    hash: str,
+    check: str,
+    site: Site,
+    fabric: str,
+    stack: str,
+    rails: int,
+    benchmark: str,
+    run: str,
+    time: str,
+    elapsed_s: float | None,
+    environment: Mapping[str, object],
+    replayed: str | None = None,
+    policy: str | None = None,
+) -> Record:
+    """Return the record of a case that the site switched off."""
+    return Record(
+        run=run,
+        time=time,
+        case=name,
+        hash=hash,
+        check=check,
+        system=site.system.system,
+        fabric=fabric,
+        stack=stack,
+        rails=rails,
+        benchmark=benchmark,
+        state="not-tested",
+        verdict=verdict_record(not_tested(reason)),
+        elapsed_s=elapsed_s,
+        environment=environment,
+        replayed=replayed,
+        policy=policy,
+    )

@@ -1,0 +1,195 @@
+"""Rule 1: the job exited 0 on the nodes that it was given, and its output is complete, valid and without failures."""
+
+from collections.abc import Callable, Mapping
+
+from railyard.base.clean_text import one_line
+from railyard.base.wording import listing
+from railyard.verdict.rules.model import FaultClass, Inputs, Job, RuleResult, failed, passed
+
+SHOWN_CHARACTERS = 160
+"""Of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway."""
+
+
+def judge(inputs: Inputs) -> RuleResult:
+    """Return rule 1: the first cause that fails, causes before their consequences."""
+    for cause in _CAUSES:
+        result = cause(inputs)
+        if result is not None:
+            return result
+    job = inputs.job
+    if inputs.replayed is not None:
+        count = _count(job.tables, "complete table")
+        return passed(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
+    validated = ", validated by the benchmark itself" if job.validates else ""
+    return passed(1, f"exit code 0 on {listing(job.nodes_seen)}, {_count(job.tables, 'complete table')}{validated}")
+
+
+def _unplayed(inputs: Inputs) -> RuleResult | None:
+    problem = inputs.job.unplayed
+    if problem is None:
+        return None
+    return failed(1, problem, "set-up", "the recording and its lines in the index beside it")
+
+
+def _scheduler(inputs: Inputs) -> RuleResult | None:
+    error = inputs.job.scheduler_error
+    if error is None:
+        return None
+    sentence = f"the job did not run: {_quoted(error)}"
+    return failed(1, sentence, "scheduler", "the scheduler's own log of the job, then the state of its nodes")
+
+
+def _ended(inputs: Inputs) -> RuleResult | None:
+    """Return the scheduler's own word on a job that it ended; a time limit has its sentence below."""
+    ended = inputs.job.ended
+    if ended is None or ended.kind == "time":
+        return None
+    fault, look = _ENDED[ended.kind]
+    return failed(1, f"{ended.sentence}{_first_failure(inputs.job)}", fault, look)
+
+
+def _linked(inputs: Inputs) -> RuleResult | None:
+    wrong = inputs.job.wrong_library
+    if wrong is None:
+        return None
+    look = "LD_LIBRARY_PATH, modules and RPATH of the executable: another MPI was measured than the stack's name says"
+    return failed(1, wrong, "set-up", look)
+
+
+def _refused(inputs: Inputs) -> RuleResult | None:
+    refused = inputs.job.refused
+    if not refused:
+        return None
+    where = listing([f"{rail.rail} of {rail.node}" for rail in refused])
+    return failed(1, "; ".join(rail.sentence for rail in refused), "fabric", f"cable, port and driver of {where}")
+
+
+def _timed_out(inputs: Inputs) -> RuleResult | None:
+    job = inputs.job
+    if not job.timed_out:
+        return None
+    bound = "its time limit" if job.time_limit_s is None else f"its time limit of {job.time_limit_s:g} s"
+    got = f"{_count(job.tables, 'table')} of {job.tables_expected} begun"
+    said = "" if job.ended is None else f"; {job.ended.sentence}"
+    where = f"{bound} (bound from the check or the system's file)"
+    sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}"
+    look = f"whether {listing(inputs.rails)} passes traffic between {listing(inputs.nodes)} (ping, carrier, counters)"
+    return failed(1, sentence, "fabric" if inputs.path.suspects else "set-up", look)
+
+
+def _exit_code(inputs: Inputs) -> RuleResult | None:
+    code = inputs.job.exit_code
+    if code == 0:
+        return None
+    if code is None:
+        sentence = f"the job ended without an exit code, expected 0{_first_failure(inputs.job)}"
+        return failed(1, sentence, "scheduler", "the scheduler's own log of the job")
+    killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
+    sentence = f"the job exited {code}{killed}, expected 0{_first_failure(inputs.job)}"
+    # 137 is SIGKILL: on a cluster mostly the kernel's out-of-memory killer.
+    return failed(1, sentence, "node" if code == 137 else "set-up", "the end of the job's output and error output")
+
+
+def _nodes(inputs: Inputs) -> RuleResult | None:
+    job = inputs.job
+    missing = [node for node in job.nodes_expected if node not in job.nodes_seen]
+    extra = [node for node in job.nodes_seen if node not in job.nodes_expected]
+    if not missing and not extra:
+        return None
+    found = listing(job.nodes_seen) or "no node"
+    sentence = f"the job ran on {found}, expected {listing(job.nodes_expected)}"
+    return failed(1, sentence, "scheduler", "how the launcher was given hosts and ranks per node")
+
+
+def _failures(inputs: Inputs) -> RuleResult | None:
+    failures = inputs.job.failures
+    if not failures:
+        return None
+    sentence = f"the output itself reports {_count(len(failures), 'failure')}{_first_failure(inputs.job)}"
+    return failed(1, sentence, "set-up", "the quoted line in the job's output")
+
+
+def _readable(inputs: Inputs) -> RuleResult | None:
+    job = inputs.job
+    if job.unread is not None:
+        sentence = f"the output is none of the benchmark's: {_quoted(job.unread)}"
+        return failed(1, sentence, "set-up", "the job's output and error output")
+    if job.tables < job.tables_expected:
+        sentence = f"the output has {_count(job.tables, 'table')}, expected {job.tables_expected}"
+        return failed(1, sentence, "set-up", "where the job's output ends")
+    if job.incomplete:
+        sentence = f"the output is cut: {listing(job.incomplete)} lacks rows"
+        return failed(1, sentence, "set-up", "where the job's output ends, and its limits of time and file size")
+    return None
+
+
+def _wrong_data(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.validation is not False:
+        return None
+    found = "the benchmark's own validation found wrong data: what arrived was not what was sent"
+    if inputs.job.computes:
+        found = "the application's own check calls its result wrong"
+    look = "memory and device errors of the nodes, then the stack's version"
+    return failed(1, f"{found}{_first_failure(inputs.job)}", "node", look)
+
+
+def _unvalidated(inputs: Inputs) -> RuleResult | None:
+    job = inputs.job
+    if job.validates and job.validation is None:
+        sentence = "the benchmark was told to validate its data and printed no validation"
+        return failed(1, sentence, "set-up", "the benchmark's version and its validation option")
+    return None
+
+
+def _unplaced(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.unplaced is None:
+        return None
+    look = (
+        "which processors the job has (Slurm's --exclusive, cpusets), taskset on the nodes, and the slots of the rails"
+    )
+    return failed(1, inputs.job.unplaced, "set-up", look)
+
+
+#: What ended a job -> the class of the fault, and what to look at next.
+_ENDED: Mapping[str, tuple[FaultClass, str]] = {
+    "memory": ("set-up", "the memory that the job was given, and what else took memory on its nodes"),
+    "preempted": ("scheduler", "the partition and QOS of the job: it may be taken from its nodes there"),
+    "requeued": ("scheduler", "the scheduler's log: who requeued the job, and why; then run the test again"),
+    "node": ("node", "the nodes' own logs, and why the scheduler has them down (scontrol show node)"),
+    "cancelled": ("scheduler", "who cancelled the job: the scheduler's log"),
+    "pending": ("scheduler", "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)"),
+    "lost": ("scheduler", "whether the scheduler answers (scontrol ping), and how long it keeps them (MinJobAge)"),
+}
+
+_CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
+    _unplayed,
+    _scheduler,
+    _ended,
+    _linked,
+    _refused,
+    _timed_out,
+    _wrong_data,
+    _exit_code,
+    _nodes,
+    _failures,
+    _readable,
+    _unvalidated,
+    _unplaced,
+)
+
+
+def _first_failure(job: Job) -> str:
+    if not job.failures:
+        return ""
+    first = job.failures[0]
+    where = f"line {first.line}: " if first.line else ""
+    return f", {where}{_quoted(first.text)}"
+
+
+def _quoted(text: str) -> str:
+    line = one_line(text)
+    return f'"{line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."}"'
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

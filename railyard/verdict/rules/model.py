@@ -1,0 +1,269 @@
+"""What the rules are given and what each gives back: frozen values, no files, no clock."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, Protocol
+
+from railyard.base.wording import message_size
+from railyard.parsers.slurm.jobs import Ended
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import PathProof
+
+RuleState = Literal["pass", "fail", "not-judged"]
+State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
+FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
+Quantity = Literal["bandwidth", "latency", "time", "rate", "work"]
+QUANTITIES: dict[str, Quantity] = {
+    "MB/s": "bandwidth",
+    "us": "latency",
+    "s": "time",
+    "1/s": "rate",
+    # how many times worse: like a time, less is better and nothing bounds it
+    "times": "time",
+}
+"""What a value of this unit is; of any other it is work."""
+
+RULE_NAMES: dict[int, str] = {1: "complete", 2: "metrics", 3: "possible", 4: "path", 5: "reference"}
+"""Names of the rules, in the order in which they are judged."""
+
+
+class BoundLike(Protocol):
+    """What a reference demands at one size; None where it demands nothing on that side."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def target(self) -> float | None: ...
+
+
+class BandLike(Protocol):
+    """One entry of a reference table, as it applies to this run (``references.Band``)."""
+
+    @property
+    def entry_id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def required_sizes(self) -> Collection[int]: ...
+    def bound_at(self, size: int, /) -> BoundLike | None: ...
+
+
+class LimitLike(Protocol):
+    """The most that the hardware can move, in MB/s, at sizes from ``from_bytes`` (``limits.Limit``)."""
+
+    @property
+    def value_mb_s(self) -> float: ...
+    @property
+    def terms(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def from_bytes(self) -> int: ...
+    def at(self, size_bytes: int, /) -> float: ...
+
+
+class MostLike(Protocol):
+    """The most that processors can compute, in ``unit`` (``apps.peak.Most``)."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def terms(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+
+
+class FloorLike(Protocol):
+    """The least that a link of its class moves, in MB/s, from a size on (``limits.LinkFloor``)."""
+
+    @property
+    def value_mb_s(self) -> float: ...
+    @property
+    def from_size_bytes(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLine:
+    """A line of the job's output that says itself what went wrong; ``line`` is 1-based, 0 where not known."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRail:
+    """A rail that the counter reader would not start on: no such device, or no carrier."""
+
+    node: str
+    rail: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """How the run went, for rule 1.
+
+    ``exit_code`` is None where the job has none (never started, lost). ``tables`` counts the tables that were read
+    of ``tables_expected`` (at least); ``incomplete`` names those that are cut. ``validation`` is the benchmark's own
+    check of the data that it moved: None where it printed none, which fails where ``validates`` is set.
+    ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
+    parser's where the output is none of the tool's. ``wrong_library`` says what the benchmark is linked to in place of
+    its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application,
+    whose own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
+    killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not run where they were told to.
+    """
+
+    exit_code: int | None
+    nodes_expected: tuple[str, ...]
+    nodes_seen: tuple[str, ...]
+    tables: int
+    tables_expected: int = 1
+    incomplete: tuple[str, ...] = ()
+    failures: tuple[OutputLine, ...] = ()
+    refused: tuple[RefusedRail, ...] = ()
+    validates: bool = False
+    validation: bool | None = None
+    timed_out: bool = False
+    time_limit_s: float | None = None
+    scheduler_error: str | None = None
+    unread: str | None = None
+    wrong_library: str | None = None
+    unplayed: str | None = None
+    computes: bool = False
+    ended: Ended | None = None
+    unplaced: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A metric that the check promised: its name, unit, and what kind of quantity it is.
+
+    ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False where the ranks share a
+    node, so that no latency is too small. ``reported_only``: the reason why the value is shown and never judged by a
+    reference, None where it is judged. ``coarse``: printed with so few decimals that a short run reads 0.
+    ``sized``: False for a single figure, which has no message size that a sentence could name.
+    """
+
+    name: str
+    unit: str
+    quantity: Quantity
+    limited: bool = False
+    between_nodes: bool = True
+    reported_only: str | None = None
+    coarse: bool = False
+    sized: bool = True
+
+    def at(self, size_bytes: int) -> str:
+        """Return the words behind a value, such as `` at 4 MiB``; nothing where the metric has no message size."""
+        return f" at {message_size(size_bytes)}" if self.sized else ""
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.quantity in ("bandwidth", "rate", "work")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was read for a metric, as it was read: sizes in bytes (0 where the metric has none), values in ``unit``.
+
+    Nothing is checked here: values may be missing (None), infinite or NaN, and rule 2 says so.
+    """
+
+    unit: str | None
+    sizes: tuple[int, ...]
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInput:
+    """One metric with all that it is judged against.
+
+    ``measured`` is None where nothing was read, then ``problem`` may hold the reader's sentence.
+    ``floors`` are those of the link's class; ``floor_remark`` says why there is none ("not judged: …").
+    ``most`` bounds what is computed, as ``limit`` does what is moved.
+    """
+
+    declared: Declared
+    measured: Measured | None
+    problem: str | None = None
+    limit: LimitLike | None = None
+    bands: tuple[BandLike, ...] = ()
+    floors: tuple[FloorLike, ...] = ()
+    floor_remark: str | None = None
+    most: MostLike | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFailure:
+    """A failure that the site knows of: why, until when (that day included), and which rules may fail."""
+
+    reason: str
+    expires: date
+    rules: tuple[int, ...] = (4, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that a verdict is made from.
+
+    ``report_only`` is the system's own sentence why it has no references, None where it has. ``link_limit_known`` is
+    about the fabric's link, whatever the metric. ``accepts_unproven`` is the system's own sentence why a run
+    whose path could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show.
+    ``today`` is only held against the expected failure's date.
+    ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
+    """
+
+    system: str
+    fabric: str
+    stack: str
+    rails: tuple[str, ...]
+    nodes: tuple[str, ...]
+    job: Job
+    metrics: tuple[MetricInput, ...]
+    path: PathProof
+    today: date
+    link_limit_known: bool = True
+    report_only: str | None = None
+    accepts_unproven: str | None = None
+    no_payload: str | None = None
+    expected_failure: ExpectedFailure | None = None
+    suspects: tuple[Suspect, ...] = ()
+    replayed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule says: its sentence stands without the others. ``fault`` and ``look_at`` are set where it fails."""
+
+    rule: int
+    name: str
+    state: RuleState
+    sentence: str
+    fault: FaultClass | None = None
+    look_at: str | None = None
+
+
+def passed(rule: int, sentence: str) -> RuleResult:
+    """Return a rule that holds."""
+    return RuleResult(rule, RULE_NAMES[rule], "pass", sentence)
+
+
+def failed(rule: int, sentence: str, fault: FaultClass, look_at: str) -> RuleResult:
+    """Return a rule that does not hold, with the class of the fault and what to look at next."""
+    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at)
+
+
+def not_judged(rule: int, reason: str) -> RuleResult:
+    """Return a rule that says nothing, with why: this is not a pass."""
+    return RuleResult(rule, RULE_NAMES[rule], "not-judged", f"not judged: {reason}")

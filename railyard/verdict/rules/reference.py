@@ -1,0 +1,207 @@
+"""Rule 5: the references hold over the whole curve, and there is a reference."""
+
+from dataclasses import dataclass
+
+from railyard.base.wording import listing, message_size, number, percent
+from railyard.verdict.rules.metrics import points
+from railyard.verdict.rules.model import (
+    RULE_NAMES,
+    BandLike,
+    Inputs,
+    MetricInput,
+    RuleResult,
+    failed,
+    not_judged,
+    passed,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it."""
+
+    sentence: str
+    unjudged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRatio:
+    """Where a curve is nearest to failing: 1 is at the reference, less is worse, whichever way is better."""
+
+    ratio: float
+    size_bytes: int
+    entry_id: str
+
+
+def judge(inputs: Inputs) -> RuleResult:
+    """Return rule 5: every band of every asserted metric, and every floor of the link's class.
+
+    Without any reference it fails, unless the system says that it is report-only: then the class's floors alone
+    decide, and a fabric whose link has no known limit fails still.
+    """
+    asserted = [metric for metric in inputs.metrics if metric.declared.reported_only is None]
+    unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
+    if unread:
+        return not_judged(5, f"{listing(unread)} could not be read")
+    for metric in asserted:
+        violation = _first_violation(metric)
+        if violation is not None:
+            return _violated(inputs, violation)
+    if inputs.report_only is not None:
+        return _report_only(inputs, asserted)
+    if inputs.metrics and not asserted:
+        why: dict[str | None, list[str]] = {}
+        for metric in inputs.metrics:
+            why.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
+        reasons = [f"{listing(names)}: {reason}" for reason, names in why.items()]
+        return not_judged(5, f"reported and never asserted ({'; '.join(reasons)})")
+    missing = [metric.declared.name for metric in asserted if not metric.bands]
+    if not asserted or missing:
+        return _no_reference(inputs, missing)
+    return passed(5, "; ".join(_held(metric) for metric in asserted))
+
+
+def worst_ratio(metric: MetricInput) -> WorstRatio | None:
+    """Return the curve's worst ratio to its references (target, else the bound that it must keep); None without one."""
+    worst: WorstRatio | None = None
+    for band in metric.bands:
+        for size, value in points(metric):
+            ratio = _ratio(band, size, value, metric.declared.higher_is_better)
+            if ratio is not None and (worst is None or ratio < worst.ratio):
+                worst = WorstRatio(ratio, size, band.entry_id)
+    return worst
+
+
+def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> float | None:
+    bound = band.bound_at(size)
+    if bound is None:
+        return None
+    kept = bound.low if higher_is_better else bound.high
+    reference = bound.target if bound.target is not None else kept
+    if reference is None or reference <= 0:
+        return None
+    return value / reference if higher_is_better else reference / value
+
+
+def _first_violation(metric: MetricInput) -> Violation | None:
+    for band in metric.bands:
+        violation = _against_band(metric, band)
+        if violation is not None:
+            return violation
+    return _against_floors(metric)
+
+
+def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
+    """Return why the curve breaks this band at its worst size, or why the band cannot be judged, or None."""
+    declared, pairs = metric.declared, points(metric)
+    if band.unit != declared.unit:
+        return Violation(f"{declared.name} is in {declared.unit} but {_cited(band)} is in {band.unit}", unjudged=True)
+    measured = {size for size, _ in pairs}
+    lacking = [size for size in sorted(band.required_sizes) if size not in measured]
+    if lacking:
+        where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
+        return Violation(f"{declared.name} was not measured{where}, which {_cited(band)} requires", unjudged=True)
+    judged = False
+    worst: tuple[float, str] | None = None
+    for size, value in pairs:
+        bound = band.bound_at(size)
+        if bound is None or (bound.low is None and bound.high is None):
+            continue
+        judged = True
+        for side, edge, broken in _broken_edges(bound.low, bound.high, value):
+            shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is {side} "
+            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the bound of {_cited(band)}"
+            if worst is None or broken > worst[0]:
+                worst = (broken, sentence)
+    if not judged:
+        why = f"{declared.name} has no size at which {_cited(band)} holds, so that reference was not judged"
+        return Violation(why, unjudged=True)
+    return None if worst is None else Violation(worst[1])
+
+
+def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[str, float, float]]:
+    """Return (side, bound, by which share it is broken) for the sides that the value breaks."""
+    edges: list[tuple[str, float, float]] = []
+    if low is not None and value < low:
+        edges.append(("below", low, (low - value) / low))
+    if high is not None and value > high:
+        edges.append(("above", high, (value - high) / value))
+    return edges
+
+
+def _against_floors(metric: MetricInput) -> Violation | None:
+    declared = metric.declared
+    for floor in metric.floors:
+        judged = [(size, value) for size, value in points(metric) if size >= floor.from_size_bytes]
+        start = message_size(floor.from_size_bytes)
+        if not judged:
+            why = f"{declared.name} has no size from {start}, where the link's class has a floor ({floor.source})"
+            return Violation(why, unjudged=True)
+        size, value = min(judged, key=lambda point: point[1])
+        if value < floor.value_mb_s:
+            share = percent(value / floor.value_mb_s)
+            return Violation(
+                f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is below "
+                f"{number(floor.value_mb_s)} MB/s ({share}), the floor of the link's class from {start} "
+                f"({floor.source})"
+            )
+    return None
+
+
+def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
+    rails, nodes = listing(inputs.rails), listing(inputs.nodes)
+    where = f"{violation.sentence}, over {rails} of {nodes}"
+    if violation.unjudged:  # nothing was low: no rail, and no busy host, is why
+        look = "unit and sizes of that reference, and the sizes that the check measures"
+        return failed(5, where, "reference", look)
+    if inputs.path.disturbance is not None:
+        look = "who else used the rails during the run; run it again on exclusive nodes"
+        return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
+    look = f"each rail alone ({rails}) between {nodes} and good partners, then link state and error counters"
+    return failed(5, where, "fabric", look)
+
+
+def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
+    if not inputs.link_limit_known:
+        sentence = (
+            f"{inputs.system} is report-only ({inputs.report_only}) and no limit is known for the link of "
+            f"{inputs.fabric}: there is nothing to judge it against"
+        )
+        look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
+        return failed(5, sentence, "reference", look)
+    floors = [_floor_held(metric) for metric in asserted if metric.floors]
+    remarks = [metric.floor_remark for metric in asserted if not metric.floors and metric.floor_remark]
+    said = [*floors, *dict.fromkeys(remarks)] or ["not judged: these metrics have no floor"]
+    sentence = f"report-only ({inputs.report_only}): {'; '.join(said)}"
+    return RuleResult(5, RULE_NAMES[5], "pass" if floors else "not-judged", sentence)
+
+
+def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
+    what = listing(missing) if missing else "any metric"
+    sentence = (
+        f"no reference for {what} with {inputs.stack} over {listing(inputs.rails)} on fabric {inputs.fabric} of "
+        f"{inputs.system}, and the system is not report-only"
+    )
+    files = f"references/{inputs.system}.yaml (add an entry) or systems/{inputs.system}.yaml (report_only and a reason)"
+    return failed(5, sentence, "reference", files)
+
+
+def _held(metric: MetricInput) -> str:
+    name = metric.declared.name
+    worst = worst_ratio(metric)
+    entries = listing([band.entry_id for band in metric.bands])
+    if worst is None:
+        return f"{name} holds {entries}"
+    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"
+    return f"{name} holds {entries}, at worst {at_worst}"
+
+
+def _floor_held(metric: MetricInput) -> str:
+    floor = max(metric.floors, key=lambda floor: floor.value_mb_s)
+    least = min(value for size, value in points(metric) if size >= floor.from_size_bytes)
+    held = f"the floor of the link's class, {number(floor.value_mb_s)} MB/s ({floor.source})"
+    return f"{metric.declared.name} of at least {number(least)} {metric.declared.unit} holds {held}"
+
+
+def _cited(band: BandLike) -> str:
+    return f"{band.entry_id} ({band.kind}: {band.source})"

@@ -1,0 +1,1 @@
+"""The verdict of a stored output, without the run that gave it."""

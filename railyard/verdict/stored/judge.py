@@ -1,0 +1,190 @@
+"""The verdict of one stored output as a run would have had it: a judgement for each of its tables.
+
+What needs the live run is listed as not judged and never counted as passed: the path proof, and of rule 1 exit code,
+time limit and nodes.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import listing, message_size
+from railyard.benchmarks import metrics
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import Benchmark
+from railyard.hardware.limits import Limit
+from railyard.parsers.parsed import Parsed, Table
+from railyard.verdict.hints.causes import Likeness, likely
+from railyard.verdict.inputs import curves_of, groups, inputs_of, inputs_of_metrics, key_of_table, seen_in
+from railyard.verdict.rules import complete, possible, reference
+from railyard.verdict.rules import metrics as metric_rule
+from railyard.verdict.rules.metrics import points
+from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult, not_judged
+from railyard.verdict.rules.possible import percent_of_limit
+from railyard.verdict.rules.reference import worst_ratio
+from railyard.verdict.stored.target import Target
+
+State = Literal["pass", "fail", "report-only", "not-judged"]
+
+NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
+
+
+@dataclass(frozen=True, slots=True)
+class CurveJudgement:
+    """How one metric stands, in per cent: its worst ratio to the references (and the size), its peak to the limit."""
+
+    curve: Curve
+    directions: int
+    limit: Limit | None
+    percent_of_reference: float | None
+    percent_of_reference_size: int | None
+    percent_of_limit: float | None
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict of one table (or of several passes): ``lines`` are their headings'. ``benchmark`` None: not known."""
+
+    benchmark: str | None
+    lines: tuple[int, ...]
+    state: State
+    sentence: str
+    rules: tuple[RuleResult, ...] = ()
+    curves: tuple[CurveJudgement, ...] = ()
+    causes: tuple[Likeness, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is a pass, or holds all that a system without references can be held to."""
+        return self.state in ("pass", "report-only")
+
+
+def judge(
+    parsed: Parsed, target: Target, *, benchmark: str | None = None, node_pairs: int = 1, passes: bool = False
+) -> tuple[Judgement, ...]:
+    """Return a judgement for each table, in the order of the output.
+
+    ``benchmark`` narrows it to one key, and names what a table does not say. ``node_pairs``: over how many pairs of
+    nodes a multi-pair benchmark's sums went. ``passes``: tables alike are passes of one run, and their median counts.
+    Raises RailyardError where there is no table and no failure, and where no table is of the benchmark.
+    """
+    if not parsed.tables:
+        return (_without_table(parsed),)
+    if benchmark is not None:
+        metrics.find(benchmark)
+    found = groups([(key_of_table(table, benchmark), table) for table in parsed.tables], passes)
+    if benchmark is not None and all(key != benchmark for key, _ in found):
+        said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
+        raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
+    return tuple(
+        _judged(parsed, key, tables, target, node_pairs)
+        for key, tables in found
+        if benchmark is None or key == benchmark
+    )
+
+
+def _without_table(parsed: Parsed) -> Judgement:
+    if not parsed.failures:
+        raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
+    first = parsed.failures[0]
+    count = f"{len(parsed.failures)} failure{'s' if len(parsed.failures) > 1 else ''}"
+    sentence = f'the output has no table and reports {count}, line {first.line}: "{first.text[:200]}"'
+    rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output")
+    return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
+
+
+def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target, node_pairs: int) -> Judgement:
+    lines = tuple(table.line for table in tables)
+    if key is None:
+        return Judgement(None, lines, "not-judged", _unknown(tables[0]))
+    benchmark = metrics.find(key)
+    curves, problem = curves_of(tables, benchmark, node_pairs)
+    judged, remark = inputs_of_metrics(tables[0], benchmark, curves, problem, target)
+    inputs = inputs_of(parsed, key, tables, target, judged)
+    rules = _rules(inputs, remark)
+    failure = next((rule for rule in rules if rule.state == "fail"), None)
+    state, sentence = _said(rules, failure, target)
+    seen = (seen_in(tables[0], benchmark, metric, target) for metric in judged) if failure else ()
+    return Judgement(
+        benchmark=key,
+        lines=lines,
+        state=state,
+        sentence=sentence,
+        rules=rules,
+        curves=tuple(_standing(curve, judged, benchmark) for curve in curves),
+        causes=tuple(dict.fromkeys(cause for one in seen for cause in likely(one))),
+        remarks=tuple(_remarks(judged, tables[0], benchmark, node_pairs)),
+    )
+
+
+def _unknown(table: Table) -> str:
+    if table.benchmark is None:
+        return f"not judged: the table of {table.tool} names no benchmark; say which with --benchmark"
+    return f"not judged: {table.tool}/{table.benchmark} measures nothing that is held against a reference or a limit"
+
+
+def _rules(inputs: Inputs, nothing_holds: str | None) -> tuple[RuleResult, ...]:
+    first = complete.judge(inputs)
+    if first.state == "pass":
+        count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
+        whole = f"{count} complete table{'s' if count > 1 else ''}{checked}"
+        first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
+    last = reference.judge(inputs) if nothing_holds is None else _no_floor(nothing_holds)
+    path = not_judged(4, "there was no live run, whose counters would show the path")
+    return (first, metric_rule.judge(inputs), possible.judge(inputs), path, last)
+
+
+def _no_floor(sentence: str) -> RuleResult:
+    """Return rule 5 where nothing holds: ``sentence`` begins with "not judged: " already."""
+    return RuleResult(5, RULE_NAMES[5], "not-judged", sentence)
+
+
+def _said(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str]:
+    if failure is not None:
+        look = f"; look at {failure.look_at}" if failure.look_at else ""
+        return "fail", f"rule {failure.rule} ({failure.name}): {failure.sentence}{look}"
+    last = rules[-1]
+    unjudged = [f"; rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in rules[:3] if rule.state == "not-judged"]
+    sentence = last.sentence + "".join(unjudged)
+    if last.state != "pass":
+        return "not-judged", sentence
+    if target.report_only is not None:
+        return "report-only", f"report-only ({target.report_only}): {sentence}"
+    return "pass", sentence
+
+
+def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark) -> CurveJudgement:
+    metric = next(each for each in judged if each.declared.name == curve.metric)
+    worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
+    return CurveJudgement(
+        curve=curve,
+        directions=metrics.metric(benchmark.key, curve.metric).directions,
+        limit=metric.limit if isinstance(metric.limit, Limit) else None,
+        percent_of_reference=None if worst is None else 100 * worst.ratio,
+        percent_of_reference_size=None if worst is None else worst.size_bytes,
+        percent_of_limit=of_limit,
+        references=tuple(band.entry_id for band in metric.bands),
+    )
+
+
+def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, node_pairs: int) -> Iterable[str]:
+    """Yield what a reader should know besides: sizes that no reference names, and sums over pairs."""
+    held = any(metric.bands for metric in judged)
+    for metric in judged:
+        if held and metric.floor_remark:
+            yield f"{metric.declared.name} {metric.floor_remark}"
+        sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
+        if not metric.bands or not sizes or benchmark.rows != "sizes":
+            continue
+        where = message_size(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} sizes from {message_size(sizes[0])} to "
+        where += "" if len(sizes) == 1 else message_size(sizes[-1])
+        against = "held against the limit alone" if metric.limit is not None else "shown, not judged"
+        yield f"{metric.declared.name} at {where} is in no reference: {against}"
+    pairs = metrics.pairs_of(table, benchmark.key)
+    if node_pairs > 1 and benchmark.sums_pairs:
+        yield f"its sums are divided by {node_pairs} pairs of nodes"
+    elif pairs > 1:
+        yield f"its sums are of {pairs} pairs of ranks, taken to be on one pair of nodes (--node-pairs says otherwise)"

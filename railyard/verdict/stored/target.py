@@ -1,0 +1,230 @@
+"""What one output is held against: a fabric of a system with its references, or a link alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from railyard import stacks
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
+from railyard.hardware import limits
+from railyard.hardware.limits import LINKS, SLOTS
+from railyard.job.launch import device_name
+from railyard.site.references.bands import scalar_band
+from railyard.site.references.load import Band, Bound, References, floor_band
+from railyard.site.references.model import ANY
+from railyard.site.site import Site
+from railyard.site.systems.model import Fabric
+from railyard.verdict.path.split import Policy
+
+ANY_STACK = "any stack"
+_KINDS: Mapping[str, str] = {
+    "infiniband": "ib",
+    "roce": "roce",
+    "omnipath": "opa",
+    "slingshot": "slingshot",
+    "efa": "efa",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The hardware and references of one judgement.
+
+    ``references`` None: no system is named, or it is report-only (``report_only`` says why), so that the limit and the
+    floors of the link's class decide alone.
+    """
+
+    system: str
+    fabric_name: str
+    fabric: Fabric
+    stack: str
+    rails: int
+    policy: str
+    references: References | None
+    report_only: str | None = None
+    hops: int | None = None
+
+    @property
+    def rail_names(self) -> tuple[str, ...]:
+        """The rails as a sentence names them."""
+        if self.system:
+            return tuple(device_name(rail) for rail in self.fabric.rails[: self.rails])
+        return (self.fabric_name if self.rails == 1 else f"{self.rails} rails of {self.fabric_name}",)
+
+    @property
+    def described(self) -> str:
+        """The target in a few words."""
+        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
+        if not self.system:
+            slot = f" in {self.fabric.slot}" if self.fabric.slot else ""
+            return f"{self.fabric_name}{slot}, {rails}"
+        hops = "" if self.hops is None else f", hops {self.hops}"
+        return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
+
+    def bands(self, key: str, metric: Metric, limit: limits.Limit | None) -> tuple[Band, ...]:
+        """Return what a metric is held to. Raises RailyardError where an entry does not fit (other directions)."""
+        assert self.references is not None
+        return self.references.bands(
+            *(self.fabric_name, self.stack, self.rails, self.policy, key, metric.name),
+            limit.value_mb_s if limit else None,
+            directions=metric.directions,
+            streaming=metric.shape == "stream",
+            hops=self.hops,
+        )
+
+    def floors(
+        self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None, from_device: bool
+    ) -> tuple[Band, ...] | str:
+        """Return the floors of the link's class as bands, or the sentence "not judged: …" where it has none."""
+        link, streaming = self.fabric.link, metric.shape == "stream"
+        if metric.name == BANDWIDTH:
+            bands = [
+                floor_band(f"class:{link.name}", floor)
+                for floor in limits.class_floors(link, metric.directions, streaming)
+            ]
+            floor = limits.day_one_floor(link, limit, metric.directions, streaming)
+            if isinstance(floor, str):
+                return tuple(bands) or floor
+            return (*bands, floor_band("day-one", floor))
+        if metric.name != LATENCY or not benchmark.pingpong:
+            return f"not judged: no floor of a link holds for {metric.name} of {benchmark.key}"
+        if from_device:
+            return "not judged: no day-one latency has a source for buffers in device memory"
+        ceiling = limits.day_one_latency(link)
+        if isinstance(ceiling, str):
+            return ceiling
+        head = ("day-one", "class", LATENCY, "us", ceiling.source)
+        return (scalar_band(*head, Bound(None, ceiling.value_us, None), None, ceiling.up_to_bytes),)
+
+
+def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:
+    """Return a link alone, each rail with a card and slot of its own.
+
+    Raises RailyardError for a name that is not in the tables, and for an MTU that the link does not have.
+    """
+    if link not in LINKS:
+        raise RailyardError(
+            f'--link: found "{link}", expected a link of railyard.hardware.limits; {did_you_mean(link, LINKS)}'
+        )
+    if slot is not None and slot not in SLOTS:
+        raise RailyardError(
+            f'--slot: found "{slot}", expected a slot of railyard.hardware.limits; {did_you_mean(slot, SLOTS)}'
+        )
+    _check_rails(rails, None, link)
+    known = LINKS[link]
+    if mtu is not None and mtu not in known.mtus and not (known.headers == "tcp" and 576 <= mtu <= 65535):
+        expected = f"one of {', '.join(map(str, known.mtus))}" if known.mtus else f"none: {link} has no headers here"
+        raise RailyardError(f"--mtu: found {mtu}, expected {expected}")
+    fabric = Fabric.model_validate(
+        {
+            "description": f"{known.generation} alone",
+            "kind": _KINDS.get(known.family, "tcp"),
+            "link": link,
+            "slot": slot,
+            "mtu": mtu,
+            "rails": [{"device": f"rail{number}", "counters": "none"} for number in range(rails)],
+        }
+    )
+    return Target("", link, fabric, ANY_STACK, rails, "any", None)
+
+
+def of_system(
+    site: Site,
+    fabric: str | None,
+    stack: str | None = None,
+    rails: int = 1,
+    policy: str | None = None,
+    hops: int | None = None,
+) -> Target:
+    """Return a fabric of a system; what is left out is taken where the system leaves no choice.
+
+    ``hops``: the switches between the two nodes, for references by hops.
+
+    Raises RailyardError for a name that the system lacks, for a choice that must be made, and for what the stack
+    cannot do on the fabric.
+    """
+    system = site.system
+    name = _chosen("--fabric", fabric, tuple(system.fabrics), "fabric", system.system)
+    _check_rails(rails, len(system.fabrics[name].rails), f"{name} of {system.system}")
+    kind = system.fabrics[name].kind
+    # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
+    choice = [each for each in system.stacks if not stacks.STACKS[each].pair] or list(system.stacks)
+    named = stack if stack is not None or len(choice) != 1 else choice[0]
+    if named is None:
+        policy = _policy(None, rails, policy)
+        target = Target(system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops)
+        return _reported(site, _of_hops(site, _without_stack(site, target)))
+    _chosen("--stack", named, tuple(system.stacks), "stack", system.system)
+    reason = stacks.why_not(named, kind, rails, policy)
+    if reason is not None:
+        raise RailyardError(f"--stack {named}: {reason}")
+    policy = _policy(named, rails, policy, kind)
+    target = Target(system.system, name, system.fabrics[name], named, rails, policy, site.references, hops=hops)
+    return _reported(site, _of_hops(site, target))
+
+
+def _reported(site: Site, target: Target) -> Target:
+    said = site.system.report_only
+    return target if said is None else replace(target, references=None, report_only=said)
+
+
+def _without_stack(site: Site, target: Target) -> Target:
+    """Return the target where no entry of its fabric asks for a stack. Raises RailyardError where one does."""
+    asking = [
+        entry for entry in site.references.entries if entry.fabric == target.fabric_name and "any" not in entry.stack
+    ]
+    if asking:
+        known, alone = ", ".join(site.system.stacks), " and ".join(asking[0].stack)
+        raise RailyardError(
+            f"--stack: found nothing, expected a stack of {target.system} ({known}): the reference {asking[0].id} "
+            f"holds for {alone} alone"
+        )
+    return target
+
+
+def _of_hops(site: Site, target: Target) -> Target:
+    """Return the target where its hops are given or no entry asks for them. Raises RailyardError where one does."""
+    asking = [
+        entry
+        for entry in site.references.entries
+        if entry.fabric == target.fabric_name and entry.hops and {ANY, target.stack} & {*entry.stack}
+    ]
+    if asking and target.hops is None:
+        bound = ", ".join(map(str, asking[0].hops))
+        raise RailyardError(
+            f"--hops: found nothing, expected how many switches lie between the two nodes: the reference "
+            f"{asking[0].id} holds for {bound} alone"
+        )
+    return target
+
+
+def _chosen(option: str, given: str | None, known: tuple[str, ...], what: str, system: str) -> str:
+    if given is None:
+        if len(known) == 1:
+            return known[0]
+        raise RailyardError(f"{option}: found nothing, expected a {what} of {system}: {', '.join(known)}")
+    if given not in known:
+        raise RailyardError(f'{option}: found "{given}", expected a {what} of {system}; {did_you_mean(given, known)}')
+    return given
+
+
+def _check_rails(rails: int, most: int | None, where: str) -> None:
+    if rails < 1 or (most is not None and rails > most):
+        expected = "at least 1" if most is None else f"1 to {most}, the rails of {where}"
+        raise RailyardError(f"--rails: found {rails}, expected {expected}")
+
+
+def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -> str:
+    """Return the policy of a run: the named one, single on one rail, else the first that the stack's table lists."""
+    if policy is not None:
+        if (near := stacks.unknown(policy)) is not None:
+            raise RailyardError(f'--policy: found "{policy}", expected a rail policy; {near}')
+        return policy
+    if rails == 1:
+        return "single"
+    way = stacks.STACKS[stack].ways[kind] if stack else None
+    spreads = () if way is None or isinstance(way, str) else way.spreads
+    found: Policy | str | None = next((each.policy for each in spreads if each.policy != "single"), None)
+    if found is None:
+        raise RailyardError(f"--policy: found nothing, expected one for {rails} rails: {', '.join(stacks.POLICIES)}")
+    return found

@@ -1,0 +1,110 @@
+"""Judgements as text for a terminal and as JSON values: all that is printed is in both."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from railyard.base.wording import message_size, number
+from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
+from railyard.verdict.stored.target import Target
+
+FORMAT = 1
+
+
+def text(name: str, target: Target, judgements: Sequence[Judgement]) -> str:
+    """Return the judgements as lines: a block each, the verdict of the whole output last."""
+    lines = [f"{name} against {target.described}"]
+    for judgement in judgements:
+        lines += ["", _title(judgement), f"  {judgement.state.upper()}  {judgement.sentence}"]
+        lines += [f"  {_curve(curve)}" for curve in judgement.curves]
+        lines += [f"  {cause.sentence}" for cause in judgement.causes]
+        lines += [f"  {remark}" for remark in judgement.remarks]
+    counts = [f"{count} {state}" for state, count in _counts(judgements).items()]
+    return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", f"{_state(judgements)}: {', '.join(counts)}"])
+
+
+def as_json(name: str, target: Target, judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """Return the judgements as JSON values, ``format`` first; per cents and values are not rounded."""
+    return {
+        "format": FORMAT,
+        "file": name,
+        "against": {
+            "system": target.system or None,
+            "link": target.fabric.link.name,
+            "fabric": target.fabric_name if target.system else None,
+            "stack": target.stack if target.system else None,
+            "rails": target.rails,
+            "policy": target.policy if target.system else None,
+            "slot": target.fabric.slot,
+        },
+        "state": _state(judgements),
+        "not_judged_here": NOT_JUDGED_HERE,
+        "judgements": [_judgement(judgement) for judgement in judgements],
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "benchmark": judgement.benchmark,
+        "lines": list(judgement.lines),
+        "state": judgement.state,
+        "sentence": judgement.sentence,
+        "rules": [
+            {"rule": rule.rule, "name": rule.name, "state": rule.state, "sentence": rule.sentence}
+            for rule in judgement.rules
+        ],
+        "curves": [_curve_json(curve) for curve in judgement.curves],
+        "looks_like": [{"cause": cause.cause, "sentence": cause.sentence} for cause in judgement.causes],
+        "remarks": list(judgement.remarks),
+    }
+
+
+def _curve_json(judged: CurveJudgement) -> dict[str, Any]:
+    limit = judged.limit
+    return {
+        "metric": judged.curve.metric,
+        "unit": judged.curve.unit,
+        "directions": judged.directions,
+        "sizes": list(judged.curve.sizes),
+        "values": list(judged.curve.values),
+        "limit": None if limit is None else {"value": limit.value_mb_s, "terms": limit.terms, "source": limit.source},
+        "references": list(judged.references),
+        "percent_of_reference": judged.percent_of_reference,
+        "worst_size": judged.percent_of_reference_size,
+        "percent_of_limit": judged.percent_of_limit,
+    }
+
+
+def _title(judgement: Judgement) -> str:
+    what = judgement.benchmark or "no benchmark"
+    if not judgement.lines:
+        return what
+    where = f"line {judgement.lines[0]}" if len(judgement.lines) == 1 else f"lines {judgement.lines[0]} …"
+    median = f", median of {len(judgement.lines)} passes" if len(judgement.lines) > 1 else ""
+    return f"{what} ({where}{median})"
+
+
+def _curve(judged: CurveJudgement) -> str:
+    curve, said = judged.curve, []
+    if judged.percent_of_reference is not None and judged.percent_of_reference_size is not None:
+        at = f" at {message_size(judged.percent_of_reference_size)}" if judged.percent_of_reference_size else ""
+        said.append(f"{judged.percent_of_reference:.1f} % of the reference at worst{', ' + at.strip() if at else ''}")
+    if judged.percent_of_limit is not None and judged.limit is not None:
+        said.append(f"{judged.percent_of_limit:.1f} % of the limit of {number(judged.limit.value_mb_s)} MB/s at best")
+    shown = f"{curve.metric}: {number(curve.values[0])} {curve.unit}"
+    if len(curve.sizes) > 1:
+        last = f"{number(curve.values[-1])} {curve.unit} at {message_size(curve.sizes[-1])}"
+        shown += f" at {message_size(curve.sizes[0])}, {last}"
+    return "; ".join([shown, *said])
+
+
+def _counts(judgements: Sequence[Judgement]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for judgement in judgements:
+        counts[judgement.state] = counts.get(judgement.state, 0) + 1
+    return counts
+
+
+def _state(judgements: Sequence[Judgement]) -> str:
+    """Return the state of the whole output: the worst of its judgements; what was not judged is no pass."""
+    states = {judgement.state for judgement in judgements}
+    return next((state for state in ("fail", "not-judged", "report-only") if state in states), "pass")

@@ -1,0 +1,192 @@
+"""The verdict of one run: five rules in order, and the sentence of the first that fails.
+
+A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
+a run without a judged reference is *report-only* or a failure. One that something else disturbed is *disturbed*: it
+does not pass, and nobody is blamed. To add a rule: one module in ``railyard/verdict/rules``,
+its name in ``RULE_NAMES``, its function in ``_RULES``.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from railyard.base.wording import listing
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.rules import complete, metrics, path, possible, reference
+from railyard.verdict.rules.model import (
+    RULE_NAMES,
+    Declared,
+    ExpectedFailure,
+    FaultClass,
+    Inputs,
+    Job,
+    Measured,
+    MetricInput,
+    OutputLine,
+    RefusedRail,
+    RuleResult,
+    State,
+)
+from railyard.verdict.rules.possible import percent_of_limit
+from railyard.verdict.rules.reference import worst_ratio
+
+__all__ = [
+    "RULE_NAMES",
+    "CurveVerdict",
+    "Declared",
+    "ExpectedFailure",
+    "FaultClass",
+    "Inputs",
+    "Job",
+    "Measured",
+    "MetricInput",
+    "OutputLine",
+    "RefusedRail",
+    "RuleResult",
+    "State",
+    "Verdict",
+    "judge",
+    "not_tested",
+    "suspects_of",
+]
+
+_RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
+    complete.judge,
+    metrics.judge,
+    possible.judge,
+    path.judge,
+    reference.judge,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveVerdict:
+    """How a metric stands to its references and its limit, in per cent; None where it has none.
+
+    ``percent_of_reference`` is the worst ratio over the curve, below 100 where it is worse than the reference
+    (for a latency too), at ``percent_of_reference_size`` bytes; ``percent_of_limit`` is the peak's.
+    """
+
+    metric: str
+    percent_of_reference: float | None
+    percent_of_reference_size: int | None
+    percent_of_limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state of one run, the rule that decided (None: none failed), all five rules, and suspects.
+
+    ``sentence`` is of what decided alone. ``remarks`` are sentences of what is to be said too: what was not judged,
+    likely causes, what probes found. ``text`` is both.
+    """
+
+    state: State
+    sentence: str
+    rule: int | None
+    fault: FaultClass | None
+    rules: tuple[RuleResult, ...]
+    suspects: tuple[Suspect, ...]
+    look_at: str | None
+    curves: tuple[CurveVerdict, ...]
+    references: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence with all remarks behind it."""
+        return "; ".join((self.sentence, *self.remarks))
+
+    @property
+    def fails(self) -> bool:
+        """Whether the test fails: its run failed, or it was disturbed and so nobody has judged it."""
+        return self.state in ("fail", "disturbed")
+
+    @property
+    def line(self) -> str:
+        """The text as it stands alone: with the rule that decided before it, and what to look at next behind it."""
+        if not self.fails:
+            return self.text
+        look = f"; look at {self.look_at}" if self.look_at else ""
+        return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.text}{look}"
+
+    def with_remarks(self, *remarks: str) -> "Verdict":
+        """Return the verdict with more remarks behind those that it has."""
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+
+def judge(inputs: Inputs) -> Verdict:
+    """Return the verdict: every rule is judged, so that the record shows all five; the first failure says why."""
+    rules = tuple(rule(inputs) for rule in _RULES)
+    failure = next((rule for rule in rules if rule.state == "fail"), None)
+    state, sentence = _pass(inputs, rules) if failure is None else _failure(inputs, failure, rules)
+    return Verdict(
+        state=state,
+        sentence=sentence,
+        rule=None if failure is None else failure.rule,
+        fault=None if failure is None else failure.fault,
+        rules=rules,
+        suspects=() if failure is None or state == "disturbed" else suspects_of(inputs),
+        look_at=None if failure is None else failure.look_at,
+        curves=tuple(_curve(metric) for metric in inputs.metrics),
+        references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.bands)),
+        remarks=_unjudged(rules) if failure is None else (),
+    )
+
+
+def not_tested(reason: str) -> Verdict:
+    """Return the verdict of a case that did not run, with why: neither a pass nor a failure."""
+    sentence = f"not tested: {reason}"
+    rules = tuple(RuleResult(rule, name, "not-judged", sentence) for rule, name in RULE_NAMES.items())
+    return Verdict("not-tested", sentence, None, None, rules, (), None, (), ())
+
+
+def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
+    reference = rules[-1]
+    expected = inputs.expected_failure
+    surprise = "" if expected is None else f"; it was expected to fail ({expected.reason}): remove that expectation"
+    if inputs.report_only is not None or reference.state == "not-judged" or inputs.path.one_rail:
+        return "report-only", reference.sentence + surprise
+    return "pass", reference.sentence + surprise
+
+
+def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
+    """Return the sentences of the rules before the last that were not judged."""
+    unjudged = [rule for rule in rules[:-1] if rule.state == "not-judged"]
+    return tuple(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)
+
+
+def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
+    said = failure.sentence
+    expected = inputs.expected_failure
+    state: State = "disturbed" if failure.fault == "disturbed" else "fail"
+    if expected is None:
+        return state, said
+    until = f"{expected.reason}, until {expected.expires.isoformat()}"
+    if inputs.today > expected.expires:
+        return state, f"{said}; the expected failure ({until}) has expired"
+    # A reference that is missing is not a failure that one can expect of the hardware.
+    if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
+        covered = listing([str(rule) for rule in expected.rules])
+        return state, f"{said}; the expected failure ({until}) covers rule {covered} only"
+    return "xfail", f"expected failure ({until}): rule {failure.rule} ({failure.name}): {said}"
+
+
+def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
+    """Return who may be to blame where the run failed: refused rails, what probes and the path proof found."""
+    refused = [Suspect("rail", rail.node, rail.rail, rail.sentence) for rail in inputs.job.refused]
+    ended = inputs.job.ended
+    if ended is not None and ended.kind != "time":
+        # What its nodes had moved by then says nothing of them: only whom the scheduler names is a suspect.
+        return tuple(Suspect("node", node, None, ended.sentence) for node in ended.nodes)
+    return tuple(dict.fromkeys([*refused, *inputs.suspects, *inputs.path.suspects]))
+
+
+def _curve(metric: MetricInput) -> CurveVerdict:
+    worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
+    name = metric.declared.name
+    of_limit = of_limit if of_limit is not None and math.isfinite(of_limit) else None
+    # An absurd value overflows here; rule 3 has said so, and a record holds no infinity.
+    if worst is None or not math.isfinite(100 * worst.ratio):
+        return CurveVerdict(name, None, None, of_limit)
+    return CurveVerdict(name, 100 * worst.ratio, worst.size_bytes, of_limit)
