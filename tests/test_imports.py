@@ -12,6 +12,43 @@ import railyard
 
 PACKAGE = Path(railyard.__file__).parent
 
+#: The packages in order: each imports only those before it, at the top of a module, within functions and for types.
+ORDER = (
+    "base",
+    "hardware",
+    "stacks",
+    "parsers",
+    "benchmarks",
+    "site",
+    "results",
+    "provision",
+    "job",
+    "verdict",
+    "cluster",
+    "rfm",
+    "cli",
+)
+
+#: Imports that still point the other way: a module, and what it imports from a later package.
+UPWARD = {
+    ("railyard.benchmarks.apps.hpl_problem", "railyard.job.launch"),
+    ("railyard.benchmarks.apps.hpl_problem", "railyard.site.systems.load"),
+    ("railyard.benchmarks.apps.installed", "railyard.site.systems.fields"),
+    ("railyard.benchmarks.apps.wrf_cases", "railyard.provision.spack.target"),
+    ("railyard.results.run_folder", "railyard.rfm.run.reframe"),
+    ("railyard.site.references.lint", "railyard.results.relations"),
+    ("railyard.site.references.relation_forms", "railyard.results.run_files"),
+}
+
+#: What stays at the root for files of a site's own: the old address of a module -> where it is now.
+ADDRESSES = {
+    "railyard.siteconfig": "railyard.rfm.settings",
+    "railyard.check": "railyard.rfm.checks.base",
+    "railyard.osucheck": "railyard.rfm.checks.osu",
+    "railyard.appcheck": "railyard.rfm.checks.application",
+    "railyard.rfm_pairs": "railyard.rfm.checks.pairs",
+}
+
 #: What no pure module may drag in: the framework, other processes, a plotting library.
 FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 
@@ -149,6 +186,52 @@ def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
         "",
         "railyard.provision.programs.build drags in subprocess",
     )
+
+
+def edges() -> set[tuple[str, str]]:
+    """Return (module, imported module) for each import of one of our modules by another, wherever it is written."""
+    found = set()
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [name if name in MODULES else str(node.module) for name in inner]
+            else:
+                continue
+            found |= {(module, name) for name in names if name in MODULES and name != module}
+    return found
+
+
+def package_of(module: str) -> str:
+    """Return the package below railyard that a module is in; of a module at the root its own name, or nothing."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_every_package_has_its_place_in_the_order() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert sorted(folders) == sorted(ORDER)
+
+
+def test_packages_import_only_those_before_them() -> None:
+    place = {package: number for number, package in enumerate(ORDER)}
+    ordered = {(module, name) for module, name in edges() if {package_of(module), package_of(name)} <= place.keys()}
+    upward = {pair for pair in ordered if place[package_of(pair[1])] > place[package_of(pair[0])]}
+    assert upward == UPWARD
+
+
+def test_at_the_root_are_only_addresses_of_one_import() -> None:
+    root = {module for module in MODULES if module.count(".") == 1 and package_of(module) not in ORDER}
+    assert root == {"railyard.__main__", *ADDRESSES}
+    for old, new in ADDRESSES.items():
+        body = ast.parse(MODULES[old].read_text(encoding="utf-8")).body
+        assert [type(node) for node in body] == [ast.Expr, ast.ImportFrom], old
+        assert imported(MODULES[old], top_level_only=True) == {new, f"{new}.*"}
+
+
+def test_nothing_of_ours_imports_an_address_of_the_root() -> None:
+    assert {(module, name) for module, name in edges() if name in ADDRESSES} == set()
 
 
 def test_every_exception_is_one_that_exists() -> None:
