@@ -42,7 +42,7 @@ test-all: needs venv stacks lint types ## all of that, and every demonstration o
 
 test-verbs: VERBS := 1
 test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)
-	@$(BIN)/python -m pytest tests/testbed/test_guests.py $(ARGS)
+	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
 lint: venv ## ruff: mistakes and form

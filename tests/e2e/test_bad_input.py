@@ -1,6 +1,6 @@
 """Each kind of bad input, through the real command line: one clear sentence, exit 2, nothing started and nothing lost.
 
-The sentences of the models are held case by case in tests/test_systems.py, test_references.py and test_yamlfile.py;
+The sentences of the models are held case by case in tests/site/ and tests/base/test_strict_yaml.py;
 here a person's files and options go in at the front. What ends before a process is started runs in this process.
 """
 

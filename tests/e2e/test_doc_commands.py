@@ -46,26 +46,26 @@ RUN = {
 
 #: What the rest of a command begins with -> why it is not run here, and where it is.
 NOT_RUN = {
-    r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/test_packaging.py holds its recipes",
+    r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
     r"\S*railyard run --system virtual:hsn -p intelmpi": "the virtual cluster: tests/e2e/test_nic_per_rank.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard (compare|results show|results export|results merge) .*(rails=|T\*|PingPong|virtual|other-clone)":
-        "asks for runs of the virtual cluster: tests/e2e/test_compare.py, tests/store",
+        "asks for runs of the virtual cluster: tests/e2e/test_compare.py, tests/results/store",
     r".*\brailyard capture\b": "needs measured repeats: tests/e2e/test_capture.py",
-    r".*\brailyard report last --plots": "needs runs whose benchmarks have curves drawn by matplotlib: tests/report",
+    r".*\brailyard report last --plots": "needs runs with curves, drawn by matplotlib: tests/results/report",
     r"(srun .*|\S*)\brailyard (detect|doctor)\b": "writes a new system: tests/e2e/test_new_cluster.py",
-    r"spack (repo|install|load) ": "Spack builds Python itself for hours: tests/test_spack_envs.py holds the recipes",
+    r"spack (repo|install|load) ": "Spack builds Python itself for hours: tests/clone/test_spack_envs.py",
     r"\S*\brailyard fabric --system": "needs a fabric: tests/e2e/test_fabric.py",
     r"(\S*railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
     r"\S*railyard run --system (virtual-slurm|virtual-verbs|mycluster)": "Slurm or guests: tests/e2e/test_slurm.py",
-    r"\S*railyard history\b": "needs measured runs: tests/history",
-    r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/test_pipeline.py",
+    r"\S*railyard history\b": "needs measured runs: tests/results/history",
+    r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
     r"for i in ": "ten runs on a cluster",
     r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
-    r"eval ": "a shell's completion: tests/test_cli.py",
+    r"eval ": "a shell's completion: tests/cli/test_main.py",
 }  # fmt: skip
 
 

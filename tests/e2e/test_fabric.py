@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.testbed.needs import SEARCH_PATH
-from tests.madesystems import EDR
+from tests.made.systems import EDR
 
 pytestmark = pytest.mark.e2e
 

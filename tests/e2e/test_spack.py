@@ -13,8 +13,8 @@ import pytest
 
 from railyard.provision.spack import target
 from railyard.results.record.file import FILE_NAME, Record, read_records
-from tests.spack import madesite
-from tests.spack.madesite import MadeSite
+from tests.made import spack_site
+from tests.made.spack_site import MadeSite
 
 pytestmark = pytest.mark.e2e
 
@@ -55,7 +55,7 @@ COLD = ["--version", "concretize", "install", "find"]
 
 @pytest.fixture
 def site(tmp_path: Path) -> MadeSite:
-    made = madesite.make(tmp_path)
+    made = spack_site.make(tmp_path)
     shutil.copy(CLONE / "reframe_settings.py", made.home)
     made.write("checks/made.py", CHECKS)
     made.behave(program=f"#!/bin/sh\ncat {RECORDED}\n")

@@ -1,0 +1,81 @@
+"""HPL's problem as a system's file gives it, and the sentences where it does not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps.hpl_problem import plan
+from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
+from railyard.hardware.node import NodeHardware
+from railyard.site.site import site_at
+from railyard.site.systems.jobs import SchedulerSettings
+from railyard.site.systems.load import System
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def system(hardware: NodeHardware | None) -> System:
+    """Return the virtual cluster with other nodes."""
+    found = site_at(ROOT, "virtual").system
+    return found.model_copy(update={"nodes": found.nodes.model_copy(update={"hardware": hardware})})
+
+
+def test_the_virtual_cluster_solves_within_an_eighth_of_its_limit() -> None:
+    made = plan(site_at(ROOT, "virtual").system, 4, 1)
+    assert (made.order, made.rows, made.columns, made.bound) == (4416, 2, 2, "time")
+    assert made.sentence == (
+        "N 4416 by a time budget of 15.00 s at 4.000 Gflop/s (the memory would allow 21888), on a grid of 2x2, NB 192"
+    )
+
+
+def test_the_limit_is_that_of_applications() -> None:
+    limits = SchedulerSettings.model_validate({"time_limits": {"micro": "1m", "app": "16m"}})
+    found = site_at(ROOT, "virtual").system.model_copy(update={"jobs": limits})
+    assert "by a time budget of 120.0 s" in plan(found, 4, 1).sentence
+
+
+def test_a_clock_says_how_fast_it_will_be() -> None:
+    fast = NodeHardware(cores=1, memory=1 << 30, base_ghz=2.0, flop_per_cycle=16)
+    assert plan(system(fast), 4, 1).sentence.startswith("N 11136 by a time budget of 15.00 s at 64.00 Gflop/s ")
+    assert plan(system(fast), 4, 1, budget_s=1.0, order=384, grid="1x4", block=64).sentence == (
+        "N 384 as asked, on a grid of 1x4, NB 64"
+    )
+
+
+def test_without_memory_there_is_no_problem() -> None:
+    with pytest.raises(RailyardError) as caught:
+        plan(system(None), 4, 1)
+    assert str(caught.value) == (
+        "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, of which HPL's problem "
+        "is made"
+    )
+
+
+@pytest.mark.parametrize("grid", ["2", "2x", "x2", "0x4", "2 x 2", "2x2x1"])
+def test_a_grid_that_is_none_is_named(grid: str) -> None:
+    with pytest.raises(RailyardError) as caught:
+        plan(system(NodeHardware(cores=1, memory=1 << 30)), 4, 1, grid=grid)
+    assert str(caught.value) == f'HPL: found a grid of "{grid}", expected P and Q such as 2x3'
+
+
+def test_a_peak_is_at_the_base_clock_and_the_most_at_the_highest() -> None:
+    hardware = NodeHardware(cores=32, memory=1 << 37, base_ghz=2.0, turbo_ghz=3.5, flop_per_cycle=32)
+    assert peak_gflop_s(hardware, 2) == 2 * 32 * 32 * 2.0
+    assert most(hardware, 2, "here") == Most(
+        2 * 32 * 32 * 3.5, "Gflop/s", "2 nodes of 32 cores x 32 flop x 3.5 GHz (turbo)", "here"
+    )
+    cards = hardware.model_copy(update={"accelerator_gflop_s": 9700.0})
+    assert peak_gflop_s(cards, 1) == 2048.0 + 9700.0
+    found = most(cards, 1, "here")
+    assert found is not None
+    assert found.terms == "1 node of 32 cores x 32 flop x 3.5 GHz (turbo) + 9700 Gflop/s"
+
+
+@pytest.mark.parametrize("lacking", ["turbo_ghz", "flop_per_cycle"])
+def test_what_is_not_stated_bounds_nothing(lacking: str) -> None:
+    stated: dict[str, Any] = {"cores": 1, "memory": 1 << 30, "base_ghz": 2.0, "turbo_ghz": 3.0, "flop_per_cycle": 8}
+    assert most(NodeHardware(**{**stated, lacking: None}), 4, "here") is None
+    assert most(None, 4, "here") is None
+    assert peak_gflop_s(None, 4) is None

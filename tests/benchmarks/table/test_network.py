@@ -1,0 +1,242 @@
+"""Runs of HPC Challenge and GPCNeT, of recorded outputs: what is demanded, what a link bounds, and what a site asks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.benchmarks.table.micro import find
+from railyard.benchmarks.table.network import ENTRIES, HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import plan_launch
+from railyard.parsers import PARSERS
+from railyard.site.references.load import References
+from railyard.site.references.model import Entry
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment, assess
+from tests.conftest import TAG, counters_file
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+FILES = {
+    HPCC: "hpcc1.5.0-openmpi4.1.4-veth.out",
+    NETWORK_TEST: "gpcnet1.3-network_test-two-rails-openmpi4.1.4-veth.out",
+    NETWORK_LOAD_TEST: "gpcnet1.3-network_load_test-openmpi4.1.4-shm.out",
+}
+TEN = tuple(f"n{number}" for number in range(10))
+#: MB each way of a node, a little more than the rings alone: 792 MB of HPC Challenge, 2265 MB of GPCNeT.
+MOVED = {HPCC: 860.0, NETWORK_TEST: 2300.0, NETWORK_LOAD_TEST: 50.0}
+Run = Callable[..., Assessment]
+
+
+def text_of(key: str) -> str:
+    return (RECORDINGS / FILES[key]).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def ran(virtual: Site) -> Run:
+    """Return a function that assesses a run: its benchmark, output, MB a node, ranks a node, site, exit code."""
+
+    def run(
+        key: str, output: str | None = None, mb: float | None = None, *, ranks_per_node: int = 1,
+        site: Site = virtual, exit_code: int = 0,
+    ) -> Assessment:  # fmt: skip
+        nodes = TEN if key == NETWORK_LOAD_TEST else site.system.nodes.names
+        rails = ("hsn0", "hsn1") if key == NETWORK_TEST else ("hsn0",)
+        launch = plan_launch(
+            *(site, "hsn", "openmpi", rails, nodes),
+            ranks=len(nodes) * ranks_per_node,
+            ranks_per_node=ranks_per_node,
+            as_root=False,
+        )
+        case = Case(
+            *("", "", "", site, "hsn", "openmpi", len(rails), key, launch),
+            ranks_per_node=ranks_per_node,
+            validates=key == HPCC,
+        )
+        whole = MOVED[key] if mb is None else mb
+        carried = {"hsn0": (0.1, 0.1), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
+        carried |= {rail: (whole / len(rails), whole / len(rails)) for rail in rails}
+        files = tuple(counters_file(node, carried, rails) for node in nodes)
+        evidence = Evidence(text_of(key) if output is None else output, exit_code=exit_code, counters=files, tag=TAG)
+        return assess(case, evidence, PARSERS[key.partition("/")[0]], date(2026, 11, 22))
+
+    return run
+
+
+def said(found: Assessment) -> tuple[str, int | None, str]:
+    return found.verdict.state, found.verdict.rule, found.verdict.text
+
+
+def with_reference(site: Site, **fields: Any) -> Site:
+    """Return the site with one more entry."""
+    source = {"document": "the site's own", "date": date(2026, 11, 22)}
+    whole = {"id": "own", "fabric": "hsn", "kind": "contract", "source": source, **fields}
+    return replace(site, references=References(site.system, (Entry.model_validate(whole),), "references/virtual.yaml"))
+
+
+def test_the_recorded_run_of_hpcc_is_held_to_all_but_a_reference(ran: Run) -> None:
+    found = ran(HPCC)
+    assert said(found)[:2] == ("report-only", None)
+    assert [(figure.name, round(figure.value, 2), figure.unit) for figure in found.figures] == [
+        ("natural_ring_bandwidth", 40.82, "MB/s"),
+        ("random_ring_bandwidth", 36.55, "MB/s"),
+        ("natural_ring_latency", 47.73, "us"),
+        ("random_ring_latency", 47.78, "us"),
+        ("pingpong_bandwidth_min", 47.76, "MB/s"),
+        ("pingpong_bandwidth_avg", 48.19, "MB/s"),
+        ("pingpong_bandwidth_max", 48.64, "MB/s"),
+        ("pingpong_latency_min", 14.79, "us"),
+        ("pingpong_latency_avg", 17.4, "us"),
+        ("pingpong_latency_max", 19.64, "us"),
+        # of the matrix of order 1984; the summary's own, 666 MB/s, is of one of 128
+        ("transpose_rate", 146.0, "MB/s"),
+    ]
+    assert found.verdict.rules[0].sentence.endswith("1 complete table, validated by the benchmark itself")
+    assert (found.path.state, found.path.expected_bytes) == ("proven", 4 * 2 * 792_000_000)
+    assert found.version == "1.5.0"  # and not that of the HPL in it
+
+
+def test_the_recorded_run_of_network_test_is_held_to_all_but_a_reference(ran: Run) -> None:
+    found = ran(NETWORK_TEST)
+    assert said(found)[:2] == ("report-only", None)
+    mib = 2**20 / 1e6
+    assert [(figure.name, round(figure.value, 6), figure.unit) for figure in found.figures] == [
+        ("random_ring_latency", 114.8, "us"),
+        ("random_ring_latency_99", 1642.3, "us"),
+        ("random_ring_bandwidth", round(40.3 * mib, 6), "MB/s"),
+        ("random_ring_bandwidth_99", round(21.8 * mib, 6), "MB/s"),
+        ("natural_ring_bandwidth", round(40.8 * mib, 6), "MB/s"),
+        ("natural_ring_bandwidth_99", round(22.9 * mib, 6), "MB/s"),
+        ("allreduce_latency", 279.6, "us"),
+        ("allreduce_latency_99", 3768.2, "us"),
+    ]
+    assert found.path.expected_bytes == 4 * 2 * 4 * 16384 * 8 * 16 * 30 * 9
+
+
+def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
+    found = ran(NETWORK_LOAD_TEST)
+    assert said(found)[0] == "report-only"
+    assert "how much congestion is too much is the site's to say, and no reference names a ceiling" in said(found)[2]
+    assert [(figure.name, figure.value, figure.unit) for figure in found.figures] == [
+        ("latency_impact", 2.1, "times"),
+        ("latency_impact_99", 2.7, "times"),
+        ("bandwidth_impact", 2.9, "times"),
+        ("bandwidth_impact_99", 11.9, "times"),
+        ("allreduce_impact", 2.4, "times"),
+        ("allreduce_impact_99", 9.5, "times"),
+    ]
+    assert found.path.sentence.endswith("; how much gpcnet/network_load_test must move is not known")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("Success=1\n", "Success=0\n", 'the application\'s own check calls its result wrong, line 446: "Success=0"'),
+        ("Success=1\n", "", "the benchmark was told to validate its data and printed no validation"),
+        (
+            "0.21 PASSED    0.151  0.00",
+            "0.21 FAILED    0.151 99.00",
+            "the output itself reports 1 failure, line 139: "
+            '"WALL 1984 1984 32 32 2 2 0.21 FAILED 0.151 99.00"',
+        ),
+        (
+            "End of Summary section.\n",
+            "",
+            'the output itself reports 1 failure, line 440: "the section Summary has no end"',
+        ),
+        (
+            "CommWorldProcs=4\n",
+            "CommWorldProcs=1\n",
+            'the output itself reports 1 failure, line 440: "hpcc/Summary ran on 1 processes, the launch gave it 4"',
+        ),
+    ],
+)  # fmt: skip
+def test_what_hpcc_calls_wrong_or_leaves_out_fails_it(ran: Run, old: str, new: str, sentence: str) -> None:
+    text = text_of(HPCC)
+    assert old in text
+    state, rule, found = said(ran(HPCC, text.replace(old, new, 1)))
+    assert (state, rule) == ("fail", 1)
+    assert found.startswith(sentence)
+
+
+def test_an_output_that_ends_in_its_rings_fails(ran: Run) -> None:
+    text = text_of(HPCC)
+    state, rule, found = said(ran(HPCC, text[: text.index("Ring:\n")]))
+    assert (state, rule) == ("fail", 1)
+    assert found.startswith("the output itself reports 2 failures, ")
+
+
+def test_a_refusal_for_too_few_nodes_is_quoted(ran: Run) -> None:
+    refused = "ERROR: this application must be run on at least 10 nodes\n"
+    assert said(ran(NETWORK_LOAD_TEST, refused, exit_code=1)) == (
+        "fail",
+        1,
+        'the job exited 1, expected 0, line 1: "ERROR: this application must be run on at least 10 nodes"',
+    )
+
+
+def test_a_load_test_that_stopped_before_its_impact_fails(ran: Run) -> None:
+    text = text_of(NETWORK_LOAD_TEST)
+    state, rule, found = said(ran(NETWORK_LOAD_TEST, text[: text.index("Key Results") - 80]))
+    assert (state, rule) == ("fail", 1)
+    assert found == "the output has 0 tables, expected 1"
+
+
+def changed(ring: str = "0.0408231", best: str = "0.0486427") -> str:
+    """Return the recorded output with another bandwidth (GB/s) of the natural ring, and of the best pair."""
+    text = text_of(HPCC)
+    for name, old, new in (("NaturallyOrderedRing", "0.0408231", ring), ("MaxPingPong", "0.0486427", best)):
+        assert f"{name}Bandwidth_GBytes={old}\n" in text
+        text = text.replace(f"{name}Bandwidth_GBytes={old}\n", f"{name}Bandwidth_GBytes={new}\n")
+    return text
+
+
+def test_a_ring_beyond_the_rail_is_impossible_whatever_ranks_a_node_has(ran: Run) -> None:
+    for ranks in (1, 2):
+        found = ran(HPCC, changed(ring="0.060").replace("CommWorldProcs=4", f"CommWorldProcs={4 * ranks}"),
+                    ranks_per_node=ranks)  # fmt: skip
+        assert said(found)[:2] == ("fail", 3)
+        assert said(found)[2].startswith("impossible: natural_ring_bandwidth 60.00 MB/s")
+
+
+def test_a_pair_beyond_the_rail_may_share_a_node_where_there_are_several_ranks(ran: Run) -> None:
+    text = changed(best="5.1")
+    assert said(ran(HPCC, text))[2].startswith("impossible: pingpong_bandwidth_max 5100 MB/s")
+    both = ran(HPCC, text.replace("CommWorldProcs=4", "CommWorldProcs=8"), ranks_per_node=2)
+    assert said(both)[0] == "report-only"
+    assert "pingpong_bandwidth_max" not in both.verdict.rules[2].sentence
+
+
+def test_rings_that_no_rail_carried_are_missing(ran: Run) -> None:
+    found = ran(HPCC, mb=400.0)
+    assert said(found)[:2] == ("fail", 4)
+    assert found.path.sentence.startswith("path not proven: hsn0 of vn1 sent 400.0 MB of 792.0 MB")
+
+
+def test_a_ceiling_of_the_impact_is_the_sites_to_set(ran: Run, virtual: Site) -> None:
+    fields = {"benchmark": NETWORK_LOAD_TEST, "metric": "bandwidth_impact_99", "unit": "times"}
+    assert said(ran(NETWORK_LOAD_TEST, site=with_reference(virtual, **fields, ceiling=12.0)))[0] == "pass"
+    state, rule, sentence = said(ran(NETWORK_LOAD_TEST, site=with_reference(virtual, **fields, ceiling=3.0)))
+    assert (state, rule) == ("fail", 5)
+    assert sentence.startswith("bandwidth_impact_99 11.90 times is above 3.000 times (396.7 %), the bound of own")
+
+
+def test_a_floor_of_a_ring_is_judged(ran: Run, virtual: Site) -> None:
+    fields = {"benchmark": HPCC, "metric": "random_ring_bandwidth", "unit": "MB/s"}
+    assert said(ran(HPCC, site=with_reference(virtual, **fields, floor=36.0)))[0] == "pass"
+    assert said(ran(HPCC, site=with_reference(virtual, **fields, floor=38.0)))[:2] == ("fail", 5)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.key)
+def test_no_class_floor_of_a_link_and_no_other_metrics_name(entry: Any, virtual: Site) -> None:
+    names = [metric.name for metric in entry.metrics]
+    assert len(set(names)) == len(names)
+    assert (entry.is_application, entry.of_link, find(entry.key)) == (True, False, entry)
+    for metric in entry.metrics:
+        bands = virtual.references.bands(
+            *("hsn", "openmpi", 1, "single", entry.key, metric.name, 48.0), directions=1, streaming=False
+        )
+        assert bands == ()

@@ -1,0 +1,100 @@
+"""`railyard init`: a site that loads, that holds what it should, and over which nothing is written."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from railyard.cli.commands.init import command
+from railyard.cli.main import main
+from railyard.cli.site_template import copied
+from railyard.rfm.settings import build
+from railyard.site.systems.load import load_systems
+
+CLONE = Path(__file__).parents[3]
+
+
+def init(folder: Path, *options: str) -> Result:
+    return CliRunner().invoke(command, [str(folder), *options], catch_exceptions=False)
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_new_site_has_settings_systems_references_and_pipelines(tmp_path: Path) -> None:
+    result = init(tmp_path / "site")
+    made = files(tmp_path / "site")
+    assert (result.exit_code, result.output.splitlines()[0]) == (0, f"{tmp_path}/site: wrote {len(made)} files")
+    assert {
+        ".gitignore",
+        "README.md",
+        "reframe_settings.py",
+        "systems/virtual.yaml",
+        "systems/local.yaml",
+        "systems/schema.json",
+        "references/virtual.yaml",
+        "references/schema.json",
+        "ci/gitlab-ci.yml",
+        "ci/needs.sh",
+        "systems/spack/virtual.yaml",
+    } <= made
+    assert "systems/dell-c6320.yaml" not in made and "ci/lock.sh" not in made
+
+
+def test_the_published_systems_come_with_their_references_and_recordings(tmp_path: Path) -> None:
+    init(tmp_path, "--published")
+    for folder in ("systems", "references", "recordings"):
+        ours = {path for path in files(CLONE / folder) if "__pycache__" not in path}
+        assert files(tmp_path / folder) == ours, folder
+
+
+def test_reframe_takes_the_new_site_and_finds_the_checks_that_railyard_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAILYARD_HOME", raising=False)
+    init(tmp_path)
+    built = build(tmp_path / "reframe_settings.py")
+    assert {system["name"] for system in built["systems"]} == set(load_systems(tmp_path / "systems"))
+    (general,) = built["general"]
+    assert (general["check_search_path"], general["check_search_recursive"]) == ([str(CLONE / "checks")], True)
+
+
+def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "systems").mkdir()
+    mine = tmp_path / "systems" / "virtual.yaml"
+    mine.write_text("mine\n", encoding="utf-8")
+    assert main(["init", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"railyard: {tmp_path}: found systems/virtual.yaml there already, expected none of the files of a new site; "
+        "give an empty folder, or --missing to write only what it lacks\n"
+    )
+    assert files(tmp_path) == {"systems/virtual.yaml"}
+
+
+def test_missing_writes_only_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    mine = tmp_path / "systems" / "virtual.yaml"
+    mine.write_text("mine\n", encoding="utf-8")
+    result = init(tmp_path, "--missing")
+    assert result.output.splitlines()[0] == f"{tmp_path}: wrote {len(files(tmp_path)) - 1} files, left 1 as they are"
+    assert mine.read_text(encoding="utf-8") == "mine\n"
+    assert (tmp_path / "systems" / "local.yaml").is_file()
+
+
+def test_the_clone_itself_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(CLONE)
+    assert main(["init", "."]) == 2
+    assert capsys.readouterr().err == (
+        "railyard: .: found Railyard's own clone, expected a folder for a site; the clone is one already\n"
+    )
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    first = copied(CLONE, published=False)[0]
+    assert main(["init", str(tmp_path / "file" / "site")]) == 2
+    assert capsys.readouterr().err == (
+        f"railyard: {tmp_path}/file/site/{first}: cannot be written (Not a directory), expected a folder that you may "
+        "write to; choose another, or mend its permissions\n"
+    )

@@ -1,0 +1,529 @@
+"""`railyard judge`: verdicts of stored outputs, what is not judged, and a sentence for all that a user gets wrong."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks.table.micro import find
+from railyard.cli.main import main
+from railyard.parsers import hpcc
+from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.site.references.load import References
+from railyard.site.site import Site, site_at
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import Target, of_link, of_system
+
+ROOT = Path(__file__).resolve().parents[3]
+SIZES = tuple(2**n for n in range(23))
+CLASS_C: dict[str, Any] = {"class": "C"}
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
+
+
+def rates(peak_mb_s: float, message_us: float = 0.3) -> dict[int, float]:
+    """Return a made bandwidth curve: a cost a message and a rate that it nears."""
+    return {size: size / (message_us + size / peak_mb_s) for size in SIZES}
+
+
+def osu_bw(values: Mapping[int, float], name: str = "Bandwidth", heading: str = "Bandwidth (MB/s)") -> str:
+    """Return a made output of OSU 7.4, of the shape that its programs print."""
+    rows = "".join(f"{size:<18d}{value:>12.2f}\n" for size, value in values.items())
+    return f"# OSU MPI {name} Test v7.4\n# Size      {heading}\n{rows}"
+
+
+def table(
+    tool: str,
+    benchmark: str | None,
+    columns: Mapping[str, str | None],
+    *rows: tuple[Cell, ...],
+    complete: bool = True,
+    line: int = 3,
+    **context: Any,
+) -> Table:
+    said = MappingProxyType(context)
+    return Table(tool, None, benchmark, tuple(columns), tuple(columns.values()), rows, line, complete, said)
+
+
+def stream(values: Mapping[int, float], **rest: Any) -> Table:
+    return table("osu", "osu_bw", {"size": "B", "bandwidth": "MB/s"}, *values.items(), **rest)
+
+
+def only(parsed: Parsed, target: Target, **options: Any) -> Judgement:
+    (found,) = judge(parsed, target, **options)
+    return found
+
+
+def written(folder: Path, text: str | bytes, name: str = "job.out") -> str:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+# The command
+
+PASSED = """\
+{file} against ib-edr in pcie3-x16, 1 rail
+
+osu/osu_bw (line 1)
+  PASS  bandwidth holds class:ib-edr and day-one, at worst 102.1 % of class:ib-edr at 1 MiB
+  bandwidth: 3.330 MB/s at 1 B, 12289 MB/s at 4 MiB; 102.1 % of the reference at worst, at 1 MiB; \
+98.9 % of the limit of 12421 MB/s at best
+  bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone
+
+not judged here: exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)
+pass: 1 pass
+"""
+
+
+def test_a_healthy_curve_passes_and_the_whole_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, osu_bw(rates(12300)))
+    assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16"]) == 0
+    assert capsys.readouterr().out == PASSED.format(file=file)
+
+
+def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, osu_bw(rates(6300)))
+    assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].startswith(
+        "  FAIL  rule 5 (reference): bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), the bound of "
+        "class:ib-edr (class: class of the link: InfiniBand EDR 4X streams at least 12 GB/s one way), over ib-edr of "
+        "the run's nodes; look at "
+    )
+    assert lines[5] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
+    assert lines[-1] == "fail: 1 fail"
+
+
+def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, osu_bw(rates(6300)))
+    assert main(["judge", file, "--system", "dell-c6320", "--fabric", "edr", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {key: found[key] for key in ("format", "file", "state")} == {"format": 1, "file": file, "state": "fail"}
+    assert found["against"] == {
+        "system": "dell-c6320",
+        "link": "ib-edr",
+        "fabric": "edr",
+        "stack": "hpcx",
+        "rails": 1,
+        "policy": "single",
+        "slot": "pcie3-x16",
+    }
+    (judged,) = found["judgements"]
+    assert (judged["benchmark"], judged["lines"], judged["state"]) == ("osu/osu_bw", [1], "fail")
+    assert [(rule["rule"], rule["state"]) for rule in judged["rules"]] == [
+        (1, "pass"),
+        (2, "pass"),
+        (3, "pass"),
+        (4, "not-judged"),
+        (5, "fail"),
+    ]
+    assert judged["rules"][0]["sentence"] == (
+        "1 complete table; not judged here: exit code, time limit and nodes of the job"
+    )
+    (curve,) = judged["curves"]
+    assert curve["references"] == ["edr-bandwidth", "class:ib-edr"]
+    assert (curve["worst_size"], round(curve["percent_of_reference"], 1)) == (4194304, 50.8)
+    assert round(curve["percent_of_limit"], 1) == 50.7
+    assert [cause["cause"] for cause in judged["looks_like"]] == ["lower-generation"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "--system, --link: found neither, expected one of them: what is the output held against?"),
+        (
+            ["--system", "dell-c6320", "--link", "ib-edr"],
+            "--system, --link: found both, expected one of them: what is the output held against?",
+        ),
+        (
+            ["--link", "ib-edr", "--fabric", "edr"],
+            "--fabric: found it beside --link, expected it beside the other alone; leave it out",
+        ),
+        (
+            ["--system", "dell-c6320", "--slot", "pcie3-x8"],
+            "--slot: found it beside --system, expected it beside the other alone; leave it out",
+        ),
+        (["--system", "dell"], 'systems/: found no system "dell", expected a system of that name; '),
+        (["--system", "dell-c6320"], "--fabric: found nothing, expected a fabric of dell-c6320: edr, fdr"),
+        (
+            ["--system", "dell-c6320", "--fabric", "ehdr"],
+            '--fabric: found "ehdr", expected a fabric of dell-c6320; did you mean "edr"?',
+        ),
+        (
+            ["--system", "dell-c6320", "--fabric", "edr", "--stack", "openmpi"],
+            '--stack: found "openmpi", expected a stack of dell-c6320; known: hpcx',
+        ),
+        (
+            ["--system", "dell-c6320", "--fabric", "edr", "--rails", "2"],
+            "--rails: found 2, expected 1 to 1, the rails of edr of dell-c6320",
+        ),
+        (
+            ["--system", "virtual", "--fabric", "hsn"],
+            "--stack: found nothing, expected a stack of virtual (openmpi, mpich, intelmpi, tcp, libfabric): the "
+            "reference both-ways-one-rail holds for intelmpi alone",
+        ),
+        (
+            ["--system", "virtual", "--fabric", "hsn", "--stack", "mpich", "--policy", "stripes"],
+            '--stack mpich: unknown rail policy "stripes": did you mean "striping"?',
+        ),
+        (
+            ["--link", "ib-erd"],
+            '--link: found "ib-erd", expected a link of railyard.hardware.limits; did you mean "ib-edr"?',
+        ),
+        (
+            ["--link", "ib-edr", "--slot", "pcie3-x17"],
+            '--slot: found "pcie3-x17", expected a slot of railyard.hardware.limits; did you mean "pcie3-x1"?',
+        ),
+        (["--link", "ib-edr", "--rails", "0"], "--rails: found 0, expected at least 1"),
+        (["--link", "ib-edr", "--mtu", "1500"], "--mtu: found 1500, expected one of 256, 512, 1024, 2048, 4096"),
+        (["--link", "ib-edr", "--node-pairs", "0"], "--node-pairs: found 0, expected at least 1"),
+        (
+            ["--link", "ib-edr", "--benchmark", "osu/osu_bx"],
+            'unknown benchmark "osu/osu_bx": did you mean "osu/osu_bw"?',
+        ),
+        (
+            ["--link", "ib-edr", "--benchmark", "osu/osu_bibw"],
+            "--benchmark: found no table of osu/osu_bibw, the output has osu/osu_bw",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert main(["judge", written(tmp_path, osu_bw(rates(12300))), *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"railyard: {sentence}")
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "found an empty file, expected the text output of a benchmark; was the job's output kept?"),
+        (b"\x7fELF\x00\x00\x01", "found a program (ELF), expected "),
+        (b"Dear all,\nthe cluster is down on Monday.\n", "line 1: found 'Dear all,', expected the output of one of "),
+    ],
+)
+def test_a_file_that_is_no_output_is_one_sentence_and_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, sentence: str
+) -> None:
+    file = written(tmp_path, content)
+    assert main(["judge", file, "--link", "ib-edr"]) == 2
+    said = capsys.readouterr()
+    assert said.err.removeprefix(f"railyard: {file}: ").startswith(sentence)
+    assert said.err.count("\n") == 1
+    assert main(["judge", str(tmp_path / "none.out"), "--link", "ib-edr"]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_the_outputs_of_two_tools_in_one_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], imb_text: Any
+) -> None:
+    file = written(tmp_path, osu_bw(rates(12300)) + "\n" + imb_text())
+    assert main(["judge", file, "--link", "ib-edr"]) == 2
+    assert "expected the output of one tool: osu begins in line 1, imb begins in line 30" in capsys.readouterr().err
+
+
+# The verdict
+
+LINK = of_link("ib-edr", "pcie3-x16")
+
+
+def test_an_output_that_is_cut_fails_whatever_it_holds() -> None:
+    found = only(Parsed((stream(rates(12300), complete=False),)), LINK)
+    assert found.sentence == (
+        "rule 1 (complete): the output is cut: osu/osu_bw (line 3) lacks rows; "
+        "look at where the job's output ends, and its limits of time and file size"
+    )
+
+
+def test_what_the_output_reports_as_wrong_fails() -> None:
+    broken = Parsed((stream(rates(12300)),), (Remark(40, "mpirun noticed that process rank 1 exited on signal 9"),))
+    found = only(broken, LINK)
+    assert found.sentence == (
+        "rule 1 (complete): the output itself reports 1 failure, line 40: "
+        '"mpirun noticed that process rank 1 exited on signal 9"; look at the quoted line in the job\'s output'
+    )
+    alone = only(Parsed((), broken.failures), LINK)
+    assert (alone.state, alone.sentence) == (
+        "fail",
+        "rule 1 (complete): the output has no table and reports 1 failure, line 40: "
+        '"mpirun noticed that process rank 1 exited on signal 9"',
+    )
+    with pytest.raises(RailyardError) as caught:
+        judge(Parsed(), LINK)
+    assert str(caught.value) == "the output has no table of a benchmark, so there is nothing to judge"
+
+
+@pytest.mark.parametrize(("marks", "state"), [((True, True), "pass"), ((True, False), "fail")])
+def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: str) -> None:
+    columns = {"size": "B", "bandwidth": "MB/s", "validation": None}
+    rows = zip((1 << 20, 4 << 20), (12200.0, 12300.0), marks, strict=True)
+    found = only(Parsed((table("osu", "osu_bw", columns, *rows),)), LINK)
+    assert found.state == state
+    assert (
+        found.rules[0].sentence
+        == {
+            "pass": "1 complete table, validated by the benchmark itself; "
+            "not judged here: exit code, time limit and nodes of the job",
+            "fail": "the benchmark's own validation found wrong data: what arrived was not what was sent",
+        }[state]
+    )
+
+
+def test_more_than_the_limit_is_impossible() -> None:
+    found = only(Parsed((stream(rates(30000)),)), LINK)
+    assert found.sentence.startswith(
+        "rule 3 (possible): impossible: bandwidth 14295 MB/s at 8 KiB is 115.1 % of the limit"
+    )
+    assert [cause.cause for cause in found.causes] == ["one-node"]
+
+
+def test_two_rails_are_held_to_two() -> None:
+    both = of_link("ib-edr", "pcie3-x16", rails=2)
+    assert only(Parsed((stream(rates(24500)),)), both).state == "pass"
+    found = only(Parsed((stream(rates(12300)),)), both)
+    assert found.state == "fail"
+    assert "looks like 1 rail of 2 (98.9 % of 12421 MB/s)" in [cause.sentence for cause in found.causes]
+
+
+def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = osu_bw({8: 4.0, 1024: 9.0}, "Allreduce Latency", "Avg Latency(us)")
+    assert main(["judge", written(tmp_path, text), "--link", "ib-edr"]) == 1
+    printed = capsys.readouterr().out
+    assert "  NOT-JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
+    assert printed.endswith("not-judged: 1 not-judged\n")
+
+
+def test_a_stream_without_large_sizes_is_not_judged_by_a_link() -> None:
+    found = only(Parsed((stream({size: value for size, value in rates(12300).items() if size <= 8192}),)), LINK)
+    assert (found.state, found.sentence) == (
+        "not-judged",
+        "not judged: no size from 1 MiB was measured, where the link's floor holds for bandwidth",
+    )
+    impossible = only(Parsed((stream({8192: 13000.0}),)), LINK)
+    assert impossible.sentence.startswith("rule 3 (possible): impossible: bandwidth 13000 MB/s at 8 KiB is 104.7 %")
+
+
+def test_the_card_that_perftest_names_is_no_device_memory() -> None:
+    columns = {"size": "B", "iterations": None, "time_typical": "us"}
+    one = table("perftest", "ib_send_lat", columns, (2, 1000, 0.9), device="mlx5_0")
+    assert only(Parsed((one,)), LINK).state == "pass"
+
+
+@pytest.mark.parametrize(("latency_us", "state", "causes"), [(1.1, "pass", []), (29.0, "fail", ["tcp"])])
+def test_a_link_tells_rdma_from_tcp_by_its_latency(latency_us: float, state: str, causes: list[str]) -> None:
+    columns = {"size": "B", "latency": "us"}
+    rows = [(size, latency_us + size / 10000) for size in SIZES]
+    found = only(Parsed((table("osu", "osu_latency", columns, *rows),)), of_link("slingshot-11"))
+    assert (found.state, [cause.cause for cause in found.causes]) == (state, causes)
+    on_device = table("osu", "osu_latency", columns, *rows, device="CUDA")
+    assert only(Parsed((on_device,)), of_link("slingshot-11")).sentence == (
+        "not judged: no day-one latency has a source for buffers in device memory"
+    )
+
+
+def test_a_ping_pong_says_which_of_its_metrics_was_not_judged() -> None:
+    columns = {"size": "B", "repetitions": None, "time": "us", "bandwidth": "MB/s"}
+    rows = [(size, 1000, 1.1 + size / 11000, size / (1.1 + size / 11000)) for size in SIZES]
+    found = only(Parsed((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
+    assert found.state == "pass"
+    assert "bandwidth not judged: a ping-pong takes no streaming floor" in found.remarks
+
+
+def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
+    columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
+    rows = [(size, 4 * value, 4e6 * value / size) for size, value in rates(12300).items()]
+    multi = Parsed((table("osu", "osu_mbw_mr", columns, *rows, pairs=4, window=64),))
+    assert only(multi, LINK).sentence.startswith("rule 3 (possible): impossible: ")
+    assert only(multi, LINK).remarks[-1] == (
+        "its sums are of 4 pairs of ranks, taken to be on one pair of nodes (--node-pairs says otherwise)"
+    )
+    shared = only(multi, LINK, node_pairs=4)
+    assert shared.state == "pass"
+    assert shared.remarks[-1] == "its sums are divided by 4 pairs of nodes"
+
+
+def test_every_table_is_judged_and_one_that_fails_fails_the_output() -> None:
+    parsed = Parsed((stream(rates(12300)), stream(rates(6000), line=40)))
+    assert [(each.lines, each.state) for each in judge(parsed, LINK)] == [((3,), "pass"), ((40,), "fail")]
+
+
+def test_one_table_that_fails_gives_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, osu_bw(rates(12300)) + osu_bw(rates(6000)))
+    assert main(["judge", file, "--link", "ib-edr"]) == 1
+    assert capsys.readouterr().out.endswith("fail: 1 pass, 1 fail\n")
+
+
+def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes() -> None:
+    columns = {"size": "B", "repetitions": None, "time_avg": "us"}
+    nothing = table("imb", "Alltoall", columns, (0, 1000, 0.05), (8, 1000, 4.0))
+    assert only(Parsed((nothing,)), LINK).state == "not-judged"
+    ping = table("osu", "osu_latency", {"size": "B", "latency": "us"}, (0, 0.05), (8, 1.0))
+    assert only(Parsed((ping,)), LINK).sentence.startswith("rule 3 (possible): impossible: latency 0.0500 us at 0 B")
+
+
+def test_tables_alike_are_passes_of_one_run_when_that_is_said() -> None:
+    parsed = Parsed(tuple(stream(rates(peak), line=line) for line, peak in ((3, 12300), (40, 6000), (80, 12290))))
+    found = only(parsed, LINK, passes=True)
+    assert (found.lines, found.state) == ((3, 40, 80), "pass")
+    assert found.rules[0].sentence.startswith("3 complete tables; ")
+
+
+def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
+    columns = {"size": "B", "repetitions": None, "time_avg": "us"}
+    nameless = table("imb", None, columns, (8, 10, 5.0))
+    other = table("osu", "osu_partitioned_latency", {"avg": "us"}, (5.0,), line=9)
+    assert [(each.state, each.sentence) for each in judge(Parsed((nameless, other)), LINK)] == [
+        ("not-judged", "not judged: the table of imb names no benchmark; say which with --benchmark"),
+        (
+            "not-judged",
+            "not judged: osu/osu_partitioned_latency measures nothing that is held against a reference or a limit",
+        ),
+    ]
+    named = judge(Parsed((nameless, other)), LINK, benchmark="imb/Allreduce")
+    assert [each.benchmark for each in named] == ["imb/Allreduce"]
+
+
+IMPACTS = [metric.columns[0] for metric in find("gpcnet/network_load_test").metrics]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        table("hpl", "hpl", {"N": None, "performance": "Gflop/s", "passed": None}, (100, 50.0, True)),
+        table("npb", "CG", {"performance": "Mop/s", "passed": None}, (50.0, True), **CLASS_C),
+        table("wrf", "wrf", {"time": "s"}, (9.0,), (1.0,), kind="main"),
+        table("milc", "milc", {"time": "s"}, (9.0,), kind="run"),
+        table("qperf", "rc_bw", {"bw": "MB/s"}, (4670.0,)),
+        table("gpcnet", "network_load_test", dict.fromkeys(IMPACTS), (1.5,) * len(IMPACTS), which="impact"),
+    ],
+    ids=lambda one: one.tool,
+)
+def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: Table) -> None:
+    for target in (LINK, of_system(site_at(ROOT, "dell-c6320"), "edr")):
+        found = only(Parsed((one,)), target)
+        assert not found.passed
+        assert "not judged: " in found.sentence or "no reference for " in found.sentence
+
+
+def test_a_ring_that_no_rail_carries_is_impossible_in_a_stored_output_too() -> None:
+    text = (Path(__file__).parents[2] / "recordings" / "hpcc1.5.0-openmpi4.1.4-veth.out").read_text(encoding="utf-8")
+    ring = "NaturallyOrderedRingBandwidth_GBytes=0.0"
+    assert ring in text
+    target = of_system(site_at(ROOT, "virtual"), "hsn", "openmpi")
+    found = judge(hpcc.parse(text.replace(ring, f"{ring[:-3]}9.0")), target, benchmark="hpcc/Summary")
+    assert [each.sentence.partition(" MB/s")[0] for each in found] == [
+        "rule 3 (possible): impossible: natural_ring_bandwidth 9041"
+    ]
+
+
+def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> None:
+    site = with_reference(
+        tmp_path,
+        "{id: linpack, fabric: edr, benchmark: hpl/hpl, metric: performance, unit: Gflop/s, kind: contract, "
+        "floor: 9000, source: {document: the contract, date: 2026-01-01}}",
+    )
+    columns = {"N": None, "performance": "Gflop/s", "passed": None}
+    good = Parsed((table("hpl", "hpl", columns, (100, 8000.0, True), (200, 9100.0, True)),))
+    assert (
+        only(good, of_system(site, "edr")).sentence == "performance holds linpack, at worst 101.1 % of linpack; "
+        "rule 3 (possible) not judged: no physical limit is known for performance"
+    )
+    slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
+    assert slow.sentence.startswith("rule 5 (reference): performance 8000 Gflop/s is below 9000 Gflop/s (88.9 %)")
+    wrong = only(Parsed((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
+    assert wrong.sentence.startswith("rule 1 (complete): the application's own check calls its result wrong")
+
+
+def with_reference(folder: Path, entry: str) -> Site:
+    """Return dell-c6320 with one entry in place of its references."""
+    (folder / "references").mkdir()
+    path = folder / "references" / "dell-c6320.yaml"
+    path.write_text(f"system: dell-c6320\nentries:\n  - {entry}\n", encoding="utf-8")
+    from railyard.site.references.load import load_references
+
+    system = site_at(ROOT, "dell-c6320").system
+    found: References = load_references(path, system)
+    return Site(folder, system, found)
+
+
+def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> None:
+    site = site_at(ROOT, "dell-c6320")
+    alone = site.system.model_copy(update={"report_only": "no figures yet"})
+    target = of_system(Site(ROOT, alone, References(alone)), "edr")
+    found = only(Parsed((stream(rates(12300)),)), target)
+    assert found.state == "report-only"
+    assert found.sentence.startswith(
+        "report-only (no figures yet): bandwidth holds class:ib-edr and day-one, at worst "
+    )
+    assert only(Parsed((stream(rates(6000)),)), target).state == "fail"
+
+
+def of_two_rails(*peaks_mb_s: float) -> str:
+    """Return what a pair of processes a rail leaves: each client's output behind a line with its rail."""
+    return "".join(f"# railyard: rail mlx5_{n}:1\n{osu_bw(rates(peak))}" for n, peak in enumerate(peaks_mb_s))
+
+
+@pytest.mark.parametrize(
+    ("peaks", "more", "code"),
+    [
+        ((12300.0, 12300.0), ("--rails", "2"), 0),  # at once: the sum
+        ((12300.0, 6000.0), ("--rails", "2"), 1),
+        ((12300.0, 12290.0), ("--in-turn",), 0),  # the worst of them, against one rail
+        ((12300.0, 6000.0), ("--in-turn",), 1),
+    ],
+)
+def test_the_parts_of_several_rails_are_one_run(
+    peaks: tuple[float, ...], more: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, of_two_rails(*peaks))
+    assert main(["judge", "--link", "ib-edr", *more, file]) == code
+    assert capsys.readouterr().out.count("osu/osu_bw") == 1
+
+
+def test_the_parts_of_several_rails_are_not_held_against_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", "--link", "ib-edr", written(tmp_path, of_two_rails(12300.0, 12300.0))]) == 2
+    assert capsys.readouterr().err == (
+        "railyard: --rails: found 1, expected 2: the output has a part for each of 2 rails\n"
+    )
+
+
+def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
+    site = site_at(ROOT, "dell-c6320")
+    edr = site.system.fabrics["edr"]
+    # A card of its own for each: one slot gives no more than one EDR port.
+    bonds = tuple(rail.model_copy(update={"bonded_ports": 2, "slot": "pcie5-x16"}) for rail in edr.rails)
+    fabrics = {**site.system.fabrics, "edr": edr.model_copy(update={"rails": bonds})}
+    alone = site.system.model_copy(update={"report_only": "no figures yet", "fabrics": fabrics})
+    target = of_system(Site(ROOT, alone, References(alone)), "edr")
+    for rate, state in ((12300, "report-only"), (20000, "report-only"), (6000, "fail")):
+        assert only(Parsed((stream(rates(rate)),)), target).state == state
+
+
+@pytest.mark.parametrize("rate_mb_s", [47.5, 20.0])
+def test_a_run_of_the_virtual_cluster_gets_its_own_verdict_again(
+    assessed: Any, imb_text: Any, virtual: Site, rate_mb_s: float
+) -> None:
+    from railyard.parsers import imb
+
+    made = {size: min(rate_mb_s, size / 30) for size in (1, 1024, 65536, 1 << 20, 4 << 20)}
+    run = assessed(rates=made).verdict
+    target = of_system(virtual, "hsn", "mpich")
+    again = only(imb.parse(imb_text(made)), target)
+    assert (again.state, again.rules[4].state) == (run.state, run.rules[4].state)
+    assert again.sentence.split(", over")[0].removeprefix("rule 5 (reference): ") == run.sentence.split(", over")[0]

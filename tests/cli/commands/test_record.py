@@ -1,0 +1,173 @@
+"""`railyard record`: a run's outputs become recordings of the same curves, without names; the rest is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks import metrics
+from railyard.cli.main import main
+from railyard.parsers import netpipe, osu
+from railyard.provision.replay.form import Cell
+from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.results.record.file import CurveRecord, Record, VerdictRecord, append_record
+
+ROOT = Path(__file__).resolve().parents[3]
+RUN = "20261121T060000Z-1a2b"
+OUTPUT = """cn07: Warning: /home/alice/mca.conf is not readable
+# OSU MPI Bandwidth Test v7.4
+# Size      Bandwidth (MB/s)
+1                       5.01
+4194304             12401.50
+"""
+CURVE = CurveRecord("bandwidth", "MB/s", (1, 4194304), (5.01, 12401.5))
+RECORD = Record(
+    run=RUN,
+    time="2026-11-21T06:00:00Z",
+    case="OsuBandwidth %rails=1 @dell-c6320:edr+hpcx",
+    check="OsuBandwidth",
+    system="dell-c6320",
+    fabric="edr",
+    stack="hpcx",
+    rails=1,
+    benchmark="osu/osu_bw",
+    state="pass",
+    verdict=VerdictRecord("holds"),
+    nodes=("cn07", "cn08"),
+    curves=(CURVE,),
+    output="outputs/bw.out",
+)
+CELL = Cell("edr", "hpcx", 1, "OsuBandwidth", "osu/osu_bw")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site folder whose one run left an output and two records: one of a test that was switched off."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("USER", "alice")
+    (tmp_path / "systems").mkdir()
+    run = tmp_path / ".railyard/runs" / RUN
+    (run / "outputs").mkdir(parents=True)
+    (run / "reframe-report.json").write_text("{}", encoding="utf-8")
+    (run / "outputs/bw.out").write_text(OUTPUT, encoding="utf-8")
+    append_record(run / "records.jsonl", RECORD)
+    off = replace(RECORD, case="OsuLatency %rails=1 @dell-c6320:edr+hpcx", state="not-tested", curves=(), output=None)
+    append_record(run / "records.jsonl", off)
+    return tmp_path
+
+
+def test_a_run_becomes_recordings_without_names_and_with_the_same_curves(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "recordings/dell-c6320/edr/hpcx/1/OsuBandwidth.out: osu/osu_bw, recorded",
+        "left out: OsuLatency %rails=1 @dell-c6320:edr+hpcx: it did not run",
+        "1 recorded, 1 left out; play them: railyard run --replay --system dell-c6320",
+    ]
+    folder = folder_of(site, "dell-c6320")
+    text = (folder / CELL.file).read_text(encoding="utf-8")
+    assert text.splitlines()[0] == "node1: Warning: /path/mca.conf is not readable"
+    assert text.splitlines()[1:] == OUTPUT.splitlines()[1:]
+    (table,) = osu.parse(text).tables
+    (curve,) = metrics.curves(table, "osu/osu_bw")
+    assert (curve.sizes, curve.values) == (CURVE.sizes, CURVE.values)
+    (one,) = read_index(folder).recordings
+    assert (one.origin, one.made_by, one.source) == ("recorded", "railyard record", f"run {RUN}")
+    assert played(folder, CELL, text.encode()).problem is None
+
+
+def test_recordings_that_are_there_stay_unless_told(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", RUN]) == 0
+    capsys.readouterr()
+    assert main(["record", RUN]) == 2
+    assert capsys.readouterr().err == (
+        "railyard: recordings/dell-c6320/edr/hpcx/1/OsuBandwidth.out: found a recording, expected none (1 of 1 are "
+        "there); --replace writes over them\n"
+    )
+    assert main(["record", RUN, "--replace"]) == 0
+
+
+def refused(site: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["record", *words]) == 2
+    assert not (site / "recordings").exists()
+    return capsys.readouterr().err
+
+
+def test_what_was_itself_replayed_is_not_recorded(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "replayed: computed from published values, not measured"
+    append_record(site / ".railyard/runs" / RUN / "records.jsonl", replace(RECORD, replayed=words))
+    assert (
+        refused(site, capsys)
+        .splitlines()[0]
+        .endswith(f"{RUN}: found no output that can be recorded, expected at least one")
+    )
+    append_record(site / ".railyard/runs" / RUN / "records.jsonl", replace(RECORD, replayed=words))
+    assert f"found a replayed test ({words}), expected a measured one" in refused(site, capsys)
+
+
+def test_a_name_that_is_a_figure_is_refused(
+    site: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USER", "4194304")
+    assert refused(site, capsys) == (
+        "railyard: OsuBandwidth %rails=1 @dell-c6320:edr+hpcx: found other tables in its output without names of hosts "
+        "and users, expected the same; a name of a host or user is a number or a benchmark's word\n"
+    )
+
+
+def test_an_output_that_is_gone_or_unreadable_is_said(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = site / ".railyard/runs" / RUN / "outputs/bw.out"
+    output.write_text("Segmentation fault\n", encoding="utf-8")
+    assert "its output cannot be read (" in refused(site, capsys)
+    output.unlink()
+    assert "it left no output with a curve" in refused(site, capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("nowhere",),
+            "railyard: nowhere: found no readable file (No such file or directory), expected records of a run",
+        ),
+        (("--published", "x", RUN), f"--published: found it beside the run {RUN}, expected one of them; leave one out"),
+    ],
+)
+def test_wrong_words_are_one_sentence(
+    words: tuple[str, ...], said: str, site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    err = refused(site, capsys, *words)
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_rows_on_the_error_output_are_recorded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from railyard.results.run_folder import keep_output
+
+    monkeypatch.setenv("RAILYARD_RUN_FOLDER", str(tmp_path / "run"))
+    (tmp_path / "out").write_text("0: cn07\n", encoding="utf-8")
+    (tmp_path / "err").write_text(
+        "Now starting the main loop\n  0:       1 bytes     10 times -->      0.47 Mbps in      16.40 usec\n",
+        encoding="utf-8",
+    )
+    kept = keep_output(tmp_path, "Netpipe", tmp_path / "out", tmp_path / "err")
+    assert kept == "outputs/Netpipe.out"
+    (table,) = netpipe.parse((tmp_path / "run" / kept).read_text(encoding="utf-8")).tables
+    assert table.rows
+
+
+def test_what_no_recording_can_tell_is_left_out(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A node's own output would lose the names that it is about; an installed application's is not ours to keep."""
+    for check, benchmark in (("HplEveryNode", "hpl/every-node"), ("Installed", "installed/fluent")):
+        other = replace(RECORD, case=f"{check} %rails=1 @dell-c6320:edr+hpcx", benchmark=benchmark)
+        append_record(site / ".railyard/runs" / RUN / "records.jsonl", other)
+    assert main(["record"]) == 0
+    left = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out: ")]
+    assert left[1:] == [
+        "left out: HplEveryNode %rails=1 @dell-c6320:edr+hpcx: its output tells nodes by their names, which recordings "
+        "hide",
+        "left out: Installed %rails=1 @dell-c6320:edr+hpcx: it is read by patterns of the site's own, and its output "
+        "may be the vendor's",
+    ]

@@ -1,0 +1,244 @@
+"""The Spack environments as files: one a stack, strict YAML, pinned with reasons, nothing twice. No Spack needed."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.base.strict_yaml import load
+from railyard.stacks import STACKS
+
+ROOT = Path(__file__).parents[2]
+ENVS = ROOT / "spack_envs"
+COMMON = ENVS / "common"
+OVERLAYS = sorted((ROOT / "systems" / "spack").glob("*.yaml"))
+RECIPES = sorted((ENVS / "repo/spack_repo/railyard/packages").glob("*/package.py"))
+MANIFESTS = sorted(ENVS.glob("*/spack.yaml"))
+FILES = [*MANIFESTS, *sorted(COMMON.glob("*.yaml")), *OVERLAYS, *sorted(ENVS.glob("repo/**/repo.yaml"))]
+
+#: Stacks without a folder, and why Spack cannot serve them.
+NOT_BUILT = {
+    "craympich": "its compiler wrappers belong to the Cray programming environment, which modules bring",
+    "tcp": "iperf3 and NPtcp come with every distribution, and no version of theirs decides what a socket carries",
+    "libfabric": "fabtests must be of the very release of the libfabric that the site runs",
+}
+#: The stacks' names and those of Spack's packages, where they differ.
+PACKAGE = {"intelmpi": "intel-oneapi-mpi", "hpcx": "hpcx-mpi"}
+#: Benchmarks that a site brings a recipe of: there is none here to pin.
+NO_RECIPE = {"milc-qcd"}
+#: A version in packages.yaml with what is said behind it.
+PIN = re.compile(r'^ *- "(?P<pin>@[^"]+)"(?: # (?P<said>.+))?$')
+WITHOUT_MPI = {name for name, stack in STACKS.items() if stack.pair}
+MPI_LIBRARIES = {PACKAGE.get(stack, stack) for stack in set(STACKS) - WITHOUT_MPI}
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def manifest(stack: str) -> dict[str, Any]:
+    found: dict[str, Any] = load(ENVS / stack / "spack.yaml").data["spack"]
+    return found
+
+
+def packages() -> dict[str, Any]:
+    found: dict[str, Any] = load(COMMON / "packages.yaml").data["packages"]
+    return found
+
+
+def benchmarks() -> list[str]:
+    return [name for entry in load(COMMON / "definitions.yaml").data["definitions"] for name in entry["benchmarks"]]
+
+
+def pins(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield line, pinned version and what is said of it: behind it, or in the comment above."""
+    above = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if match := PIN.match(line):
+            yield number, match["pin"], match["said"] or above
+        above = line.strip().removeprefix("# ") if line.strip().startswith("#") else ""
+
+
+def recipe_versions(recipe: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return the recipe's versions in the order written, each with its keywords."""
+    calls = [node for node in ast.walk(ast.parse(recipe.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    found = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "version"]
+    found.sort(key=lambda call: call.lineno)
+    return [
+        (ast.literal_eval(call.args[0]), {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg})
+        for call in found
+    ]
+
+
+def test_every_stack_has_a_folder_or_a_reason_and_every_folder_a_stack() -> None:
+    assert {path.parent.name for path in MANIFESTS} == set(STACKS) - set(NOT_BUILT)
+    assert {path.name for path in ENVS.iterdir() if path.is_dir()} == {
+        *(set(STACKS) - set(NOT_BUILT)),
+        "common",
+        "repo",
+    }
+    assert set(NOT_BUILT) <= set(STACKS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_file_is_strict_yaml(path: Path) -> None:
+    assert load(path).data
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=name_of)
+def test_every_include_exists(path: Path) -> None:
+    included = manifest(path.parent.name)["include"]
+    assert included == ["../common"]
+    assert [entry for entry in included if not (path.parent / entry).exists()] == []
+
+
+def test_every_shared_file_is_named_as_its_one_section() -> None:
+    # Spack reads an included folder section by section: a file of another name would be left out without a word.
+    assert {path.stem: list(load(path).data) for path in COMMON.iterdir()} == {
+        section: [section] for section in ("concretizer", "definitions", "packages", "repos")
+    }
+
+
+def test_the_package_repository_is_where_the_shared_file_says() -> None:
+    folder = COMMON / load(COMMON / "repos.yaml").data["repos"]["railyard"]
+    assert load(folder / "repo.yaml").data == {"repo": {"namespace": "railyard", "api": "v2.0"}}
+    names = ["netpipe", "perftest", "py_railyard_hpc", "py_reframe_hpc", "py_tabulate"]
+    assert [path.parent.name for path in RECIPES] == names
+
+
+@pytest.mark.parametrize("stack", sorted(set(STACKS) - set(NOT_BUILT) - WITHOUT_MPI))
+def test_a_stack_asks_for_its_own_mpi_and_says_nothing_else_of_the_others(stack: str) -> None:
+    own = PACKAGE.get(stack, stack)
+    said = manifest(stack)["packages"]
+    required = [entry["spec"] if isinstance(entry, dict) else entry for entry in said["mpi"]["require"]]
+    assert required == [own]
+    assert set(said) == {"mpi", own}
+    assert manifest(stack)["specs"] == ["$benchmarks"]
+    assert manifest(stack)["view"] is False
+
+
+def test_a_stack_without_mpi_asks_for_none_and_names_its_benchmarks() -> None:
+    assert {stack: manifest(stack)["specs"] for stack in WITHOUT_MPI - set(NOT_BUILT)} == {"verbs": ["perftest"]}
+    assert "packages" not in manifest("verbs")
+    assert manifest("verbs")["view"] is False
+
+
+def test_only_the_deprecated_stack_allows_deprecated_versions() -> None:
+    allowed = {path.parent.name for path in MANIFESTS if "config" in manifest(path.parent.name)}
+    assert allowed == {"mvapich2"}
+    assert manifest("mvapich2")["config"] == {"deprecated": True}
+
+
+def test_every_benchmark_is_pinned() -> None:
+    unpinned = [
+        name
+        for name in benchmarks()
+        if name not in NO_RECIPE and not any("@" in str(entry) for entry in packages()[name]["require"])
+    ]
+    assert unpinned == []
+    assert {"osu-micro-benchmarks", "intel-mpi-benchmarks", "hpl", "npb", "netpipe"} <= set(benchmarks())
+
+
+@pytest.mark.parametrize("path", [COMMON / "packages.yaml", *MANIFESTS], ids=name_of)
+def test_every_pinned_version_is_the_newest_or_has_a_reason(path: Path) -> None:
+    silent = [f"line {line}: {pin}" for line, pin, said in pins(path) if len(said) < len("newest")]
+    assert silent == []
+    quoted = re.findall(r'(?m)^\s*- ["\']?@', path.read_text(encoding="utf-8"))
+    assert len(list(pins(path))) == len(quoted)
+
+
+@pytest.mark.parametrize(
+    "recipe", [path for path in RECIPES if not path.parent.name.startswith("py_")], ids=lambda path: path.parent.name
+)
+def test_what_is_pinned_of_our_own_recipes_is_their_first_version(recipe: Path) -> None:
+    required = packages()[recipe.parent.name.replace("_", "-")]["require"]
+    assert required[0] == f"@{recipe_versions(recipe)[0][0]}"
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
+def test_every_recipe_compiles_and_has_a_checksum_for_every_version(recipe: Path) -> None:
+    compile(recipe.read_text(encoding="utf-8"), str(recipe), "exec")
+    versions = recipe_versions(recipe)
+    assert versions
+    loose = [
+        version
+        for version, words in versions
+        if not (
+            re.fullmatch("[0-9a-f]{64}", words.get("sha256", ""))
+            or re.fullmatch("[0-9a-f]{40}", words.get("commit", ""))
+            or recipe.parent.name == "py_railyard_hpc"  # the clone that the recipe itself is in
+        )
+    ]
+    assert loose == []
+
+
+def test_no_package_is_described_in_two_files() -> None:
+    described = [
+        (name, path.parent.name)
+        for path in MANIFESTS
+        for name in manifest(path.parent.name).get("packages", ())
+        if name != "mpi"
+    ]
+    assert len({name for name, _ in described}) == len(described)
+    assert not {name for name, _ in described} & set(packages())
+
+
+def test_every_optional_group_is_asked_for_by_its_name() -> None:
+    optional = [
+        entry for entry in load(COMMON / "definitions.yaml").data["definitions"] if '_WITH"' in entry.get("when", "")
+    ]
+    names = [entry["when"].split('"')[1] for entry in optional]
+    assert names == ["wrf", "hpcc", "gpcnet", "stream", "perftest", "milc"]
+    assert [entry["benchmarks"] for entry in optional] == [
+        ["wrf"],
+        ["hpcc"],
+        ["gpcnet"],
+        ["stream"],
+        ["perftest"],
+        ["milc-qcd"],
+    ]
+    assert {entry["when"].split(" in ")[1] for entry in optional} == {'env.get("RAILYARD_SPACK_WITH", "").split(",")'}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=name_of)
+def test_no_two_mpi_libraries_of_an_overlay_share_a_prefix_or_lie_in_usr(overlay: Path) -> None:
+    described = load(overlay).data["packages"]
+    prefixes = [one["prefix"] for name in MPI_LIBRARIES & set(described) for one in described[name]["externals"]]
+    assert prefixes
+    assert len(set(prefixes)) == len(prefixes)
+    assert "/usr" not in prefixes
+
+
+def asked_by(recipe: str, when: str | None = None) -> set[str]:
+    """The Python packages that a recipe of ours asks for at run time, as PyPI names them."""
+    text = (ENVS / "repo/spack_repo/railyard/packages" / recipe / "package.py").read_text(encoding="utf-8")
+    found = re.findall(r'depends_on\("py-([a-z0-9-]+)@[^"]+"(?:, when="([^"]+)")?, type=\("build", "run"\)\)', text)
+    return {name for name, condition in found if (condition or None) == when}
+
+
+def required_by(distribution: str, extra: str | None = None) -> set[str]:
+    """The packages that an installed distribution asks for, or those of one of its groups."""
+    found = [each.partition(";") for each in metadata.requires(distribution) or []]
+    return {
+        re.split("[~<>=! ]", words)[0].lower()
+        for words, _, condition in found
+        if ("extra" not in condition if extra is None else f"extra == '{extra}'" in condition.replace('"', "'"))
+    }
+
+
+def test_the_recipe_of_railyard_asks_for_what_its_package_does() -> None:
+    assert asked_by("py_railyard_hpc") == required_by("railyard-hpc")
+    for group in ("plots", "prometheus"):
+        assert len(asked_by("py_railyard_hpc", f"+{group}")) == 1
+        assert asked_by("py_railyard_hpc", f"+{group}") == required_by("railyard-hpc", group)
+
+
+def test_the_recipe_of_reframe_asks_for_what_the_locked_reframe_does() -> None:
+    assert asked_by("py_reframe_hpc") == required_by("reframe-hpc")
+    (version, words), *_ = recipe_versions(ENVS / "repo/spack_repo/railyard/packages/py_reframe_hpc/package.py")
+    lock = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
+    assert f"reframe-hpc=={version} " in lock and f"sha256:{words['sha256']}" in lock

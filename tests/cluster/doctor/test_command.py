@@ -1,0 +1,110 @@
+"""`railyard doctor` as it is typed: what it prints and its exit code, from what nodes printed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from tests.made.systems import ETH_ANYWHERE
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "eth.yaml").write_text(ETH_ANYWHERE, encoding="utf-8")
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def test_a_host_that_is_well_exits_with_0(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--system", "eth"]) == 0
+    assert capsys.readouterr() == ("looked at this host: 0 problems, 0 remarks\n", "")
+
+
+def test_what_nodes_printed_is_judged(
+    home: Path, healthy_block: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = home / "said.txt"
+    well = healthy_block("eth", "e1", 1) + healthy_block("eth", "e2", 2)
+    kept.write_text(well, encoding="utf-8")
+    assert main(["doctor", "--system", "eth", "--from", str(kept)]) == 0
+    assert capsys.readouterr().out == "looked at this host and 2 nodes: 0 problems, 0 remarks\n"
+
+    ill = well.replace("e2 422 device eth2 carrier 1", "e2 422 device eth2 carrier 0")
+    kept.write_text(ill.replace("governor performance", "governor powersave"), encoding="utf-8")
+    assert main(["doctor", "--system", "eth", "--from", str(kept)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "problem: e2 eth2: it has no carrier; look at its cable, and at the port of the switch that it goes to",
+        "remark: e1, e2: the processors' frequency governor is powersave; cpupower frequency-set -g performance: "
+        "small-message latency and message rate rise with the clock",
+        "looked at this host and 2 nodes: 1 problem, 1 remark",
+    ]
+
+
+def test_json_holds_the_same(home: Path, healthy_block: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    kept = home / "said.txt"
+    kept.write_text(healthy_block("eth").replace("eth1 there net", "eth1 there no"), encoding="utf-8")
+    assert main(["doctor", "--system", "eth", "--from", str(kept), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["format"], told["nodes"], len(told["findings"])) == (1, 1, 1)
+    assert told["findings"][0] == {
+        "weight": "problem",
+        "where": "n1 eth1",
+        "what": "there is no such device",
+        "fix": "correct the rail in the system's file (railyard detect on a node says its devices), or the node",
+    }
+
+
+def test_a_file_of_the_system_that_is_wrong_is_a_finding(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / "systems" / "eth.yaml"
+    path.write_text(ETH_ANYWHERE.replace("kind: tcp", "kind: tpc"), encoding="utf-8")
+    assert main(["doctor", "--system", "eth"]) == 1
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("problem: login: systems/eth.yaml:8: fabrics.eth.kind: found ")
+    assert first.endswith("; correct the file; railyard lint reads all of them")
+    assert last == "looked at this host: 1 problem, 0 remarks"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--count", "2"], "railyard: --count goes with --nodes (see: railyard doctor --help)\n"),
+        (["--nodes", "--from", "x"], "railyard: --from stands in place of --nodes (see: railyard doctor --help)\n"),
+        (
+            ["--from", "nowhere"],
+            "railyard: nowhere: found nothing that can be read (No such file or directory), expected what doctor.sh "
+            "printed on the nodes\n",
+        ),
+        (
+            ["--from", "systems/eth.yaml"],
+            "railyard: doctor: found no line of doctor.sh, expected one block a node; keep all that it printed on "
+            "standard output\n",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(home)
+    assert main(["doctor", "--system", "eth", *given]) == 2
+    assert capsys.readouterr().err == sentence
+
+
+def test_a_scheduler_that_no_step_is_started_under_gets_the_command_to_type(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--system", "eth", "--nodes"]) == 2
+    script = home / ".railyard" / "doctor.sh"
+    assert script.is_file()
+    assert capsys.readouterr().err == (
+        "railyard: doctor: no step is started here under the scheduler local; inside a job of yours run on every node, "
+        f"one process each, `sh {script} eth1,eth2`, keep what all print in one file, and then: railyard doctor "
+        "--system eth --from FILE\n"
+    )

@@ -1,0 +1,52 @@
+"""Outputs that real diagnostics printed against a simulated fabric with faults: each is named, and nobody else."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.model import Expected
+from railyard.cluster.fabric.saved import read_folder
+
+RECORDINGS = Path(__file__).parents[2] / "parsers/fabric/recordings"
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    return folder
+
+
+def test_a_slow_link_an_unplugged_cable_and_errors_are_named(saved: Path, expected: Expected) -> None:
+    shutil.copy(RECORDINGS / "iblinkinfo-unlinked-ibsim.out", saved / "iblinkinfo.out")
+    shutil.copy(RECORDINGS / "ibqueryerrors-symbolerrors-ibsim.out", saved / "ibqueryerrors.out")
+    report = judge(expected, read_folder(saved))
+    assert [finding.sentence for finding in report.findings] == [
+        "vn4 mlx5_1 port 1: found no such port on the subnet, expected the rail linked; its link is down: look at its "
+        "cable, and at ibstat on the node",
+        "vn3 mlx5_1 port 1: found 4X QDR (40 Gbit/s), expected 4X EDR (100 Gbit/s); replace the cable to Leaf2 port 3, "
+        "or look with ibportstate which of both ends is not enabled for more",
+        "vn3 mlx5_1 port 1: found SymbolErrorCounter 4711 since they were cleared, expected at most 10; reseat or "
+        "replace the cable to Leaf2 port 3, then ibclearerrors (or perfquery -R LID PORT)",
+    ]
+    assert (report.seen, report.nodes, report.hops) == (7, 4, {1: 9})
+
+
+def test_the_topology_file_alone_has_links_and_no_states(saved: Path, expected: Expected) -> None:
+    shutil.copy(RECORDINGS / "ibnetdiscover-ibsim.out", saved / "ibnetdiscover.out")
+    report = judge(expected, read_folder(saved))
+    assert [(finding.what, finding.place) for finding in report.findings] == [("speed", "vn3 mlx5_1 port 1")]
+    assert (report.seen, report.hops) == (8, {1: 12})
+
+
+def test_of_a_nodes_own_ibstat_the_unplugged_port_is_told(saved: Path, expected: Expected) -> None:
+    (saved / "vn4").mkdir()
+    text = (RECORDINGS / "ibstat-unplugged-ibsim.out").read_text(encoding="utf-8").replace("ibsim0", "mlx5_1")
+    (saved / "vn4/ibstat.out").write_text(text, encoding="utf-8")
+    report = judge(expected, read_folder(saved))
+    assert [(finding.what, finding.place, finding.found) for finding in report.findings] == [
+        ("absent", "vn4 mlx5_0 port 1", "no such device or port on the node"),
+        ("state", "vn4 mlx5_1 port 1", "Down (Polling)"),
+    ]

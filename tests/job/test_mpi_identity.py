@@ -1,0 +1,120 @@
+"""An output that names its MPI is held against the MPI that the run was meant to use."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.job.mpi_identity import Meant, why_other
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+OPENMPI = Meant("openmpi", "4.1.4", "3.1")
+#: What libraries print of themselves, each with the stack that it belongs to and a version that it does not contradict.
+OWN = [
+    ("openmpi", "4.1.4", "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"),
+    # HPC-X counts otherwise than the Open MPI in it.
+    ("hpcx", "2.25", "Open MPI v4.1.9a1, package: Open MPI root@host Distribution, ident: 4.1.9a1"),
+    ("mpich", "5.0.2", "MPICH Version:      5.0.2"),
+    ("intelmpi", "2021.18.0", "Intel(R) MPI Library 2021.18 for Linux* OS"),
+    ("intelmpi", "2021.4.0", "[0] MPI startup(): Intel(R) MPI Library, Version 2021.4  Build 20210831 (id: 758087adf)"),
+    ("intelmpi", "2021.4.0", "[0] MPI startup(): libfabric version: 1.13.0-impi"),
+    ("mvapich2", "2.3.7-1", "MVAPICH2 Version      :\t2.3.7"),
+    ("mvapich2", "2.3.7-1", " MVAPICH2-2.3.7 Parameters"),
+    ("mvapich", "4.1", "MVAPICH Version      :\t4.1"),
+    ("craympich", "8.1.25", "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)"),
+]
+
+
+@pytest.mark.parametrize(("stack", "version", "line"), OWN)
+def test_the_meant_library_may_name_itself(stack: str, version: str, line: str) -> None:
+    assert why_other(f"noise\n{line}\n", Meant(stack, version)) is None
+    assert why_other(f"[1,0]<stdout>: {line}\n", Meant(stack)) is None
+
+
+ANOTHER = [
+    ("mpich", OWN[0][2], "Open MPI ran, expected MPICH (CH4)"),
+    ("openmpi", OWN[2][2], "MPICH (CH4) ran, expected Open MPI"),
+    ("mpich", OWN[3][2], "Intel MPI ran, expected MPICH (CH4)"),
+    ("mpich", OWN[4][2], "Intel MPI ran, expected MPICH (CH4)"),
+    ("mvapich", OWN[5][2], "Intel MPI ran, expected MVAPICH 4 (CH4)"),
+    ("mvapich", OWN[6][2], "MVAPICH2 (CH3) ran, expected MVAPICH 4 (CH4)"),
+    ("mpich", OWN[7][2].strip(), "MVAPICH2 (CH3) ran, expected MPICH (CH4)"),
+    ("openmpi", OWN[8][2], "MVAPICH 4 (CH4) ran, expected Open MPI"),
+    ("hpcx", OWN[9][2], "HPE Cray MPICH ran, expected NVIDIA HPC-X (Open MPI with UCX and HCOLL)"),
+]
+
+
+@pytest.mark.parametrize(("stack", "line", "sentence"), ANOTHER)
+def test_another_library_is_named(stack: str, line: str, sentence: str) -> None:
+    assert why_other(f"noise\n{line}\n", Meant(stack)) == f'line 2 of the output is "{line}": {sentence}'
+
+
+VERSIONS = [
+    ("openmpi", "4.1.5", OWN[0][2], "version 4.1.4 ran, expected Open MPI 4.1.5"),
+    ("mpich", "4.3.2", OWN[2][2], "version 5.0.2 ran, expected MPICH (CH4) 4.3.2"),
+    ("intelmpi", "2021.18.0", OWN[4][2], "version 2021.4 ran, expected Intel MPI 2021.18.0"),
+    ("mvapich2", "2.3.6", OWN[6][2], "version 2.3.7 ran, expected MVAPICH2 (CH3) 2.3.6"),
+]
+
+
+@pytest.mark.parametrize(("stack", "version", "line", "sentence"), VERSIONS)
+def test_another_version_than_spack_linked(stack: str, version: str, line: str, sentence: str) -> None:
+    assert why_other(f"{line}\n", Meant(stack, version)) == f'line 1 of the output is "{line}": {sentence}'
+    assert why_other(f"{line}\n", Meant(stack)) is None  # the site's own software: which version it is, is not known
+
+
+def test_the_standard_that_imb_prints_is_held_against_the_header() -> None:
+    text = (RECORDINGS / "imb2021.11-PingPong-mpich5.0.2-veth.out").read_text(encoding="utf-8")
+    assert why_other(text, Meant("mpich", "5.0.2", "5.0")) is None
+    assert why_other(text, Meant("mpich")) is None
+    assert why_other(text, OPENMPI) == (
+        'line 9 of the output is "# MPI Version           : 5.0": another library ran than the stack\'s own, whose '
+        "header states MPI 3.1"
+    )
+
+
+NPB = " Compile options:\n    MPIFC        = {}\n    FLINK        = $(MPIFC)\n    FMPI_LIB     = (none)\n"
+
+
+@pytest.mark.parametrize("path", ["/opt/openmpi/bin/mpif90", "mpif90", "/opt/openmpi/b...", "/opt/ope..."])
+def test_npb_may_name_the_wrapper_of_its_own_mpi(path: str) -> None:
+    assert why_other(NPB.format(path), Meant("openmpi", compiled_with="/opt/openmpi")) is None
+
+
+@pytest.mark.parametrize("path", ["/opt/mpich/bin/mpif90", "/opt/openmpi-5/bin/mpif90", "/opt/mpi..."])
+def test_npb_that_was_compiled_with_another_mpi(path: str) -> None:
+    assert why_other(NPB.format(path), Meant("openmpi", compiled_with="/opt/openmpi")) == (
+        f'line 2 of the output is "MPIFC        = {path}": it was compiled with another MPI than that of /opt/openmpi'
+    )
+    assert why_other(NPB.format(path), Meant("openmpi")) is None  # installed software: compiled who knows how
+
+
+def test_a_wrapper_may_be_reached_by_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real/bin").mkdir(parents=True)
+    (tmp_path / "real/bin/mpif90").write_text("", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    text = NPB.format(tmp_path / "real/bin/mpif90")
+    assert why_other(text, Meant("openmpi", compiled_with=str(tmp_path / "link"))) is None
+
+
+NO_NAMES = [
+    "",
+    "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1             2.00\n",
+    "WARNING: No preset parameters were found for the device that Open MPI detected\n",
+    "1 process killed (possibly by Open MPI)\n",
+    "By default, for Open MPI 4.0 and later, infiniband ports on a device are not used by default\n",
+    "Open MPI version 5 is newer\n",
+    "# IMB-MPI1 PingPong \n#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n",
+    "MPI startup(): without a rank\n",
+]
+
+
+@pytest.mark.parametrize("text", NO_NAMES)
+def test_what_names_no_library_contradicts_nothing(text: str) -> None:
+    assert why_other(text, Meant("mpich", "5.0.2", "5.0", "/opt/mpich")) is None
+
+
+@pytest.mark.parametrize("file", sorted(RECORDINGS.glob("*.out")), ids=lambda file: file.name)
+def test_recordings_name_the_mpi_in_their_own_names(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    meant = Meant("mpich", "5.0.2", "5.0") if "mpich" in file.name else OPENMPI
+    assert why_other(text, meant) is None

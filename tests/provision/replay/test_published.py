@@ -1,0 +1,168 @@
+"""What is computed from references: the committed recordings are it, meet the numbers, and name themselves."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import InputError
+from railyard.benchmarks import metrics
+from railyard.parsers import PARSERS
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.provision.replay.model_file import read_model
+from railyard.provision.replay.published import published_outputs
+from railyard.results.test_name import named_policy, with_policy
+from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import Need, matrix
+from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.site import Site, site_at
+from railyard.site.systems.load import load_systems
+
+ROOT = Path(__file__).resolve().parents[3]
+PUBLISHED = sorted(name for name, system in load_systems(ROOT / "systems").items() if system.provider == "replay")
+
+
+@cache
+def made(name: str) -> dict[str, tuple[Recording, str]]:
+    outputs, _ = published_outputs(site_at(ROOT, name), needs(ROOT / "checks"))
+    return {recording.file: (recording, text) for recording, text in outputs}
+
+
+def test_published_systems_are_replayed_without_being_asked() -> None:
+    assert "dell-c6320" in PUBLISHED
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_committed_recordings_are_what_is_computed_now(name: str) -> None:
+    if not made(name):
+        assert not folder_of(ROOT, name).exists()
+        return
+    index = read_index(folder_of(ROOT, name))
+    assert {one.file for one in index.recordings} == set(made(name)), (
+        f"railyard record --published {name} --replace makes them"
+    )
+    for one in index.recordings:
+        recording, text = made(name)[one.file]
+        assert one == recording
+        assert (folder_of(ROOT, name) / one.file).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_each_names_itself_and_its_entries(name: str) -> None:
+    for recording, text in made(name).values():
+        file = f"recordings/{name}/model.yaml" if recording.origin == "model" else f"references/{name}.yaml"
+        assert recording.source.partition(": ")[0] == file
+        place = (recording.fabric, recording.stack, recording.rails)
+        policy = policy_of(site_at(ROOT, name).system, *place, named_policy(recording.check) or DEFAULT)
+        drawn = any(curve.matches(*place, policy, recording.benchmark) for curve in read_model(folder_of(ROOT, name)))
+        assert drawn == (recording.origin == "model")
+        words = WORDS[recording.origin].removeprefix("replayed: ")
+        said = [line for line in text.splitlines() if words in line]
+        assert len(said) == 1
+        assert said[0].startswith("# ")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_test_that_is_not_switched_off_has_a_recording(name: str) -> None:
+    site = site_at(ROOT, name)
+    cells = matrix(site.system, needs(ROOT / "checks"), site.references.has_number)
+    run = {
+        (cell.fabric, cell.stack, cell.rails, with_policy(cell.check, cell.policy if cell.named else None))
+        for cell in cells
+        if cell.reason is None
+    }
+    first = (one for one, _ in made(name).values() if "%.repeat_no=" not in one.check)
+    assert run == {(one.fabric, one.stack, one.rails, one.check) for one in first}
+
+
+#: fabric, check, metric, size in bytes, the published number
+NUMBERS = [
+    ("edr", "OsuBandwidth", "bandwidth", 4 << 20, 12400.0),
+    ("fdr", "OsuBandwidth", "bandwidth", 4 << 20, 6300.0),
+    ("edr", "OsuBidirectional", "bandwidth", 4 << 20, 24200.0),
+    ("fdr", "OsuBidirectional", "bandwidth", 4 << 20, 10800.0),
+    ("edr", "OsuLatency", "latency", 1, 0.80),
+    ("fdr", "OsuLatency", "latency", 1, 0.81),
+    ("edr", "OsuLatency", "latency", 4096, 2.75),
+    ("fdr", "OsuLatency", "latency", 4096, 2.84),
+]
+
+
+@pytest.mark.parametrize(("fabric", "check", "metric", "size", "value"), NUMBERS)
+def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: str, size: int, value: float) -> None:
+    recording, text = made("dell-c6320")[f"{fabric}/hpcx/1/{check}.out"]
+    (table,) = PARSERS["osu"](text).tables
+    curve = next(curve for curve in metrics.curves(table, recording.benchmark) if curve.metric == metric)
+    assert curve.at(size) == value
+    assert curve.sizes == tuple(1 << power for power in range(23))
+    assert list(curve.values) == sorted(curve.values)
+    assert played(folder_of(ROOT, "dell-c6320"), recording.cell, text.encode()).problem is None
+
+
+def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
+    """Named as ReFrame names them: by the policy that is not the stack's own, and by the number of the repeat."""
+    files = sorted(file for file in made("dual-rail-qdr") if file.startswith("qdr/mvapich2/2/OsuBandwidth"))
+    assert files == [
+        f"qdr/mvapich2/2/OsuBandwidth{policy}{repeat}.out"
+        for policy in ("", "_policy=round-robin", "_policy=striping-8K")
+        for repeat in ("", *(f"_.repeat_no={number}" for number in range(3)))
+    ]
+    first, _, low, high = (made("dual-rail-qdr")[file][1].splitlines()[-1] for file in files[:4])
+    assert [line.split() for line in (first, low, high)] == [
+        ["4194304", "6800.00"], ["4194304", "6766.00"], ["4194304", "6834.00"],
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def dell() -> Site:
+    return site_at(ROOT, "dell-c6320")
+
+
+def test_a_test_without_a_number_is_left_out_with_the_reason(dell: Site) -> None:
+    asked = (
+        Need("OsuBcast", "osu", "osu/osu_bcast", 2),
+        Need("Write", "perftest", "perftest/ib_write_lat", 2, smallest=2, largest=1 << 20, pair=True),
+    )
+    nothing_off = replace(dell, system=dell.system.model_copy(update={"disabled": ()}))
+    outputs, left = published_outputs(nothing_off, asked)
+    assert [(one.fabric, one.check) for one, _ in outputs] == [("edr", "Write"), ("fdr", "Write")]
+    assert [(str(one.cell), one.reason) for one in left] == [
+        (
+            f"OsuBcast (osu/osu_bcast) with hpcx over 1 rail of {fabric}",
+            "references/dell-c6320.yaml has no number for osu/osu_bcast here",
+        )
+        for fabric in ("edr", "fdr")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("system: elsewhere\n", '1: system: found "elsewhere", expected "{name}", the name of the folder'),
+        (
+            "system: {name}\nsays: drawn\ncurves:\n  - {{id: a, fabric: edr, benchmark: osu/osu_bw, metric: bandwidth, "
+            "curve: {{4K: 1, 1K: 2}}}}\n",
+            "4: curves[0].curve: found sizes that do not rise, expected rising sizes",
+        ),
+    ],
+)
+def test_a_model_that_is_wrong_is_said(text: str, sentence: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "somewhere")
+    folder.mkdir(parents=True)
+    rest = (
+        ""
+        if "says" in text
+        else "says: drawn\ncurves:\n  - {{id: a, fabric: edr, benchmark: osu/osu_bw, "
+        + ("metric: bandwidth, curve: {{4K: 1}}}}\n")
+    )
+    (folder / "model.yaml").write_text((text + rest).format(name="somewhere"), encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        read_model(folder)
+    assert str(refused.value) == f"recordings/somewhere/model.yaml:{sentence.format(name='somewhere')}"
+
+
+def test_the_same_references_give_the_same_bytes(dell: Site) -> None:
+    asked = needs(ROOT / "checks")
+    assert published_outputs(dell, asked) == published_outputs(dell, asked)

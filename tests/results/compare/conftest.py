@@ -1,0 +1,80 @@
+"""Made records: repeats of one test with a known noise, and what is planted in them."""
+
+import dataclasses
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from railyard.results.record.file import CurveRecord, FigureRecord, Record
+from tests.made.records import made_record
+
+SIZES = tuple(4**n for n in range(12))
+
+
+def curve_of(peak: float, noise: float, draw: random.Random, slower_from: int | None, share: float) -> CurveRecord:
+    """A bandwidth over 12 sizes, each with its own noise; from one size on ``share`` lower."""
+    whole = 1 + draw.gauss(0, noise)
+    values = []
+    for size in SIZES:
+        value = peak * size / (size + 1500) * whole * (1 + draw.gauss(0, noise / 2))
+        values.append(value * (1 - share) if slower_from is not None and size >= slower_from else value)
+    return CurveRecord("bandwidth", "MB/s", SIZES, tuple(values))
+
+
+def record(
+    run: str = "run",
+    *,
+    seed: int = 0,
+    peak: float = 100.0,
+    noise: float = 0.002,
+    slower_from: int | None = None,
+    share: float = 0.05,
+    **fields: Any,
+) -> Record:
+    """One repeat; further fields stand in the record as they are."""
+    curve = curve_of(peak, noise, random.Random(f"{run} {seed}"), slower_from, share)
+    rails, fabric, stack = fields.get("rails", 1), fields.get("fabric", "hsn"), fields.get("stack", "mpich")
+    base = made_record(
+        run=run,
+        case=f"ImbUniband %rails={rails} @virtual:{fabric}+{stack}",
+        policy="single",
+        nodes=("vn1", "vn2"),
+        figures=(FigureRecord("peak", curve.values[-1], "MB/s", SIZES[-1]),),
+        curves=(curve,),
+    )
+    return dataclasses.replace(base, **fields)
+
+
+@pytest.fixture
+def made() -> Callable[..., Record]:
+    """One made record."""
+    return record
+
+
+@pytest.fixture
+def repeats() -> Callable[..., tuple[Record, ...]]:
+    """So many repeats of one test, each of a run of its own."""
+
+    def several(name: str, count: int, **given: Any) -> tuple[Record, ...]:
+        return tuple(record(f"{name}{index}", seed=index, **given) for index in range(count))
+
+    return several
+
+
+@pytest.fixture
+def figure() -> Callable[..., tuple[Record, ...]]:
+    """Repeats of a benchmark without sizes: a record a value."""
+
+    def several(
+        values: Sequence[float], name: str = "gflops", unit: str = "Gflop/s", **given: Any
+    ) -> tuple[Record, ...]:
+        return tuple(
+            record(
+                f"{given.get('fabric')}{index}", **given | {"figures": (FigureRecord(name, value, unit),), "curves": ()}
+            )
+            for index, value in enumerate(values)
+        )
+
+    return several

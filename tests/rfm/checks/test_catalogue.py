@@ -1,0 +1,143 @@
+"""The checks of a site as the matrix needs them, and the sentence for a file that cannot be imported."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.metrics import BENCHMARKS
+from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import Need
+
+ROOT = Path(__file__).resolve().parents[3]
+
+CHECK = """\
+import reframe as rfm
+from railyard.check import InterconnectCheck
+
+class Base(InterconnectCheck):
+    tool = "osu"
+
+@rfm.simple_test
+class Put(Base):
+    benchmark = "osu_put_bw"
+    num_nodes = 8
+
+@rfm.simple_test
+class Plain(rfm.RunOnlyRegressionTest):
+    pass
+"""
+
+
+def four(check: str, tool: str, benchmark: str, **more: Any) -> Need:
+    return Need(check, tool, f"{tool}/{benchmark}", 4, ranks=4, **more)
+
+
+def test_every_mpi_check_is_found_with_what_it_asks() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool in ("imb", "netpipe", "osu")]
+    assert [need for need in found if not need.extended] == [
+        Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
+        Need("ImbUniband", "imb", "imb/Uniband", 2, passes=3, pair_a_rail=True),
+        Need("ImbBiband", "imb", "imb/Biband", 2, passes=3, pair_a_rail=True),
+        four("ImbAllreduce", "imb", "Allreduce", smallest=4),
+        Need("NetpipePingPong", "netpipe", "netpipe/pingpong", 2),
+        Need("NetpipeStream", "netpipe", "netpipe/stream", 2),
+        Need("NetpipeBidirectional", "netpipe", "netpipe/bidirectional", 2),
+        Need("OsuLatency", "osu", "osu/osu_latency", 2),
+        Need("OsuBandwidth", "osu", "osu/osu_bw", 2),
+        Need("OsuBidirectional", "osu", "osu/osu_bibw", 2),
+        four("OsuAllreduce", "osu", "osu_allreduce", smallest=4),
+    ]
+    assert [need for need in found if need.extended and need.tool != "netpipe"] == [
+        Need("ImbSendrecv", "imb", "imb/Sendrecv", 2, passes=3, extended=True),
+        Need("ImbExchange", "imb", "imb/Exchange", 2, passes=3, extended=True),
+        four("ImbAlltoall", "imb", "Alltoall", extended=True),
+        four("ImbAlltoallv", "imb", "Alltoallv", extended=True),
+        four("OsuMessageRate", "osu", "osu_mbw_mr", extended=True, pair_a_rail=True),
+        four("OsuMultiLatency", "osu", "osu_multi_lat", extended=True, pair_a_rail=True),
+        *(
+            four(f"OsuCollective %collective={name}", "osu", f"osu_{name}", smallest=4, extended=True)
+            for name in ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")
+        ),
+        four("OsuInit", "osu", "osu_init", extended=True),
+        Need("OsuPutBandwidth", "osu", "osu/osu_put_bw", 2, extended=True),
+        Need("OsuGetBandwidth", "osu", "osu/osu_get_bw", 2, extended=True),
+        Need("OsuPutLatency", "osu", "osu/osu_put_latency", 2, extended=True),
+        Need("OsuGetLatency", "osu", "osu/osu_get_latency", 2, extended=True),
+    ]
+
+
+def test_every_published_check_measures_a_known_benchmark() -> None:
+    assert [need.benchmark for need in needs(ROOT / "checks") if need.benchmark not in BENCHMARKS] == []
+
+
+def test_only_tests_of_the_base_class_count(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "osu.py").write_text(CHECK, encoding="utf-8")
+    (tmp_path / "helper.py").write_text("X = 1\n", encoding="utf-8")
+    assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8, ranks=8),)
+
+
+def test_checks_come_in_the_order_of_their_files(tmp_path: Path) -> None:
+    for letter in "hdbfgcae":
+        text = CHECK.replace("class Put", f"class Put{letter.upper()}")
+        (tmp_path / f"{letter}.py").write_text(text, encoding="utf-8")
+    assert [need.check for need in needs(tmp_path)] == [f"Put{letter}" for letter in "ABCDEFGH"]
+
+
+def test_a_folder_without_checks_needs_nothing(tmp_path: Path) -> None:
+    assert needs(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("x = 1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("def broken(:\n", "SyntaxError: invalid syntax (bad.py, line 1)"),
+        ("raise SystemExit('bye')\n", "SystemExit: bye"),
+    ],
+)
+def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: str) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(text, encoding="utf-8")
+    with pytest.raises(RailyardError) as caught:
+        needs(tmp_path)
+    assert str(caught.value) == f"{bad}: found {found}, expected a check that imports"
+
+
+def test_gpcnets_congestion_asks_for_ten_nodes() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool in ("hpcc", "gpcnet")]
+    asked: dict[str, Any] = {"extended": True, "pair_a_rail": True, "all_nodes": True, "check_class": "app"}
+    assert found == [
+        Need("GpcnetNetwork", "gpcnet", "gpcnet/network_test", 2, **asked),
+        Need("GpcnetCongestion", "gpcnet", "gpcnet/network_load_test", 10, ranks=10, **asked),
+        Need("Hpcc", "hpcc", "hpcc/Summary", 2, **asked),
+    ]
+
+
+def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
+    found = {need.benchmark: need for need in needs(ROOT / "checks") if need.tool in ("hpl", "npb")}
+    assert found["hpl/hpl"] == Need(
+        "Hpl", "hpl", "hpl/hpl", 2, extended=True, pair_a_rail=True, all_nodes=True, check_class="app"
+    )
+    whole, alone, four = (found[f"npb/FT/W{nodes}"] for nodes in ("", "/1-nodes", "/4-nodes"))
+    assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-W", False)
+    assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-W", True)
+    assert (four.nodes, four.ranks, four.within_node) == (4, 4, False)
+    assert len(found) == 2 + 7 + 8 * 7 + 2 * 7 * 7
+    (zones,) = (need for need in needs(ROOT / "checks") if need.benchmark == "npb/LU-MZ/C")
+    assert zones == Need(
+        *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True, feature="npb-C",
+        all_nodes=True, check_class="app",
+    )  # fmt: skip
+
+
+def test_milc_is_measured_with_every_edge_on_the_published_numbers_of_nodes() -> None:
+    found = [need for need in needs(ROOT / "checks") if need.tool == "milc"]
+    assert [(need.benchmark, need.nodes) for need in found] == [
+        (f"milc/asqtad/L{edge}/{nodes}-nodes", nodes) for edge in (4, 6, 8, 10, 12, 14) for nodes in (1, 2, 4, 8, 16)
+    ]
+    assert {need.within_node for need in found if need.nodes == 1} == {True}
+    assert all(need.extended and need.check.startswith("MilcScaling ") for need in found)

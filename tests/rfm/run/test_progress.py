@@ -1,0 +1,30 @@
+"""The line of a test that ended: from its record where it left one, else from ReFrame's words."""
+
+from pathlib import Path
+
+from railyard.results.record.file import FILE_NAME, FigureRecord, append_record
+from railyard.rfm.run.progress import ended
+from tests.made.records import made_record
+
+
+def printed(word: str, case: str) -> str:
+    return f"[{word:>8} ] ( 3/33) {case}"
+
+
+def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
+    record = made_record(
+        case="ImbUniband %rails=2 @virtual:hsn+mpich",
+        rails=2,
+        figures=(FigureRecord("n_half", 1500.0, "B"), FigureRecord("peak", 95.53, "MB/s", 4194304)),
+    )
+    append_record(tmp_path / FILE_NAME, record)
+    lines = (
+        "[ RUN      ] ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich",
+        printed("OK", "ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich"),
+        f"\x1b[31m{printed('FAIL', 'Other %rails=1 /0a1b2c3d @virtual:hsn+mpich')}\x1b[0m",
+    )
+    assert [ended(line, tmp_path / FILE_NAME) for line in lines] == [
+        None,
+        "( 3/33) pass        hsn   mpich     2 rails  imb/Uniband            95.53 MB/s",
+        "( 3/33) fail        Other %rails=1 /0a1b2c3d @virtual:hsn+mpich",
+    ]

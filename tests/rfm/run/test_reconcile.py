@@ -1,0 +1,207 @@
+"""Promises held against what ran: one final record a promised case, and none passes by omission."""
+
+from dataclasses import replace
+
+import pytest
+
+from railyard.results.record.file import Record, RuleRecord, State, VerdictRecord
+from railyard.rfm.run.output import CaseId, RanCase
+from railyard.rfm.run.reconcile import settle
+from tests.made.records import made_record
+
+RUN, TIME = "20261121T060000Z-ab12", "2026-11-21T06:00:12Z"
+CASE = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
+OTHER = CaseId("ImbPingPong %rails=1", "11111111", "virtual", "eth", "mpich")
+RULES = (RuleRecord(1, "complete", "pass"),)
+
+
+def record(case: CaseId = CASE, state: State = "pass", sentence: str = "all five rules hold") -> Record:
+    return made_record(
+        case=str(case),
+        hash=case.hash,
+        rails=2,
+        state=state,
+        verdict=VerdictRecord(sentence, rule=4 if state == "fail" else None, rules=RULES, next="look at vn1 hsn1"),
+    )
+
+
+def ran(
+    result: str = "pass",
+    phase: str | None = None,
+    reason: str | None = None,
+    runs: int = 1,
+    failed_before: bool = False,
+) -> RanCase:
+    return RanCase(CASE, result, phase, reason, None, runs, failed_before)
+
+
+def final(result: RanCase | None, own: Record | None) -> Record:
+    found = settle([CASE], [result] if result else [], [own] if own else [], run=RUN, time=TIME)
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "result"),
+    [
+        ("pass", "pass"),
+        ("report-only", "pass"),
+        ("fail", "pass"),
+        ("fail", "fail"),
+        ("fail", "xfail"),
+        ("disturbed", "pass"),
+        ("disturbed", "fail"),
+        ("xfail", "xfail"),
+        ("xfail", "pass"),
+        ("not-tested", "skip"),
+        ("not-tested", "pass"),
+    ],
+)
+def test_a_record_stands_where_reframe_agrees(state: State, result: str) -> None:
+    own = record(state=state)
+    assert final(ran(result), own) is own
+
+
+@pytest.mark.parametrize("state", ["pass", "report-only", "xfail", "not-tested"])
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        (
+            ran("fail", "performance", "performance error: performance variable 'peak' was not produced"),
+            "ReFrame failed it in stage performance: performance error: performance variable 'peak' was not produced",
+        ),
+        (ran("fail", "cleanup"), "ReFrame failed it in stage cleanup: no reason given"),
+        (ran("abort", "run", "aborted due to KeyboardInterrupt"), "aborted: aborted due to KeyboardInterrupt"),
+        (
+            ran("fail_deps", None, "Build failed in stage compile: no compiler"),
+            "not run, since what it depends on failed: Build failed in stage compile: no compiler",
+        ),
+        (ran("<unknown>"), "ReFrame failed it in stage None: no reason given"),
+    ],
+    ids=lambda value: value.result if isinstance(value, RanCase) else "",
+)
+def test_what_reframe_failed_fails(state: State, result: RanCase, sentence: str) -> None:
+    own = record(state=state)
+    verdict = replace(own.verdict, sentence=sentence, rule=1, class_="set-up")
+    assert final(result, own) == replace(own, state="fail", verdict=verdict)
+
+
+def test_a_pass_that_reframe_skipped_fails() -> None:
+    found = final(ran("skip", None, "not here"), record())
+    assert (found.state, found.verdict.text) == ("fail", "skipped: not here")
+
+
+@pytest.mark.parametrize("state", ["pass", "report-only"])
+def test_an_expected_failure_is_no_pass(state: State) -> None:
+    found = final(ran("xfail", None, "slow switch"), record(state=state))
+    assert (found.state, found.verdict.text, found.verdict.rule, found.verdict.class_) == (
+        "xfail",
+        "expected failure: slow switch",
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize("state", ["pass", "report-only"])
+def test_a_pass_on_a_retry_fails(state: State) -> None:
+    found = final(ran(runs=3, failed_before=True), record(state=state))
+    assert (found.state, found.verdict.text) == (
+        "fail",
+        "passed only on a retry: run 3 of 3 passed, an earlier one failed",
+    )
+
+
+def test_several_runs_that_all_passed_pass() -> None:
+    own = record()
+    assert final(ran(runs=3), own) is own
+
+
+@pytest.mark.parametrize(
+    ("result", "state", "sentence"),
+    [
+        (
+            ran("pass"),
+            "fail",
+            "ReFrame passed it, but the check left no record: no verdict was reached; derive it from InterconnectCheck",
+        ),
+        (
+            ran("fail", "setup", "\n  value error: no such rail:\n| checks/imb.py:12\n"),
+            "fail",
+            "ReFrame failed it in stage setup: value error: no such rail",
+        ),
+        (ran("skip", None, "no second rail"), "not-tested", "skipped: no second rail"),
+        (ran("skip"), "not-tested", "skipped: no reason given"),
+        (ran("xfail", None, "slow switch"), "xfail", "expected failure: slow switch"),
+        (ran("xpass"), "fail", "ReFrame failed it in stage None: no reason given"),
+        (ran("abort", "run", "Ctrl-C"), "fail", "aborted: Ctrl-C"),
+    ],
+    ids=lambda value: value.result if isinstance(value, RanCase) else "",
+)
+def test_a_case_without_a_record(result: RanCase, state: State, sentence: str) -> None:
+    verdict = VerdictRecord(sentence, rule=1, class_="set-up") if state == "fail" else VerdictRecord(sentence)
+    assert final(result, None) == Record(
+        run=RUN, time=TIME, case="ImbUniband %rails=2 @virtual:hsn+mpich", hash="0a1b2c3d", check="ImbUniband",
+        system="virtual", fabric="hsn", stack="mpich", rails=2, benchmark="ImbUniband", state=state, verdict=verdict,
+    )  # fmt: skip
+
+
+def test_a_promised_case_that_did_not_run() -> None:
+    found = final(None, None)
+    assert (found.state, found.verdict) == (
+        "fail",
+        VerdictRecord("was promised and did not run: ReFrame ended before it", rule=1, class_="scheduler"),
+    )
+
+
+def test_a_record_of_a_run_that_left_no_report_stands() -> None:
+    own = record()
+    assert final(None, own) is own
+
+
+def test_the_last_record_of_a_case_counts() -> None:
+    first, last = record(state="fail"), record()
+    assert settle([CASE], [ran()], [first, last], run=RUN, time=TIME) == (last,)
+
+
+def test_order_is_the_promised_one_and_what_was_not_promised_follows() -> None:
+    other = CaseId("Other", "22222222", "virtual", "hsn", "mpich")
+    results = [RanCase(other, "fail", "compile", "no compiler", None, 1, False), ran()]
+    found = settle([OTHER, CASE], results, [record()], run=RUN, time=TIME)
+    assert [(entry.case, entry.state, entry.rails) for entry in found] == [
+        ("ImbPingPong %rails=1 @virtual:eth+mpich", "fail", 1),
+        ("ImbUniband %rails=2 @virtual:hsn+mpich", "pass", 2),
+        ("Other @virtual:hsn+mpich", "fail", 0),
+    ]
+
+
+BUILD = CaseId("SpackEnvironment ~virtual:hsn+mpich", "22222222", "virtual", "hsn", "mpich")
+
+
+def test_a_build_is_no_test_and_gives_those_that_need_it_its_reason() -> None:
+    broken = RanCase(BUILD, "fail", "compile", "reframe error: no space left", None, 1, False)
+    (found,) = settle([CASE], [broken, ran("fail_deps", None, "dependency failed")], [], run=RUN, time=TIME)
+    assert (found.case, found.state) == (str(CASE), "fail")
+    assert found.verdict.text == "not run, since what it depends on failed: no space left"
+
+
+def test_a_build_that_failed_for_another_stack_excuses_nobody() -> None:
+    other = replace(BUILD, stack="openmpi")
+    broken = RanCase(other, "fail", "compile", "no space left", None, 1, False)
+    (found,) = settle([CASE], [broken, ran("skip", None, "not here")], [], run=RUN, time=TIME)
+    assert found.verdict.text == "skipped: not here"
+
+
+def test_a_build_that_succeeded_is_not_shown() -> None:
+    built = RanCase(BUILD, "pass", None, None, None, 1, False)
+    assert [one.case for one in settle([CASE], [built, ran()], [record()], run=RUN, time=TIME)] == [str(CASE)]
+
+
+def test_a_record_of_another_case_is_no_answer() -> None:
+    (found,) = settle([CASE], [], [record(OTHER)], run=RUN, time=TIME)
+    assert (found.case, found.state) == (str(CASE), "fail")
+
+
+def test_rails_that_are_no_number_are_none() -> None:
+    odd = CaseId("Ring %rails=all %size=3", "33333333", "virtual", "hsn", "mpich")
+    (found,) = settle([odd], [], [], run=RUN, time=TIME)
+    assert found.rails == 0

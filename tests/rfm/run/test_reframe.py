@@ -1,0 +1,280 @@
+"""The front for `reframe`: its words, what it refuses, what was promised, and how a run ends."""
+
+import os
+import re
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.paths import HOME_VARIABLE
+from railyard.results.record.file import FILE_NAME, Record, State, VerdictRecord, append_record, read_records
+from railyard.rfm.run import reframe as runs
+from railyard.rfm.run.output import CaseId
+from railyard.rfm.run.reframe import (
+    RUN_FOLDER_VARIABLE,
+    RUN_VARIABLE,
+    UNJUDGED,
+    Outcome,
+    environment,
+    last_run,
+    new_run_id,
+    promised_cases,
+    reframe_command,
+    refuse_unjudged,
+    run,
+)
+from tests.made.records import made_record
+
+HOME = Path("/site")
+#: The site has no checks of its own, so that Railyard's are given.
+SHIPPED = Path(__file__).parents[3] / "checks"
+REFRAME = str(Path(sys.executable).with_name("reframe"))
+RUN = "20261121T060000Z-ab12"
+CASE = CaseId("ImbUniband %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich")
+DEFAULTS = f"-C /site/reframe_settings.py -c {SHIPPED} -R"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("", DEFAULTS),
+        ("-n Uniband -S full=1", DEFAULTS),
+        ("-C mine.py", f"-c {SHIPPED} -R"),
+        ("-Cmine.py", f"-c {SHIPPED} -R"),
+        ("--config-file=mine.py", f"-c {SHIPPED} -R"),
+        ("--config-file mine.py", f"-c {SHIPPED} -R"),
+        ("-c mine/", "-C /site/reframe_settings.py"),
+        ("-c./mine", "-C /site/reframe_settings.py"),
+        ("--checkpath=mine/ -R", "-C /site/reframe_settings.py"),
+        ("-C mine.py -c mine/", ""),
+        ("--ci-generate=x.yml", DEFAULTS),
+    ],
+)
+def test_a_sites_own_settings_and_checks_are_given_where_none_are_named(options: str, words: str) -> None:
+    given = options.split()
+    assert reframe_command(HOME, "virtual:hsn", given) == [REFRAME, *words.split(), "--system", "virtual:hsn", *given]
+
+
+def test_a_python_without_reframe_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(SetupError) as caught:
+        reframe_command(HOME, "virtual", [])
+    assert str(caught.value) == (f"found no reframe beside {tmp_path}/python, expected one there; run `make venv`")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("--skip-sanity-check", "--skip-sanity-check"),
+        ("--skip-performance-check", "--skip-performance-check"),
+        ("--skip-sanity", "--skip-sanity-check"),
+        ("--skip-perf", "--skip-performance-check"),
+    ],
+)
+def test_what_switches_verdicts_off_is_refused_its_beginning_too(word: str, meant: str) -> None:
+    with pytest.raises(RailyardError) as caught:
+        refuse_unjudged(["-n", "Uniband", word])
+    assert str(caught.value) == (
+        f"{meant}: found an option that switches verdicts off, expected every test to be judged; leave it out"
+    )
+
+
+@pytest.mark.parametrize("word", ["--skip-system-check", "--skip-prgenv-check", "-n", "--", "-", "", "--strict"])
+def test_other_options_are_let_through(word: str) -> None:
+    refuse_unjudged([word])
+
+
+def test_reframe_has_the_options_that_are_refused() -> None:
+    from reframe.frontend import cli
+
+    text = Path(cli.__file__).read_text(encoding="utf-8")
+    assert [option for option in UNJUDGED if f"'{option}'" not in text] == []
+
+
+def record(state: State = "pass", case: CaseId = CASE) -> Record:
+    return made_record(run=RUN, case=str(case), hash=case.hash, state=state, verdict=VerdictRecord("said"))
+
+
+@pytest.mark.parametrize(
+    ("states", "problems", "interrupted", "code"),
+    [
+        (("pass", "pass"), (), False, 0),
+        (("pass", "xfail", "report-only", "not-tested"), (), False, 0),
+        (("pass", "fail"), (), False, 1),
+        (("pass",), ("checks/x.py was not loaded",), False, 1),
+        (("pass",), (), True, 130),
+        (("fail",), ("checks/x.py was not loaded",), True, 130),
+    ],
+)
+def test_the_exit_code(states: tuple[State, ...], problems: tuple[str, ...], interrupted: bool, code: int) -> None:
+    outcome = Outcome(RUN, HOME, tuple(record(state) for state in states), problems, interrupted)
+    assert outcome.exit_code == code
+
+
+def test_a_run_id_sorts_by_time_and_is_unique() -> None:
+    noon = datetime(2026, 11, 21, 13, 0, 7, tzinfo=timezone(timedelta(hours=1)))
+    made = {new_run_id(noon) for _ in range(20)}
+    assert len(made) > 10
+    assert all(re.fullmatch(r"20261121T120007Z-[0-9a-f]{4}", one) for one in made)
+
+
+def test_checks_are_told_site_run_and_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEPT", "yes")
+    told = environment(HOME, RUN, HOME / "runs" / RUN)
+    assert (told[HOME_VARIABLE], told[RUN_VARIABLE], told[RUN_FOLDER_VARIABLE]) == ("/site", RUN, f"/site/runs/{RUN}")
+    assert (told["KEPT"], told["PYTHONUNBUFFERED"]) == ("yes", "1")
+
+
+# What was promised
+
+LISTING = f"""\
+[List of matched checks]
+- ImbUniband %rails=1 /{CASE.hash} @virtual:hsn+mpich
+Concretized 1 test case(s)
+"""
+
+
+def listed(text: str, code: int = 0, options: str = "") -> tuple[tuple[CaseId, ...], tuple[str, ...]]:
+    """Return what is promised where ReFrame prints this."""
+    script = f"cat <<'END'\n{text}\nEND\nexit {code}"
+    return promised_cases(["sh", "-c", script, "reframe", *options.split()], dict(os.environ))
+
+
+def test_the_listed_cases_are_promised() -> None:
+    assert listed(LISTING) == ((CASE,), ())
+
+
+def test_reframe_is_asked_for_concrete_cases(tmp_path: Path) -> None:
+    script = tmp_path / "reframe"
+    script.write_text(
+        f"#!/bin/sh\nprintf '%s ' \"$@\" >{tmp_path}/asked\ncat <<'END'\n{LISTING}\nEND\n", encoding="utf-8"
+    )
+    script.chmod(0o755)
+    promised_cases([str(script), "-n", "Uniband"], dict(os.environ))
+    assert (tmp_path / "asked").read_text(encoding="utf-8") == "-n Uniband -lC "
+
+
+REFUSALS = [
+    ("[List]\nConcretized 0 test case(s)\n", 0,
+     "nothing was selected: no check fits these options; `railyard matrix` says what there is"),
+    (
+        "\x1b[31mERROR: failed to load configuration: systems/virtual.yaml:3: found x, expected y\x1b[0m\n",
+        1,
+        "systems/virtual.yaml:3: found x, expected y",
+    ),
+    ("ERROR: could not find a configuration entry\nLog file(s)\n", 1, "could not find a configuration entry"),
+    ("usage: reframe\nreframe: error: unrecognized arguments: --zzz", 2,
+     "reframe could not list its tests: reframe: error: unrecognized arguments: --zzz"),
+    ("", 1, "reframe could not list its tests: it printed nothing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "sentence"), REFUSALS)
+def test_what_reframe_refuses_is_one_sentence(text: str, code: int, sentence: str) -> None:
+    with pytest.raises(RailyardError) as caught:
+        listed(text, code)
+    assert str(caught.value) == sentence
+
+
+def test_an_option_that_names_nothing_is_refused() -> None:
+    with pytest.raises(
+        RailyardError, match=r'^-S Nosuch\.full: found no selected check "Nosuch", expected one of them'
+    ):
+        listed(LISTING, options="-S Nosuch.full=1")
+
+
+# A run, with a script in reframe's place
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that runs one promised case with this shell script as ReFrame."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+
+    def started(body: str, problems: tuple[str, ...] = ()) -> tuple[Outcome, list[str]]:
+        script = tmp_path / "reframe"
+        script.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        script.chmod(0o755)
+        monkeypatch.setattr(runs, "reframe_program", lambda: str(script))
+        lines: list[str] = []
+        outcome = run(
+            tmp_path, "virtual", ["-n", "Uniband"],
+            run_id=RUN, folder=folder, promised=(CASE,), problems=problems, on_line=lines.append,
+        )  # fmt: skip
+        return outcome, lines
+
+    return started
+
+
+def test_reframe_runs_one_case_at_a_time_and_reports_into_the_runs_folder(fake: Any, tmp_path: Path) -> None:
+    _, lines = fake('echo "$@"')
+    folder = tmp_path / "run"
+    assert lines == [
+        f"-C {tmp_path}/reframe_settings.py -c {SHIPPED} -R --system virtual -n Uniband -r "
+        f"--exec-policy=serial --report-file={folder}/reframe-report.json --prefix={folder}/reframe"
+    ]
+    assert (folder / "reframe.log").read_text(encoding="utf-8") == lines[0] + "\n"
+
+
+def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_path: Path) -> None:
+    outcome, _ = fake("echo nothing to do; exit 0")
+    (found,) = outcome.records
+    assert (found.state, found.verdict.text) == ("fail", "was promised and did not run: ReFrame ended before it")
+    assert read_records(tmp_path / "run" / FILE_NAME).records == (found,)
+    assert (outcome.exit_code, outcome.interrupted, outcome.folder) == (1, False, tmp_path / "run")
+
+
+@pytest.mark.parametrize(("state", "code"), [("pass", 0), ("report-only", 0), ("disturbed", 1), ("fail", 1)])
+def test_a_run_passes_only_where_somebody_judged_every_test(tmp_path: Path, state: State, code: int) -> None:
+    assert Outcome(RUN, tmp_path, (record("pass"), record(state)), (), False).exit_code == code
+
+
+def test_a_record_that_a_check_left_is_not_written_twice(fake: Any, tmp_path: Path) -> None:
+    append_record(tmp_path / "run" / FILE_NAME, record("fail"))
+    outcome, _ = fake("true")
+    assert outcome.records == (record("fail"),)
+    assert read_records(tmp_path / "run" / FILE_NAME).records == (record("fail"),)
+
+
+def test_the_checks_are_given_the_run(fake: Any, tmp_path: Path) -> None:
+    _, lines = fake(f'echo "${HOME_VARIABLE} ${RUN_VARIABLE} ${RUN_FOLDER_VARIABLE}"')
+    assert lines == [f"{tmp_path} {RUN} {tmp_path}/run"]
+
+
+def test_an_interrupted_reframe_is_130_and_keeps_what_finished(fake: Any, tmp_path: Path) -> None:
+    append_record(tmp_path / "run" / FILE_NAME, record("pass"))
+    outcome, _ = fake("exit 130")
+    assert (outcome.interrupted, outcome.exit_code, outcome.records) == (True, 130, (record("pass"),))
+
+
+def test_problems_are_told_once_each_and_a_garbled_record_is_one(fake: Any, tmp_path: Path) -> None:
+    (tmp_path / "run" / FILE_NAME).write_text("{}\n", encoding="utf-8")
+    outcome, _ = fake("true", ("checks/x.py was not loaded", "checks/x.py was not loaded"))
+    assert outcome.problems[0] == "checks/x.py was not loaded"
+    assert len(outcome.problems) == 2
+    assert FILE_NAME in outcome.problems[1]
+    assert outcome.exit_code == 1
+
+
+def test_output_that_is_no_text_is_kept_as_far_as_it_goes(fake: Any) -> None:
+    _, lines = fake("printf 'a\\377b\\n'; echo last >&2")
+    assert lines == ["a\ufffdb", "last"]
+
+
+def test_the_last_run_is_the_newest_that_left_a_report(tmp_path: Path) -> None:
+    home = tmp_path / ".railyard" / "runs"
+    for name in ("20261120T060000Z-ffff", "20261121T060000Z-0000", "20261122T060000Z-0000"):
+        (home / name).mkdir(parents=True)
+    with pytest.raises(RailyardError) as caught:
+        last_run(tmp_path)
+    assert str(caught.value) == (
+        f"{home}: found no earlier run, expected one to repeat the failures of; run without --failed"
+    )
+    for name in ("20261121T060000Z-0000", "20261120T060000Z-ffff"):
+        (home / name / "reframe-report.json").write_text("{}", encoding="utf-8")
+    assert last_run(tmp_path) == home / "20261121T060000Z-0000"

@@ -1,0 +1,194 @@
+"""The published system dell-c6320: its figures, what it makes of curves of its own links and of others, its matrix."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks.metrics import find, metric
+from railyard.cli.main import main
+from railyard.parsers.parsed import Cell, Parsed, Table
+from railyard.site.site import Site, site_at
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_system
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZES = tuple(2**n for n in range(23))
+SMALLEST, PAGE, LARGEST = 1, 4096, 4 << 20
+
+#: The source's figures: fabric, benchmark, metric, message size, value. GB/s of the source are 10^9 B/s.
+PUBLISHED = [
+    ("edr", "osu/osu_bw", "bandwidth", LARGEST, 12400.0),
+    ("fdr", "osu/osu_bw", "bandwidth", LARGEST, 6300.0),
+    ("edr", "osu/osu_bibw", "bandwidth", LARGEST, 24200.0),
+    ("fdr", "osu/osu_bibw", "bandwidth", LARGEST, 10800.0),
+    ("edr", "osu/osu_latency", "latency", SMALLEST, 0.80),
+    ("fdr", "osu/osu_latency", "latency", SMALLEST, 0.81),
+    ("edr", "osu/osu_latency", "latency", PAGE, 2.75),
+    ("fdr", "osu/osu_latency", "latency", PAGE, 2.84),
+    ("edr", "perftest/ib_write_lat", "latency", 2, 0.61),
+    ("fdr", "perftest/ib_write_lat", "latency", 2, 0.65),
+]
+
+
+@pytest.fixture(scope="module")
+def site() -> Site:
+    return site_at(ROOT, "dell-c6320")
+
+
+def judged(site: Site, fabric: str, key: str, columns: Mapping[str, str], *rows: tuple[Cell, ...]) -> Judgement:
+    tool, _, name = key.partition("/")
+    context = MappingProxyType({"pairs": 1} if find(key).sums_pairs else {})
+    table = Table(tool, None, name, tuple(columns), tuple(columns.values()), rows, 1, True, context)
+    (found,) = judge(Parsed((table,)), of_system(site, fabric))
+    return found
+
+
+def streamed(site: Site, fabric: str, peak_mb_s: float, key: str = "osu/osu_bw") -> Judgement:
+    rows = [(size, size / (0.2 + size / peak_mb_s)) for size in SIZES]
+    return judged(site, fabric, key, {"size": "B", "bandwidth": "MB/s"}, *rows)
+
+
+def targets(site: Site, fabric: str, key: str, name: str, size: int) -> list[float]:
+    each = metric(key, name)
+    limit = site.system.fabrics[fabric].limit(1, each.directions)
+    bands = site.references.bands(
+        *(fabric, "hpcx", 1, "single", key, name, limit.value_mb_s if limit else None),
+        directions=each.directions,
+        streaming=each.shape == "stream",
+    )
+    bounds = [bound for band in bands if (bound := band.bound_at(size)) is not None]
+    return [bound.target for bound in bounds if bound.target is not None]
+
+
+@pytest.mark.parametrize(("fabric", "key", "name", "size", "value"), PUBLISHED)
+def test_each_published_figure_is_a_reference(
+    site: Site, fabric: str, key: str, name: str, size: int, value: float
+) -> None:
+    assert targets(site, fabric, key, name, size) == [value]
+
+
+def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
+    assert len(site.references.entries) == 14
+    # Of several pairs the study has no figure: the floor of the link's class is asked of each.
+    ours = {entry.id: entry.kind for entry in site.references.entries if entry.id.endswith("-pairs")}
+    assert ours == {"edr-pairs": "class", "fdr-pairs": "class"}
+    for entry in (entry for entry in site.references.entries if entry.id not in ours):
+        assert entry.kind == "published"
+        assert entry.source.cite().startswith(
+            "Olusanya and Hussain, Comparing FDR and EDR InfiniBand, part 1, Dell HPC blog, "
+        )
+        assert entry.source.hardware and ("x16" if entry.fabric == "edr" else "x8") in entry.source.hardware
+
+
+@pytest.mark.parametrize(
+    ("fabric", "peak_mb_s", "state", "sentence", "causes"),
+    [
+        ("edr", 12405.0, "pass", "bandwidth holds edr-bandwidth and class:ib-edr, at worst ", []),
+        ("fdr", 6305.0, "pass", "bandwidth holds fdr-bandwidth and class:ib-fdr, at worst ", []),
+        (
+            *("edr", 6305.0, "fail"),
+            "rule 5 (reference): bandwidth 6303 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth "
+            "(published: Olusanya and Hussain, ",
+            ["lower-generation"],
+        ),
+        (
+            *("edr", 15000.0, "fail"),
+            "rule 3 (possible): impossible: bandwidth 12678 MB/s at 16 KiB is 102.1 % of the limit, 12421 MB/s",
+            ["one-node"],
+        ),
+        (
+            *("fdr", 12405.0, "fail"),
+            "rule 3 (possible): impossible: bandwidth 7726 MB/s at 4 KiB is 114.0 % of the limit, 6775 MB/s",
+            ["one-node"],
+        ),
+        # The reference holds at 4 MiB; from 1 MiB the class does.
+        ("edr", 12100.0, "pass", "bandwidth holds edr-bandwidth and class:ib-edr, at worst ", []),
+    ],
+)
+def test_a_curve_of_edr_one_like_fdr_and_an_impossible_one_are_told_apart(
+    site: Site, fabric: str, peak_mb_s: float, state: str, sentence: str, causes: list[str]
+) -> None:
+    found = streamed(site, fabric, peak_mb_s)
+    assert found.state == state
+    assert found.sentence.startswith(sentence)
+    assert [cause.cause for cause in found.causes] == causes
+
+
+@pytest.mark.parametrize(("fabric", "floor"), [("edr", 12000), ("fdr", 6000)])
+def test_the_floor_of_the_links_class_holds_beside_the_published_figure(site: Site, fabric: str, floor: int) -> None:
+    peak = {"edr": 12400.0, "fdr": 6300.0}[fabric]
+    rows = [(1 << 20, floor - 1.0), (2 << 20, peak), (4 << 20, peak)]
+    found = judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
+    assert found.sentence.startswith(
+        f"rule 5 (reference): bandwidth {floor - 1} MB/s at 1 MiB is below {floor} MB/s (100.0 %), the bound of "
+        f"class:ib-{fabric} (class: class of the link: InfiniBand {fabric.upper()} 4X streams at least "
+    )
+    rows[0] = (1 << 20, floor + 1.0)
+    assert judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows).state == "pass"
+
+
+def test_a_size_that_the_reference_gives_and_the_output_lacks_fails(site: Site) -> None:
+    rows = [(size, 12350.0) for size in (1 << 20, 2 << 20)]
+    found = judged(site, "edr", "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
+    assert found.sentence.startswith(
+        "rule 5 (reference): bandwidth was not measured at 4 MiB, which edr-bandwidth (published: "
+    )
+    only_large = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, (4096, 2.75))
+    assert only_large.sentence.startswith("rule 5 (reference): latency has no size at which edr-latency-smallest (")
+
+
+def test_sizes_that_only_the_output_has_are_said(site: Site) -> None:
+    assert streamed(site, "edr", 12405.0).remarks == (
+        "bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone",
+    )
+    rows = [(0, 0.79), (1, 0.80), (4096, 2.70), (8192, 4.0)]
+    found = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows)
+    assert found.state == "pass"
+    assert found.remarks == ("latency at 8 KiB is in no reference: shown, not judged",)
+
+
+@pytest.mark.parametrize(("latency_us", "state"), [(0.87, "pass"), (0.89, "fail"), (0.39, "fail")])
+def test_latencies_above_the_tolerance_and_below_the_least_fail(site: Site, latency_us: float, state: str) -> None:
+    rows = [(1, latency_us), (4096, 2.75)]
+    assert judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows).state == state
+
+
+@pytest.mark.parametrize(("fabric", "nominal"), [("edr", 150e6), ("fdr", 90e6)])
+def test_the_cards_nominal_message_rate_is_an_upper_limit(site: Site, fabric: str, nominal: float) -> None:
+    columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
+    peak = {"edr": 12400.0, "fdr": 6300.0}[fabric]
+    for rate, state in ((nominal * 0.99, "pass"), (nominal * 1.01, "fail")):
+        found = judged(site, fabric, "osu/osu_mbw_mr", columns, (8, 700.0, rate), (1 << 20, peak, 11000.0))
+        assert found.state == state
+    assert found.sentence.startswith(
+        f"rule 5 (reference): message_rate {nominal * 1.01:.0f} 1/s at 8 B is above {nominal:.0f} 1/s (101.0 %), "
+        f"the bound of {fabric}-message-rate (published: "
+    )
+
+
+def test_a_benchmark_without_a_reference_fails_with_a_sentence(site: Site) -> None:
+    found = judged(site, "edr", "osu/osu_allreduce", {"size": "B", "avg": "us"}, (8, 4.0))
+    assert (found.state, found.sentence) == (
+        "fail",
+        "rule 5 (reference): no reference for latency with hpcx over mlx5_0:1 on fabric edr of dell-c6320, and the "
+        "system is not report-only; look at references/dell-c6320.yaml (add an entry) or systems/dell-c6320.yaml "
+        "(report_only and a reason)",
+    )
+
+
+def test_its_matrix_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
+    assert main(["matrix", "--system", "dell-c6320"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("edr\n  hpcx       1 rail   ")
+    assert "not every imb, " in printed
+    assert ": the source has figures of the OSU benchmarks and of verbs alone\n" in printed
+    assert "\nfdr\n  hpcx       1 rail   " in printed
+
+
+def test_no_host_is_taken_for_it(site: Site) -> None:
+    assert site.system.hostnames == ()
+    assert site.system.report_only is None

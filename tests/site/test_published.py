@@ -1,0 +1,237 @@
+"""The published systems: their figures are those of their sources, and what the sources say of curves is a relation."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.results.reference_page import page
+from railyard.site.references.load import References, references_of
+from railyard.site.references.model import BAD_CASE, Entry
+from railyard.site.site import site_at
+from railyard.site.systems.load import load_systems
+
+ROOT = Path(__file__).resolve().parents[2]
+SEEDS = ("dell-c6320", "connectx4-six", "dual-rail-qdr", "topspin-2003", "survey-2004")
+MODERN = (
+    *("pcie-2004", "alaska-2020", "csd3-2020", "eiger-2022", "alps-2024"),
+    *("azure-hc44", "azure-hbv3", "azure-hbv4", "aws-efa"),
+)
+NETPIPE_MBPS = 2**20 / 8 / 1e6
+
+
+def references(name: str) -> References:
+    return site_at(ROOT, name).references
+
+
+def entry(name: str, entry_id: str) -> Entry:
+    return next(each for each in references(name).entries if each.id == entry_id)
+
+
+#: System, entry, message size (None: a single value), the source's figure in the entry's unit.
+FIGURES: list[tuple[str, str, int | None, float]] = [
+    ("connectx4-six", "edr-latency", 8, 0.892),
+    ("connectx4-six", "edr-latency", 128, 1.344),
+    ("connectx4-six", "edr-latency", 1024, 1.752),
+    ("connectx4-six", "roce-latency", 64, 1.024),
+    ("connectx4-six", "edr-bandwidth", 1 << 17, 11848),
+    ("connectx4-six", "edr-bandwidth", 4 << 20, 12371),
+    ("connectx4-six", "roce-bandwidth", 4 << 20, 12199),
+    ("connectx4-six", "eth-latency-as-found", 8, 12.662),
+    ("connectx4-six", "eth-bandwidth-as-found", 4 << 20, 235),
+    ("connectx4-six", "eth-iperf", None, 63e9 / 8e6),
+    ("connectx4-six", "edr-switched-latency", 8, 1.1),
+    ("connectx4-six", "roce-switched-latency", 8, 1.4),
+    ("dual-rail-qdr", "qdr-latency", None, 1.27),
+    ("dual-rail-qdr", "fdr-latency", None, 1.67),
+    ("topspin-2003", "ib-latency", None, 7),
+    ("topspin-2003", "myrinet-latency", None, 11),
+    ("topspin-2003", "ib-sendrecv", 4 << 20, 800),
+    ("topspin-2003", "newer-myrinet-sendrecv", 4 << 20, 489),
+    ("topspin-2003", "newer-myrinet-bandwidth", 4 << 20, 250),
+    ("survey-2004", "gige-latency", None, 31),
+    ("survey-2004", "gige-jumbo-latency", None, 90),
+    ("survey-2004", "gige-bandwidth", 4 << 20, 900 * NETPIPE_MBPS),
+    ("survey-2004", "gige-jumbo-bandwidth", 4 << 20, 940 * NETPIPE_MBPS),
+    ("survey-2004", "myrinet-bandwidth", 4 << 20, 1880 * NETPIPE_MBPS),
+    ("survey-2004", "myrinet-two-ports-bandwidth", 4 << 20, 3750 * NETPIPE_MBPS),
+    ("survey-2004", "myrinet-tcp-two-ports-bandwidth", 4 << 20, 3500 * NETPIPE_MBPS),
+    ("survey-2004", "sci-bandwidth", 4 << 20, 1830 * NETPIPE_MBPS),
+    ("survey-2004", "sci-latency", None, 4),
+    ("survey-2004", "quadrics-bandwidth", 4 << 20, 6370 * NETPIPE_MBPS),
+    ("survey-2004", "infiniband-bandwidth", 4 << 20, 6750 * NETPIPE_MBPS),
+    ("survey-2004", "infiniband-mvich-bandwidth", 4 << 20, 5900 * NETPIPE_MBPS),
+    ("survey-2004", "tengige-bandwidth", 4 << 20, 3700 * NETPIPE_MBPS),
+    *(
+        ("survey-2004", f"gamess-{row}-{processes}-{nodes}", None, seconds)
+        for row, processes, times in (
+            *(("gige", 1, (3062, 1852)), ("gige", 2, (1961, 1529))),
+            *(("myrinet", 1, (3030, 1743)), ("myrinet", 2, (1984, 1559))),
+            *(("myrinet-tcp", 1, (3059, 1801)), ("myrinet-tcp", 2, (1924, 1279))),
+            *(("quadrics", 1, (3052, 1775)), ("quadrics", 2, (2593, 1427))),
+            *(("infiniband", 1, (3006, 1727)), ("infiniband", 2, (2785, 1319))),
+        )
+        for nodes, seconds in zip((2, 4), times, strict=True)
+    ),
+    ("pcie-2004", "pcie-verbs-two-ports", None, 1486),
+    ("alaska-2020", "ib-intelmpi-hpl", None, 16090.9),
+    ("eiger-2022", "latency", 8, 2.33),
+    ("alps-2024", "bandwidth", 4 << 20, 24000),
+]
+
+
+@pytest.mark.parametrize(("name", "entry_id", "size", "figure"), FIGURES)
+def test_each_figure_is_that_of_the_source(name: str, entry_id: str, size: int | None, figure: float) -> None:
+    found = entry(name, entry_id)
+    held = found.value if size is None else (found.curve or {})[size]
+    assert held == pytest.approx(figure, abs=0.006)
+
+
+def test_no_published_system_takes_a_host() -> None:
+    systems = load_systems(ROOT / "systems")
+    assert set(systems) == {*SEEDS, *MODERN, "virtual", "virtual-slurm", "virtual-verbs", "local"}
+    assert [name for name in (*SEEDS, *MODERN) if systems[name].hostnames] == []
+
+
+@pytest.mark.parametrize("name", [*SEEDS, *MODERN])
+def test_every_entry_has_a_source_a_date_and_what_was_measured(name: str) -> None:
+    for each in references(name).entries:
+        assert each.kind in ("published", "reported", "class", BAD_CASE), each.id
+        assert each.source.document and each.source.date.year >= 2003, each.id
+        assert each.kind == "class" or each.source.hardware, each.id
+
+
+def test_bios_settings_are_conditions_of_the_dell_system() -> None:
+    conditions = entry("dell-c6320", "edr-bandwidth").source.conditions
+    assert {"turbo", "c-states", "smt", "snoop-mode"} <= set(conditions)
+    assert (conditions["turbo"], conditions["c-states"], conditions["smt"]) == ("enabled", "disabled", "disabled")
+
+
+def test_native_ethernet_is_a_bad_case_that_nothing_is_judged_by() -> None:
+    found = references("connectx4-six")
+    assert [each.id for each in found.entries if each.kind == BAD_CASE] == [
+        "eth-latency-as-found",
+        "eth-bandwidth-as-found",
+    ]
+    run = ("eth", "openmpi", 1, "single", "osu/osu_bw", "bandwidth", None)
+    assert [band.entry_id for band in found.bands(*run, directions=1, streaming=True)] == ["eth-bandwidth-by-the-text"]
+
+
+def test_the_cable_and_the_switch_are_fabrics_of_their_own() -> None:
+    found = references("connectx4-six")
+    published = [each for each in found.entries if each.kind != "class"]
+    assert {each.source.hops for each in published if each.fabric in ("edr", "roce", "eth")} == {0}
+    assert {each.source.hops for each in published if each.fabric.endswith("-switched")} == {1}
+    hops = {fact.id: (fact.value, fact.unit) for fact in found.facts if fact.id.endswith("-hop")}
+    assert hops == {"edr-hop": (100, "ns"), "roce-hop": (300, "ns")}
+
+
+def test_a_source_without_bandwidths_gets_no_absolute_one() -> None:
+    absolute = [
+        each.id
+        for each in references("dual-rail-qdr").entries
+        if each.metric == "bandwidth" and (each.curve or isinstance(each.value or each.floor, float))
+    ]
+    assert absolute == []
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("dell-c6320", ["edr-over-fdr", "edr-over-fdr-both-ways", "edr-quicker-above-512", "hpl-no-difference"]),
+        (
+            "connectx4-six",
+            ["edr-quicker-than-roce", "edr-faster-than-roce", "alltoall-by-switch", "alltoallv-by-switch"],
+        ),
+        (
+            "dual-rail-qdr",
+            [
+                *("verbs-bandwidth", "verbs-latency", "mpi-latency-crossover", "mpi-bandwidth", "mpi-beyond-verbs"),
+                *("window-of-fdr", "striping-beyond-fdr", "striping-keeps-latency", "striping-lowers-latency"),
+                *("striping-latency-no-worse", "lower-threshold-helps", "round-robin-beyond-fdr"),
+                *("round-robin-costs-small-bandwidth", "round-robin-costs-latency"),
+                *("round-robin-latency-below-fdr", "bidirectional-dip-eased", "bidirectional-maximum"),
+                "openmpi-more-variable",
+            ],
+        ),
+        (
+            "survey-2004",
+            [
+                *("quadrics-quickest", "infiniband-most", "mpi-makes-the-difference", "myrinet-second-port"),
+                "myrinet-mpi-quicker-than-tcp",
+                *(f"gamess-1-alike-{row}" for row in ("gige", "myrinet", "myrinet-tcp", "quadrics")),
+                *(f"gamess-2-tcp-ahead-of-{row}" for row in ("gige", "myrinet", "quadrics", "infiniband")),
+            ],
+        ),
+    ],
+)
+def test_what_sources_say_of_curves_are_relations(name: str, ids: list[str]) -> None:
+    assert [relation.id for relation in references(name).relations] == ids
+
+
+def test_each_time_of_gamess_is_an_entry_or_a_fact_and_how_far_they_lie_apart_is_theirs() -> None:
+    found = references("survey-2004")
+    times = {each.id: each.value for each in found.entries if each.benchmark[0].startswith("installed/")}
+    facts = {fact.id: fact.value for fact in found.facts if fact.id.startswith("gamess-")}
+    assert (len(times), sorted(value or 0 for value in facts.values())) == (
+        20,
+        [3277, 3477, 4868, 5026, 5651, 5743, 5823, 5843],
+    )
+    four = [value for name, value in times.items() if name.endswith("-1-4") and isinstance(value, float)]
+    alike = [relation.within for relation in found.relations if relation.id.startswith("gamess-1-alike-")]
+    (within,) = set(alike)
+    assert within is not None and within - 0.001 < max(four) / min(four) - 1 < within
+
+
+def test_what_the_newer_myrinet_did_is_reported_not_measured() -> None:
+    kinds = {each.id: each.kind for each in references("topspin-2003").entries}
+    assert [name for name, kind in kinds.items() if kind == "reported"] == [
+        "newer-myrinet-sendrecv",
+        "newer-myrinet-bandwidth",
+    ]
+
+
+def test_the_page_is_made_from_the_data() -> None:
+    systems = load_systems(ROOT / "systems")
+    made = page(references_of(ROOT / "references", system) for system in systems.values())
+    assert (ROOT / "docs" / "references.md").read_text(encoding="utf-8") == made, "type railyard references --write"
+    for figure in ("12400 at 4 MiB", "latency 1.27 us", "1,200–1,600 USD", "0.33 %", "time, no unit printed"):
+        assert figure in made
+
+
+def test_the_command_lists_entries_with_what_the_issue_asks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
+    assert main(["references", "--system", "dell-c6320", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 14, 4, [])
+    first = listed["entries"][0]
+    assert {
+        key: first[key] for key in ("system", "fabric", "stack", "rails", "benchmark", "metric", "unit", "kind")
+    } == {
+        "system": "dell-c6320",
+        "fabric": "edr",
+        "stack": "hpcx",
+        "rails": 1,
+        "benchmark": "osu/osu_bw",
+        "metric": "bandwidth",
+        "unit": "MB/s",
+        "kind": "published",
+    }
+    assert (first["curve"], first["tolerance"]) == ({str(4 << 20): 12400}, {"low": 0.03})
+    assert (first["source"]["at"], first["source"]["date"]) == ("figure 2", "2016-02-02")
+    assert main(["references"]) == 0
+    everything = capsys.readouterr().out
+    assert "survey-2004: Two Dell 2650" in everything and "What it costs" in everything
+    assert "  edr-bandwidth  edr, hpcx, 1 rail: osu/osu_bw bandwidth 12400 at 4 MiB MB/s, -3 %\n" in everything
+
+
+def test_an_unknown_system_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
+    assert main(["references", "--system", "dell-c6321"]) == 2
+    assert capsys.readouterr().err == (
+        'railyard: systems/: found no system "dell-c6321", expected a system of that name; did you mean "dell-c6320"?\n'
+    )

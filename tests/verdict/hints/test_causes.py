@@ -1,0 +1,212 @@
+"""Causes read off a curve's shape: each with an example of its own, a healthy neighbour, and silence elsewhere."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.benchmarks import metrics
+from railyard.hardware.limits import LINKS, SLOTS, limit
+from railyard.verdict.hints.causes import CAUSES, document, likely
+from railyard.verdict.hints.shapes import Seen
+
+ROOT = Path(__file__).resolve().parents[3]
+SIZES = tuple(2**n for n in range(23))
+LARGEST = SIZES[-1]
+
+
+def streamed(peak_mb_s: float, message_us: float = 0.8) -> tuple[tuple[int, float], ...]:
+    """Return a made curve of a windowed stream: a cost a message and a rate that it nears (Hockney's form)."""
+    return tuple((size, size / (message_us + size / peak_mb_s)) for size in SIZES)
+
+
+def seen(
+    link: str,
+    points: tuple[tuple[int, float], ...],
+    *,
+    key: str = "osu/osu_bw",
+    metric: str = "bandwidth",
+    slot: str | None = None,
+    rails: int = 1,
+    **rest: Any,
+) -> Seen:
+    meant = metrics.metric(key, metric)
+    bound = limit(LINKS[link], SLOTS[slot] if slot else None, rails, 1, None, meant.directions)
+    limit_mb_s = bound.value_mb_s if bound and metric == "bandwidth" else None
+    return Seen(meant, points, LINKS[link], SLOTS[slot] if slot else None, rails, limit_mb_s=limit_mb_s, **rest)
+
+
+def said(one: Seen) -> list[str]:
+    return [cause.sentence for cause in likely(one)]
+
+
+FDR_LIKE = streamed(6300)
+LATENCIES = tuple((size, 1.0 + size / 12000) for size in (1, 8, 64, 512, 4096, 32768, 262144))
+REFERENCE = dict(LATENCIES)
+
+EXAMPLES = [
+    (
+        "one-node",
+        seen("ib-edr", streamed(30000)),
+        ["looks like both ranks on one node (shared memory): 240.1 % of the link's limit"],
+    ),
+    (
+        "one-node",
+        seen("ib-edr", ((1, 0.3), (8, 0.4)), key="osu/osu_latency", metric="latency"),
+        ["looks like both ranks on one node (shared memory): 0.3000 us"],
+    ),
+    (
+        "tcp",
+        seen("ib-edr", ((1, 29.0), (8, 29.5)), key="osu/osu_latency", metric="latency"),
+        ["looks like TCP in place of RDMA: 29.00 us for a message of a few bytes"],
+    ),
+    (
+        "tcp",
+        seen("slingshot-11", streamed(3121, 6.0)),
+        [
+            "looks like TCP in place of RDMA: 6.000 us for each message of a few bytes in a window, "
+            "and 12.4 % of the limit at best"
+        ],
+    ),
+    (
+        "fewer-rails",
+        seen("roce-25", streamed(3000), rails=2),
+        [
+            "looks like 1 rail of 2 (97.9 % of 3064 MB/s)",
+        ],
+    ),
+    (
+        "fewer-lanes",
+        seen("opa-100", streamed(6000)),
+        ["looks like 2 of the 4 lanes of Omni-Path 100 (96.1 % of 6235 MB/s)"],
+    ),
+    (
+        "lower-generation",
+        seen("ib-edr", FDR_LIKE, slot="pcie3-x16"),
+        [
+            "looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)",
+        ],
+    ),
+    (
+        "narrow-or-slow-slot",
+        seen("ib-edr", streamed(6900), slot="pcie3-x16"),
+        [
+            "looks like a slot of PCIe Gen3 x8 in place of PCIe Gen3 x16 (95.7 % of 7202 MB/s) or "
+            "a slot of PCIe Gen2 x16 in place of PCIe Gen3 x16 (94.2 % of 7314 MB/s)",
+        ],
+    ),
+    (
+        "roce-mtu-1024",
+        seen("roce-100", streamed(11500)),
+        ["looks like RoCE with a path MTU of 1024 (a network device of MTU 1500): 99.1 % of 11573 MB/s"],
+    ),
+    (
+        "moved-threshold",
+        seen(
+            *("ib-edr", tuple((size, value * (1.6 if size in (512, 4096) else 1.0)) for size, value in LATENCIES)),
+            key="osu/osu_latency",
+            metric="latency",
+            targets=REFERENCE,
+        ),
+        [
+            "looks like a moved eager or rendezvous threshold: 512 B to 4 KiB at 62.5 % of the reference, "
+            "smaller and larger sizes hold it"
+        ],
+    ),
+    (
+        "cache",
+        seen("ib-hdr", tuple((size, value * (0.5 if size == LARGEST else 1)) for size, value in streamed(23500))),
+        [
+            "looks like a drop above a cache's size: 23291 MB/s at 2 MiB falls to 11698 MB/s (50.2 %) at 4 MiB "
+            "(last-level cache, the card's own, or registered memory)"
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "one", "sentences"), EXAMPLES)
+def test_a_cause_is_recognised_and_named(name: str, one: Seen, sentences: list[str]) -> None:
+    assert said(one) == sentences
+    assert likely(one)[0].cause == name
+
+
+def test_every_cause_has_an_example() -> None:
+    assert {name for name, _, _ in EXAMPLES} == {cause.name for cause in CAUSES}
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        seen("ib-edr", streamed(12300), slot="pcie3-x16"),  # healthy
+        seen("ib-edr", streamed(9000), slot="pcie3-x16"),  # slow, and like no lesser hardware
+        seen("eth-100", streamed(2500, 6.0)),  # TCP is what runs there
+        seen("ib-edr", ((1, 9.0), (8, 9.0)), key="osu/osu_latency", metric="latency"),
+        seen("ib-edr", ((4096, 29.0),), key="osu/osu_latency", metric="latency"),  # no small message
+        seen("ib-hdr", streamed(9400, 9.0), from_device=True),  # staged through host memory
+        seen("roce-100", streamed(11000)),
+        seen("ib-edr", (), slot="pcie3-x16"),  # nothing was read
+        seen("ib-edr", ((1, 13.0), (8, 13.0)), key="osu/osu_latency", metric="latency", from_device=True),
+        seen("roce-25", streamed(0.86 * 8 * 3064), rails=8),  # like 7 of 8, but slow is all that can be said
+        # it falls and comes back: no cache
+        seen("ib-hdr", (*streamed(23500)[:20], (1 << 20, 9000.0), (2 << 20, 5000.0), (4 << 20, 9000.0))),
+    ],
+)
+def test_where_nothing_matches_nothing_is_said(one: Seen) -> None:
+    assert said(one) == []
+
+
+def test_a_ping_pong_is_not_compared_with_lesser_links() -> None:
+    assert said(seen("ib-edr", FDR_LIKE, key="imb/PingPong")) == []
+    assert said(seen("ib-edr", FDR_LIKE, key="imb/Uniband")) != []
+
+
+def test_all_limits_that_match_are_named() -> None:
+    both_ways = seen("ib-edr", streamed(12200), key="osu/osu_bibw", slot="pcie3-x16")
+    assert said(both_ways) == [
+        "looks like 2 of the 4 lanes of InfiniBand EDR 4X (98.0 % of 12421 MB/s)",
+        "looks like a link of InfiniBand FDR 4X (89.8 % of 13550 MB/s)",
+        "looks like a slot of PCIe Gen3 x8 in place of PCIe Gen3 x16 (84.5 % of 14404 MB/s) or "
+        "a slot of PCIe Gen2 x16 in place of PCIe Gen3 x16 (83.2 % of 14629 MB/s)",
+    ]
+
+
+def test_a_curve_like_tcp_is_not_called_a_narrow_link_too() -> None:
+    one_lane = streamed(3100, 6.0)
+    assert [cause.cause for cause in likely(seen("ib-edr", one_lane))] == ["tcp"]
+    assert [cause.cause for cause in likely(seen("ib-edr", streamed(3100)))] == ["fewer-lanes"]
+
+
+def test_sums_of_several_pairs_cost_each_pair_its_own_message() -> None:
+    # 16 pairs with 6 us a message each: the sum alone would look like 0.4 us
+    summed = tuple((size, size * 16 / (6.0 + size * 16 / 3000)) for size in SIZES)
+    assert [cause.cause for cause in likely(seen("ib-edr", summed, key="osu/osu_mbw_mr", pairs=16))] == ["tcp"]
+    assert "tcp" not in [cause.cause for cause in likely(seen("ib-edr", summed, key="osu/osu_mbw_mr"))]
+
+
+def test_pairs_on_several_nodes_are_offered_where_a_sum_is_above_the_limit() -> None:
+    assert said(seen("ib-edr", streamed(30000), key="osu/osu_mbw_mr", pairs=4)) == [
+        "looks like 4 pairs of ranks on several pairs of nodes, or within a node (shared memory): "
+        "240.1 % of the link's limit"
+    ]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {1: 1.6, 8: 1.6},  # it begins at the smallest size: latency as a whole
+        {512: 1.6, 32768: 1.6},  # two places
+        {512: 1.1},  # within what a switch may cost
+        {8: 1.6, 64: 1.6, 512: 1.6, 4096: 1.6, 32768: 1.6},  # the whole middle
+    ],
+)
+def test_a_moved_threshold_is_a_few_sizes_in_the_middle(spoilt: dict[int, float]) -> None:
+    points = tuple((size, value * spoilt.get(size, 1.0)) for size, value in LATENCIES)
+    one = seen("ib-edr", points, key="osu/osu_latency", metric="latency", targets=REFERENCE)
+    assert said(one) == []
+    moved = tuple((size, value * (1.6 if size == 64 else 1.0)) for size, value in LATENCIES)
+    assert [cause.cause for cause in likely(replace(one, points=moved))] == ["moved-threshold"]
+
+
+def test_the_causes_in_the_documentation_are_those_of_the_code() -> None:
+    assert f"\n\n{document()}\n" in (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")

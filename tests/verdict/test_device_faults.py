@@ -1,0 +1,190 @@
+"""Faults of RDMA devices on two made nodes, from the reader to the sentence: each named, no neighbour blamed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from railyard.verdict.blame.suspects import Suspect
+from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
+from tests.made.sysfs import Tree
+
+MB = 1_000_000
+RAILS = ("mlx5_0:1", "mlx5_1:1")
+PLAN = Plan(
+    dict.fromkeys(RAILS, 100.0),
+    "striping",
+    {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)},
+)
+BEFORE = 5 * MB
+"""What each counter shows before the run, in its own units."""
+
+
+class Pair:
+    """Two nodes of two InfiniBand cards each, and what a run of 190 MB from the first to the second does to them."""
+
+    def __init__(self, folder: Path, row: str = "mlx5") -> None:
+        self.row = row
+        self.trees = {node: Tree.at(folder / node, node) for node in ("vn1", "vn2")}
+        self.changes: dict[str, dict[Path, int | str]] = {node: {} for node in self.trees}
+        for node, tree in self.trees.items():
+            for number in (0, 1):
+                card, way = f"{row}_{number}", "port_xmit_data" if node == "vn1" else "port_rcv_data"
+                errors = {"symbol_error": 0, "link_downed": 0, "port_rcv_errors": 0}
+                counters = {"port_xmit_data": BEFORE, "port_rcv_data": BEFORE, **errors}
+                port = tree.port(card, counters=counters, hw={"out_of_sequence": 0}, driver=f"{row}_core")
+                tree.interface(f"ib{number}", card)
+                self.changes[node][port / "counters" / way] = BEFORE + 95 * MB // 4
+
+    def counter(self, node: str, number: int, name: str) -> Path:
+        """Return the file of a counter of a node's card."""
+        card = f"{self.row}_{number}"
+        return self.trees[node].root / "sys/class/infiniband" / card / "ports/1" / name
+
+    def statistic(self, node: str, number: int, name: str) -> Path:
+        """Return the file of a statistic of the interface on a node's card."""
+        return self.trees[node].root / f"sys/class/net/ib{number}/statistics" / name
+
+    def judged(self, changed: Mapping[str, Mapping[Path, int | str]] | None = None, plan: Plan = PLAN) -> PathProof:
+        """Run the reader on both nodes, with these changes after those of a healthy run; return the proof."""
+        rails = tuple(plan.rails)
+        drivers = dict.fromkeys(rails, self.row)
+        readings = {
+            node: tree.run(",".join(rails), {**self.changes[node], **(changed or {}).get(node, {})}, drivers=drivers)
+            for node, tree in self.trees.items()
+        }
+        return judge(readings, plan)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    return Pair(tmp_path)
+
+
+def blamed(proof: PathProof) -> set[tuple[str, str | None, str | None]]:
+    return {(suspect.kind, suspect.node, suspect.rail) for suspect in proof.suspects}
+
+
+def test_a_healthy_run_is_proven(pair: Pair) -> None:
+    proof = pair.judged()
+    assert (proof.state, proof.sentence) == (
+        "proven",
+        "380.0 MB moved on vn1 and vn2: 50.0 % over mlx5_0:1 and 50.0 % over mlx5_1:1, at most 0.0 kB over another "
+        "network",
+    )
+
+
+def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_bytes(pair: Pair) -> None:
+    # On InfiniBand the ports see IP over InfiniBand: byte counts and split are those of a healthy run.
+    tcp = {
+        "vn1": {pair.statistic("vn1", n, "tx_bytes"): 95 * MB for n in (0, 1)},
+        "vn2": {pair.statistic("vn2", n, "rx_bytes"): 95 * MB for n in (0, 1)},
+    }
+    proof = pair.judged(tcp)
+    assert (proof.state, proof.fault) == ("failed", "set-up")
+    assert proof.sentence == (
+        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 16.0 MB, the "
+        "larger of unmeant-share and unmeant-bytes): TCP, and not RDMA"
+    )
+    assert blamed(proof) == {("stack", "vn1", "ib0"), ("stack", "vn2", "ib0")}
+
+
+def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> None:
+    one = {
+        "vn1": {
+            pair.counter("vn1", 0, "counters/port_xmit_data"): BEFORE + 190 * MB // 4,
+            pair.counter("vn1", 1, "counters/port_xmit_data"): BEFORE,
+        },
+        "vn2": {
+            pair.counter("vn2", 0, "counters/port_rcv_data"): BEFORE + 190 * MB // 4,
+            pair.counter("vn2", 1, "counters/port_rcv_data"): BEFORE,
+        },
+    }
+    proof = pair.judged(one)
+    assert proof.sentence == (
+        "rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)"
+    )
+    assert blamed(proof) == {("stack", None, None)}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (
+            17,
+            f"counted fewer bytes received after the run (68) than before ({4 * BEFORE}): it was reset or replaced",
+        ),
+        ("unreadable", "has no readable counter of bytes received"),
+    ],
+    ids=["reset", "unreadable"],
+)
+def test_a_counter_that_tells_nothing_is_no_proof_and_nobodys_fault(pair: Pair, value: int | str, said: str) -> None:
+    proof = pair.judged({"vn2": {pair.counter("vn2", 1, "counters/port_rcv_data"): value}})
+    assert (proof.state, proof.fault) == ("not-proven", "not-proven")
+    assert proof.sentence == f"path not proven: rail mlx5_1:1 of vn2 {said}"
+    assert blamed(proof) == set()
+
+
+def test_a_counter_that_stands_still_is_no_proof_where_no_other_shows_the_bytes(pair: Pair) -> None:
+    still = {pair.counter("vn2", n, "counters/port_rcv_data"): BEFORE for n in (0, 1)}
+    proof = pair.judged({"vn2": still})
+    assert (proof.state, blamed(proof)) == ("not-proven", set())
+    assert proof.sentence == (
+        "path not proven: mlx5_0:1 and mlx5_1:1 of vn2 received 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), and "
+        "no other network's counter shows the rest"
+    )
+
+
+def test_a_legacy_counter_below_its_maximum_is_a_proof(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, "mlx4")
+    plan = Plan(dict.fromkeys(("mlx4_0:1", "mlx4_1:1"), 40.0), "striping", PLAN.traffic)
+    assert pair.judged(plan=plan).state == "proven"
+
+
+def test_a_legacy_counter_that_got_full_is_no_proof(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, "mlx4")
+    plan = Plan(dict.fromkeys(("mlx4_0:1", "mlx4_1:1"), 40.0), "striping", PLAN.traffic)
+    proof = pair.judged({"vn1": {pair.counter("vn1", 0, "counters/port_xmit_data"): 2**32 - 1}}, plan)
+    assert (proof.state, blamed(proof)) == ("not-proven", set())
+    assert proof.sentence == (
+        "path not proven: rail mlx4_0:1 of vn1 has a full counter of bytes sent: it stands at its maximum and counts "
+        "no more"
+    )
+
+
+def test_a_port_that_receives_broken_packets_is_named_and_its_neighbours_are_not(pair: Pair) -> None:
+    proof = pair.judged({"vn2": {pair.counter("vn2", 1, "counters/port_rcv_errors"): 31}})
+    assert (proof.state, proof.fault) == ("failed", "fabric")
+    assert proof.sentence == (
+        "errors on mlx5_1:1 of vn2 during the run: port_rcv_errors grew by 31 (bound 0, hard-errors)"
+    )
+    assert blamed(proof) == {("rail", "vn2", "mlx5_1:1")}
+    assert proof.look_at == (
+        "cable, port and switch port of mlx5_1:1 of vn2: link state, and error counters of both ends"
+    )
+
+
+def test_packets_out_of_order_are_said_and_blame_nobody(pair: Pair) -> None:
+    proof = pair.judged({"vn2": {pair.counter("vn2", 1, "hw_counters/out_of_sequence"): 31}})
+    assert (proof.state, blamed(proof)) == ("proven", set())
+    assert proof.sentence.endswith("; signals on mlx5_1:1 of vn2: out_of_sequence 31")
+
+
+def test_background_traffic_on_one_rail_is_a_disturbance_and_no_cables_fault(pair: Pair) -> None:
+    busy = {
+        "vn1": {pair.counter("vn1", 0, "counters/port_xmit_data"): BEFORE + 395 * MB // 4},
+        "vn2": {pair.counter("vn2", 0, "counters/port_rcv_data"): BEFORE + 395 * MB // 4},
+    }
+    proof = pair.judged(busy)
+    assert (proof.state, blamed(proof)) == ("proven", set())
+    assert proof.disturbance == (
+        "shared: mlx5_0:1 and mlx5_1:1 of vn1 sent 490.0 MB while the run moved 180.0 MB (bound 241.0 MB, "
+        "shared-factor)"
+    )
+
+
+def test_a_port_that_went_down_during_the_run_is_named(pair: Pair) -> None:
+    proof = pair.judged({"vn1": {pair.counter("vn1", 1, "state"): "1: DOWN"}})
+    assert (proof.state, proof.sentence) == ("failed", "rail mlx5_1:1 of vn1 lost its carrier during the run")
+    assert blamed(proof) == {("rail", "vn1", "mlx5_1:1")}
+    assert Suspect("rail", "vn1", "mlx5_1:1", proof.sentence) in proof.suspects
