@@ -7,12 +7,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from railyard.base.errors import did_you_mean
+
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:-]*"
 _MODULE_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:+/-]*"
 _PATH_PATTERN = r"[A-Za-z0-9_./~{][A-Za-z0-9_./~+@%=:,{}-]*"
 _OPTION_PATTERN = r"-{1,2}[A-Za-z0-9][A-Za-z0-9_.:,=@%+/\[\]-]*"
 _VARIABLE_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
 _BENCHMARK_PATTERN = rf"{NAME_PATTERN}(?:/{NAME_PATTERN}){{1,3}}"
+_BLANK = re.compile(r"\{([^{}]*)\}")
 _SIZE_PATTERN = re.compile(r"([0-9]+)([KMG]?)")
 _SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _DURATION_PATTERN = r"(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?"
@@ -96,6 +99,13 @@ def _value(text: str) -> str:
     return text
 
 
+def _blanks(text: str) -> str:
+    for blank in _BLANK.findall(text):
+        if blank not in ("home", "prefix"):
+            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
+    return text
+
+
 def parse_size(text: str) -> int | None:
     """Return bytes for "4096", "64K", "1M" or "2G" (binary: K is 1024), or None for anything else."""
     match = _SIZE_PATTERN.fullmatch(text)
@@ -138,6 +148,9 @@ BenchmarkName = Annotated[str, _matching(_BENCHMARK_PATTERN, 'a benchmark such a
 Duration = Annotated[str, _matching(rf"(?=.){_DURATION_PATTERN}", 'a time such as "60s" or "1h30m"')]
 Prose = Annotated[str, AfterValidator(_prose)]
 Value = Annotated[str, AfterValidator(_value)]
+#: A path or a value with the blanks {home} and {prefix}.
+Template = Annotated[PathText, AfterValidator(_blanks)]
+EnvValue = Annotated[Value, AfterValidator(_blanks)]
 Size = Annotated[
     int,
     BeforeValidator(_size),

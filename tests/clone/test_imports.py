@@ -33,7 +33,6 @@ ORDER = (
 UPWARD = {
     ("railyard.benchmarks.apps.hpl_problem", "railyard.job.launch"),
     ("railyard.benchmarks.apps.hpl_problem", "railyard.site.systems.load"),
-    ("railyard.benchmarks.apps.installed", "railyard.site.systems.fields"),
     ("railyard.benchmarks.apps.wrf_cases", "railyard.provision.spack.target"),
     ("railyard.results.run_folder", "railyard.rfm.run.reframe"),
     ("railyard.site.references.lint", "railyard.results.relations"),

@@ -6,9 +6,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Count, Model, refuse, show
+from railyard.base.fields import Count, Model, Template, refuse, show
 from railyard.base.wording import listing
-from railyard.site.systems.fields import Template
 
 #: What a figure's pattern calls the number, in seconds.
 SECONDS = "seconds"

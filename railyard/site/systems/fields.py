@@ -1,4 +1,4 @@
-"""The field types of systems/*.yaml alone: names that a table knows, host patterns, and texts with blanks."""
+"""The field types of systems/*.yaml alone: names that a table knows, host patterns, and lists of nodes."""
 
 import re
 from collections.abc import Collection
@@ -8,12 +8,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from railyard import stacks
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Name, PathText, Prose, Value, one_or_many, refuse, show
+from railyard.base.fields import Name, Prose, one_or_many, refuse, show
 from railyard.base.hostlist import expanded
 from railyard.benchmarks.tools import TOOLS
 from railyard.hardware import limits
 
-_BLANK = re.compile(r"\{([^{}]*)\}")
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
 
@@ -31,13 +30,6 @@ def _host_pattern(text: str) -> str:
         re.compile(text)
     except re.error as error:
         raise refuse(show(text), "a regular expression", str(error)) from None
-    return text
-
-
-def _blanks(text: str) -> str:
-    for blank in _BLANK.findall(text):
-        if blank not in ("home", "prefix"):
-            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
     return text
 
 
@@ -76,8 +68,6 @@ ToolName = Annotated[
     Name, _known(TOOLS, "a tool of railyard.benchmarks.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
 ]
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
-Template = Annotated[PathText, AfterValidator(_blanks)]
-EnvValue = Annotated[Value, AfterValidator(_blanks)]
 NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
 #: 2 for a network of 2 to 1; a network gives half of the nodes at most what their cards can take.
 Blocking = Annotated[float, Field(strict=True, ge=1)]

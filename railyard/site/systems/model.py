@@ -5,7 +5,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from railyard.base.fields import Count, Duration, Model, Module, Name, Option, Positive, Prose, Size, Variable
+from railyard.base.fields import (
+    Count,
+    Duration,
+    EnvValue,
+    Model,
+    Module,
+    Name,
+    Option,
+    Positive,
+    Prose,
+    Size,
+    Template,
+    Variable,
+)
 from railyard.benchmarks.apps.installed import Application
 from railyard.hardware import limits
 from railyard.hardware.node import NodeHardware
@@ -13,13 +26,11 @@ from railyard.site.references.fields import Benchmarks, Policy
 from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Blocking,
-    EnvValue,
     HostPattern,
     LinkName,
     NodeNames,
     SlotName,
     StackName,
-    Template,
     sentence_or_false,
 )
 from railyard.site.systems.jobs import SchedulerSettings

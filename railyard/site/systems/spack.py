@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from railyard.base.fields import Model, Name
-from railyard.site.systems.fields import Template, ToolName
+from railyard.base.fields import Model, Name, Template
+from railyard.site.systems.fields import ToolName
 
 
 class SpackStack(Model):
