@@ -5,12 +5,25 @@ are the network, or a problem too small for it. HPL hides much of its communicat
 per cent between two networks is within the noise of most clusters, so compare repeats (`railyard compare`).
 """
 
+from typing import TYPE_CHECKING
+
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
 from railyard.benchmarks.apps import every_node, hpl_input, hpl_problem
+from railyard.job.launch import limit_s
 from railyard.parsers import hpl
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, node_counts
+
+if TYPE_CHECKING:
+    from railyard.hardware.node import NodeHardware
+    from railyard.site.systems.load import System
+
+
+def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
+    """Return a system's nodes and the seconds that a solution may take; 0 is an eighth of the system's time limit."""
+    hardware = hpl_problem.stated(system.nodes.hardware, system.system)
+    return hardware, budget_s or hpl_problem.SHARE_OF_LIMIT * limit_s(system, "app")
 
 
 class HplCheck(ApplicationCheck):
@@ -29,9 +42,10 @@ class HplCheck(ApplicationCheck):
 
     def shape(self) -> None:
         super().shape()
+        hardware, budget_s = of_file(self.site.system, self.budget_s)
         self._problem = hpl_problem.plan(
-            self.site.system, self.num_nodes, self.ranks_per_node,
-            budget_s=self.budget_s, block=self.block, share=self.share, order=self.order, grid=self.grid,
+            hardware, self.num_nodes, self.ranks_per_node,
+            budget_s=budget_s, block=self.block, share=self.share, order=self.order, grid=self.grid,
         )  # fmt: skip
         self.remarks = (self._problem.sentence,)
 
@@ -68,7 +82,8 @@ class HplEveryNode(EveryNodeCheck):
 
     def shape(self) -> None:
         super().shape()
-        self._problem = hpl_problem.plan(self.site.system, 1, 1, budget_s=self.budget_s, share=self.share)
+        hardware, budget_s = of_file(self.site.system, self.budget_s)
+        self._problem = hpl_problem.plan(hardware, 1, 1, budget_s=budget_s, share=self.share)
         self.remarks = (self._problem.sentence,)
 
     def input_files(self) -> dict[str, str]:

@@ -31,8 +31,6 @@ ORDER = (
 
 #: Imports that still point the other way: a module, and what it imports from a later package.
 UPWARD = {
-    ("railyard.benchmarks.apps.hpl_problem", "railyard.job.launch"),
-    ("railyard.benchmarks.apps.hpl_problem", "railyard.site.systems.load"),
     ("railyard.benchmarks.apps.wrf_cases", "railyard.provision.spack.target"),
     ("railyard.results.run_folder", "railyard.rfm.run.reframe"),
     ("railyard.site.references.lint", "railyard.results.relations"),

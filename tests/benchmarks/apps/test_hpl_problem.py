@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_problem import plan
+from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, plan, stated
 from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
 from railyard.hardware.node import NodeHardware
+from railyard.job.launch import limit_s
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
 from railyard.site.systems.load import System
@@ -16,14 +17,14 @@ from railyard.site.systems.load import System
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def system(hardware: NodeHardware | None) -> System:
-    """Return the virtual cluster with other nodes."""
-    found = site_at(ROOT, "virtual").system
-    return found.model_copy(update={"nodes": found.nodes.model_copy(update={"hardware": hardware})})
+def share_of_limit(system: System) -> float:
+    """Return the seconds that a check of HPL takes where it is told none."""
+    return SHARE_OF_LIMIT * limit_s(system, "app")
 
 
 def test_the_virtual_cluster_solves_within_an_eighth_of_its_limit() -> None:
-    made = plan(site_at(ROOT, "virtual").system, 4, 1)
+    virtual = site_at(ROOT, "virtual").system
+    made = plan(stated(virtual.nodes.hardware, "virtual"), 4, 1, budget_s=share_of_limit(virtual))
     assert (made.order, made.rows, made.columns, made.bound) == (4416, 2, 2, "time")
     assert made.sentence == (
         "N 4416 by a time budget of 15.00 s at 4.000 Gflop/s (the memory would allow 21888), on a grid of 2x2, NB 192"
@@ -33,20 +34,21 @@ def test_the_virtual_cluster_solves_within_an_eighth_of_its_limit() -> None:
 def test_the_limit_is_that_of_applications() -> None:
     limits = SchedulerSettings.model_validate({"time_limits": {"micro": "1m", "app": "16m"}})
     found = site_at(ROOT, "virtual").system.model_copy(update={"jobs": limits})
-    assert "by a time budget of 120.0 s" in plan(found, 4, 1).sentence
+    nodes = NodeHardware(cores=1, memory=1 << 30)
+    assert "by a time budget of 120.0 s" in plan(nodes, 4, 1, budget_s=share_of_limit(found)).sentence
 
 
 def test_a_clock_says_how_fast_it_will_be() -> None:
     fast = NodeHardware(cores=1, memory=1 << 30, base_ghz=2.0, flop_per_cycle=16)
-    assert plan(system(fast), 4, 1).sentence.startswith("N 11136 by a time budget of 15.00 s at 64.00 Gflop/s ")
-    assert plan(system(fast), 4, 1, budget_s=1.0, order=384, grid="1x4", block=64).sentence == (
+    assert plan(fast, 4, 1, budget_s=15.0).sentence.startswith("N 11136 by a time budget of 15.00 s at 64.00 Gflop/s ")
+    assert plan(fast, 4, 1, budget_s=1.0, order=384, grid="1x4", block=64).sentence == (
         "N 384 as asked, on a grid of 1x4, NB 64"
     )
 
 
 def test_without_memory_there_is_no_problem() -> None:
     with pytest.raises(RailyardError) as caught:
-        plan(system(None), 4, 1)
+        stated(None, "virtual")
     assert str(caught.value) == (
         "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, of which HPL's problem "
         "is made"
@@ -56,7 +58,7 @@ def test_without_memory_there_is_no_problem() -> None:
 @pytest.mark.parametrize("grid", ["2", "2x", "x2", "0x4", "2 x 2", "2x2x1"])
 def test_a_grid_that_is_none_is_named(grid: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        plan(system(NodeHardware(cores=1, memory=1 << 30)), 4, 1, grid=grid)
+        plan(NodeHardware(cores=1, memory=1 << 30), 4, 1, budget_s=15.0, grid=grid)
     assert str(caught.value) == f'HPL: found a grid of "{grid}", expected P and Q such as 2x3'
 
 
