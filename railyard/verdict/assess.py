@@ -6,6 +6,7 @@ from datetime import date
 
 from railyard import stacks
 from railyard.base.clean_text import one_line
+from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve, median
@@ -18,7 +19,6 @@ from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.job.mpi_identity import Meant
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
-from railyard.provision.spack.target import UNFIT_EXIT
 from railyard.results.record.form import AttemptRecord
 from railyard.stacks import linkage
 from railyard.verdict import applications, node_pairs, verdict

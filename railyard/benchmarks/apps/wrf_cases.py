@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
+from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.benchmarks.table.applications import WRF_STORMS
 from railyard.parsers.parsed import Table
-from railyard.provision.spack.target import UNFIT_EXIT
 
 #: What every case reads; a real one has the weather at its edges too.
 NEEDED = ("namelist.input", "wrfinput_d01")

@@ -3,10 +3,9 @@
 import shlex
 from collections.abc import Iterable
 
+from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.provision.spack.marker import Executable, Marker
 
-#: How a job ends that finds its node unfit, or its executable another one (BSD's EX_NOINPUT).
-UNFIT_EXIT = 66
 #: /proc/cpuinfo of x86 prints these under another name (archspec's feature aliases for them).
 _PRINTED_AS = {"lzcnt": "abm", "sse3": "pni"}
 
