@@ -7,7 +7,6 @@ from railyard.base.json_codec import encode
 from railyard.base.wording import message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.cost import costs_of_references
-from railyard.results.relations import described
 from railyard.site.references.fields import Range, Source
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, Entry, Fact, Share
@@ -165,7 +164,7 @@ def _tolerance_words(entry: Entry) -> str:
 def relation_words(relation: Relation, references: References) -> str:
     """Return what a relation asks, in words."""
     both = sides(relation, references.entries)
-    one, *rest = (described(side) for side in both)
+    one, *rest = (side.words for side in both)
     where = sizes_words(relation.sizes)
     # The figure of an application has no message size.
     everywhere = " at every size" if BENCHMARKS[both[0].benchmark].rows == "sizes" else ""

@@ -24,14 +24,6 @@ def judge(references: References, records: Sequence[Record]) -> tuple[RelationRe
     return tuple(result for relation in references.relations for result in _judge(relation, references, records))
 
 
-def described(side: Side) -> str:
-    """Return a side in words: ``osu/osu_bw over 2 rails of qdr with mvapich2, striping``."""
-    rails = "" if side.rails == 1 else f"{side.rails} rails of "
-    stack = f" with {side.stack}" if side.stack else ""
-    policy = "" if side.policy == "any" else f", {side.policy}"
-    return f"{side.benchmark} over {rails}{side.fabric}{stack}{policy}"
-
-
 def _judge(relation: Relation, references: References, records: Sequence[Record]) -> list[RelationRecord]:
     both = sides(relation, references.entries)
     system = references.system.system
@@ -43,14 +35,14 @@ def _judge(relation: Relation, references: References, records: Sequence[Record]
         shared = [stack for stack in found[0] if all(stack in each for each in found)]
         if not shared:
             told = " and ".join(
-                f"{described(side)} with {listing(list(each))}" for side, each in zip(both, found, strict=True)
+                f"{side.words} with {listing(list(each))}" for side, each in zip(both, found, strict=True)
             )
             return [_result(relation, "not-judged", f"not judged: no stack ran on both sides: {told}")]
         return [_result(relation, *compare(relation, [each[stack] for each in found]), stack) for stack in shared]
     chosen = []
     for side, each in zip(both, found, strict=True):
         if len(each) > 1:
-            sentence = f"not judged: {described(side)} ran with {listing(list(each))}, and the relation names none"
+            sentence = f"not judged: {side.words} ran with {listing(list(each))}, and the relation names none"
             return [_result(relation, "not-judged", sentence)]
         chosen.append(next(iter(each.values())))
     return [_result(relation, *compare(relation, chosen))]
@@ -67,7 +59,7 @@ def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, Measured]:
         # repeats of other sizes (a run with --full beside one without) have no median with the first
         alike = [curve for curve in repeats if curve.sizes == repeats[0].sizes]
         if alike:
-            measured[stack] = Measured(described(side), median(alike), tuple(alike))
+            measured[stack] = Measured(side.words, median(alike), tuple(alike))
     return measured
 
 
@@ -93,12 +85,12 @@ def _why_missing(side: Side, records: Sequence[Record]) -> str:
     there = [record for record in records if _is_of(side, record)]
     failed = next((record for record in there if not _is_usable(record)), None)
     if failed is not None and failed.state == "fail":
-        return f"side {described(side)} gave no curve, it failed rule {failed.verdict.rule or 'none'}"
+        return f"side {side.words} gave no curve, it failed rule {failed.verdict.rule or 'none'}"
     if failed is not None:
-        return f"side {described(side)} was {failed.state.replace('-', ' ')}"
+        return f"side {side.words} was {failed.state.replace('-', ' ')}"
     if there:
-        return f"side {described(side)} has no {metric_of(side)}"
-    return f"side {described(side)} is missing"
+        return f"side {side.words} has no {metric_of(side)}"
+    return f"side {side.words} is missing"
 
 
 def _result(relation: Relation, state: RelationState, sentence: str, stack: str | None = None) -> RelationRecord:

@@ -8,7 +8,6 @@ from railyard.base.wording import listing
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
-from railyard.results.relations import described
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, BAD_CASE, Entry
@@ -94,7 +93,7 @@ def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation) -> Mea
     metric = metric_of(side)
     unit = next(each.unit for each in BENCHMARKS[side.benchmark].metrics if each.name == metric)
     curve = Curve(metric, unit, sizes, tuple(kept[size] for size in sizes))
-    return Measured(described(side), curve, (curve,))
+    return Measured(side.words, curve, (curve,))
 
 
 def _unused(references: References, cells: Sequence[Cell]) -> Iterator[str]:

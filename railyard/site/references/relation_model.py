@@ -34,6 +34,14 @@ class Side(Model):
     benchmark: BenchmarkName
     metric: Metric | None = Field(None, description="Left out: the benchmark's first")
 
+    @property
+    def words(self) -> str:
+        """The side in words: ``osu/osu_bw over 2 rails of qdr with mvapich2, striping``."""
+        rails = "" if self.rails == 1 else f"{self.rails} rails of "
+        stack = f" with {self.stack}" if self.stack else ""
+        policy = "" if self.policy == "any" else f", {self.policy}"
+        return f"{self.benchmark} over {rails}{self.fabric}{stack}{policy}"
+
 
 AnySide = Annotated[Annotated[Name, Tag("(entry)")] | Annotated[Side, Tag("(side)")], Discriminator(_side_form)]
 
