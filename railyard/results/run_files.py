@@ -4,16 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError, decode, encode
+from railyard.site.references.relation_state import RelationState
 
 FORMAT = 1
 RELATIONS_FILE_NAME = "relations.json"
 COSTS_FILE_NAME = "costs.json"
-
-RelationState = Literal["pass", "fail", "not-judged"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ ORDER = (
 #: Imports that still point the other way: a module, and what it imports from a later package.
 UPWARD = {
     ("railyard.results.run_folder", "railyard.rfm.run.reframe"),
-    ("railyard.site.references.relation_forms", "railyard.results.run_files"),
 }
 
 #: What stays at the root for files of a site's own: the old address of a module -> where it is now.

@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Sequence
 
 from railyard.results.report.text import number, one_line
-from railyard.results.run_files import CostRecord, RelationRecord, RelationState
+from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.site.references.relation_state import RelationState
 
 RELATION_WORDS: dict[RelationState, str] = {"pass": "pass", "fail": "fail", "not-judged": "not judged"}
 _SGR: dict[RelationState, str] = {"pass": "32", "fail": "1;31", "not-judged": "2"}
