@@ -9,9 +9,17 @@ from pathlib import Path
 
 from railyard.base.paths import state_folder
 from railyard.results.record.masking import masked
-from railyard.rfm.run.reframe import RUN_FOLDER_VARIABLE, RUN_VARIABLE, new_run_id
+
+#: Set by `railyard run` for its ReFrame: the id and the folder of the run that every test belongs to.
+RUN_VARIABLE = "RAILYARD_RUN"
+RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
+
+
+def new_run_id(now: datetime) -> str:
+    """Return a name for a run that sorts by time and is unique between clones: ``20261121T060000Z-1a2b``."""
+    return f"{now.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.results import run_folder
-from railyard.rfm.run.reframe import RUN_FOLDER_VARIABLE, RUN_VARIABLE
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 
 
 @pytest.fixture(autouse=True)

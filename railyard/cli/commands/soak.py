@@ -61,7 +61,7 @@ def _soak(name: str, seconds: float, every_s: float) -> Path:
     from railyard.cluster.soak.log import Log
     from railyard.provision.testbed import Testbed, spec_of
     from railyard.provision.testbed.lifecycle import provided
-    from railyard.rfm.run.reframe import new_run_id
+    from railyard.results.run_folder import new_run_id
     from railyard.site.systems.load import find_system
 
     home = find_home()

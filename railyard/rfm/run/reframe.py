@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import shutil
 import signal
 import subprocess
@@ -18,11 +17,9 @@ from railyard.base.shipped import CHECKS, part
 from railyard.results.record.file import FILE_NAME, Record, append_record, read_records
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 from railyard.rfm.run import output
 from railyard.rfm.run.reconcile import settle
-
-RUN_VARIABLE = "RAILYARD_RUN"
-RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
 
 #: ReFrame options that list or describe and run nothing: handed on as they are.
 LISTING = ("--list", "--list-detailed", "--list-tags", "--describe", "--dry-run", "--show-config")
@@ -54,11 +51,6 @@ class Outcome:
         failed = any(record.fails for record in self.records)
         failed = failed or any(relation.state == "fail" for relation in self.relations)
         return 1 if failed or self.problems else 0
-
-
-def new_run_id(now: datetime) -> str:
-    """Return a name for a run that sorts by time and is unique between clones: ``20261121T060000Z-1a2b``."""
-    return f"{now.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
 def reframe_program() -> str:

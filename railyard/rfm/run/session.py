@@ -22,6 +22,7 @@ from railyard.provision.testbed.needs import namespaces_refused
 from railyard.results import relations
 from railyard.results.cost import costs_of_run
 from railyard.results.record.file import FILE_NAME, Record
+from railyard.results.run_folder import new_run_id
 from railyard.results.test_name import named_policy, named_rails, plain_check
 from railyard.rfm.run import output
 from railyard.rfm.run.breadth import LEFT_OUT, everyday_words, leaves_out_extended
@@ -32,7 +33,6 @@ from railyard.rfm.run.reframe import (
     Outcome,
     environment,
     last_run,
-    new_run_id,
     promised_cases,
     reframe_command,
     refuse_unjudged,

@@ -10,7 +10,7 @@ from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import VerdictRecord
 from railyard.results.record.masking import masked, masked_record, masked_words
 from railyard.results.record.variables import ALLOWED, allowed
-from railyard.rfm.run.reframe import RUN_FOLDER_VARIABLE
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from tests.made.records import made_record
 
 

@@ -12,16 +12,14 @@ import pytest
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.results.record.file import FILE_NAME, Record, State, VerdictRecord, append_record, read_records
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, new_run_id
 from railyard.rfm.run import reframe as runs
 from railyard.rfm.run.output import CaseId
 from railyard.rfm.run.reframe import (
-    RUN_FOLDER_VARIABLE,
-    RUN_VARIABLE,
     UNJUDGED,
     Outcome,
     environment,
     last_run,
-    new_run_id,
     promised_cases,
     reframe_command,
     refuse_unjudged,
