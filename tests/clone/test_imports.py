@@ -80,7 +80,6 @@ IMPURE = {
     "railyard.rfm.run.reframe": "starts reframe",
     "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.verdict.blame.probes": "measures again after a failure",
-    "railyard.results.run_folder": "stores a test's result for the run above",
     "railyard.job.provenance": "asks mpirun for its version",
     "railyard.provision.programs.build": "starts a compiler",
     "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
