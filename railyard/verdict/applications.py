@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.wording import listing, number
-from railyard.benchmarks.apps import every_node, least_traffic, milc_physics, peak, shared_processor, wrf_cases
+from railyard.benchmarks.apps import every_node, least_traffic, milc_physics, peak, shared_processor
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.metrics import Figure
 from railyard.benchmarks.model import Metric
@@ -13,7 +13,7 @@ from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
 from railyard.verdict.path import proof, used_rails, within_node
-from railyard.verdict.rules.model import QUANTITIES, OutputLine, Quantity
+from railyard.verdict.rules.model import OutputLine
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -24,11 +24,6 @@ _OF_HPL = "performance"
 def is_application(key: str) -> bool:
     """Return whether a benchmark is an application, which has no message sizes."""
     return find(key).is_application
-
-
-def quantity(metric: Metric) -> Quantity:
-    """Return what kind of quantity a metric is: what an application does a second is work."""
-    return QUANTITIES.get(metric.unit, "work")
 
 
 def other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -76,17 +71,6 @@ def silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...
         if silent:
             found.append(OutputLine(table.line, f"{table.tool} gave no result on {listing(silent)}"))
     return tuple(found)
-
-
-def other_release(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for a run of WRF by a release that its case is not for."""
-    why = wrf_cases.other_release(case.benchmark, tables)
-    return () if why is None else (OutputLine(tables[0].line, why),)
-
-
-def wrong_physics(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each number of a run of MILC that says that it computed something else."""
-    return tuple(OutputLine(line, why) for line, why in milc_physics.wrong(case.benchmark, tables))
 
 
 def remarks(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:

@@ -9,9 +9,8 @@ from railyard.base.clean_text import one_line
 from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
-from railyard.benchmarks.curve import Curve, median
+from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.tools import TOOLS
-from railyard.hardware import limits
 from railyard.job import mpi_identity
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import energy
@@ -23,9 +22,11 @@ from railyard.results.record.form import AttemptRecord
 from railyard.stacks import linkage
 from railyard.verdict import applications, node_pairs, verdict
 from railyard.verdict.hints.likeness import likenesses
+from railyard.verdict.inputs import Run, computed_otherwise, curves_of, is_from_device, metric_inputs
 from railyard.verdict.path import proof
 from railyard.verdict.path.plan import judged_path
-from railyard.verdict.rules.model import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RefusedRail
+from railyard.verdict.rules.model import Inputs, Job, OutputLine, RefusedRail
+from railyard.verdict.target import of_case
 from railyard.verdict.verdict import Verdict
 
 
@@ -56,7 +57,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
     again = node_pairs.steps(evidence.again, parse)
     judged = node_pairs.judged(tables, again, case.benchmark)
-    curves, problem = _curves(judged, case)
+    curves, problem = curves_of(judged, case.benchmark, case.node_pairs)
+    run = _run(case, judged)
     drivers = counter_drivers(case.site)
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
     readings = counters.by_node(read, case.launch.nodes)
@@ -70,7 +72,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         nodes=case.launch.nodes,
         job=_job(case, evidence, parsed, tables, readings, _strangers(read, readings), unread),
         metrics=(
-            *(_metric(case, each, curves, problem) for each in metrics.find(case.benchmark).metrics),
+            *metric_inputs(run, curves, problem),
             *node_pairs.fastest(case, tables),
         ),
         path=path,
@@ -101,17 +103,24 @@ def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
     if judged.state == "fail" and judged.rule in (3, 5) and not node_pairs.is_of_pairs(case.benchmark):
-        policy = case.launch.settings.policy_name
-        looks = likenesses(
-            case.site, case.fabric, case.stack, case.rails, policy, case.benchmark, tables[0], inputs.metrics
-        )
-        judged = judged.with_remarks(*looks)
+        judged = judged.with_remarks(*_looks_like(case, inputs, tables[0]))
     if inputs.replayed is not None:
         return judged.with_remarks(inputs.replayed)
     if case.site.system.provider != "host" or judged.rule in (1, 2):
         return judged
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
+
+
+def _looks_like(case: Case, inputs: Inputs, table: Table) -> tuple[str, ...]:
+    """Return what a failed run looks like.
+
+    The rails of the virtual cluster are shaped at rates of no hardware, and one host has none: nothing is said there.
+    """
+    if case.site.system.provider not in ("nodes", "replay"):
+        return ()
+    found = likenesses(table, metrics.find(case.benchmark), inputs.metrics, of_case(case))
+    return tuple(dict.fromkeys(cause.sentence for cause in found))
 
 
 def _beside_hops(case: Case) -> list[str]:
@@ -138,18 +147,6 @@ def _is_meant(table: Table, key: str) -> bool:
     tool, _, benchmark = key.partition("/")
     named = table.benchmark is None or table.benchmark in (benchmark.partition("/")[0], tool)
     return table.tool == tool and named and not metrics.is_part(table)
-
-
-def _curves(tables: list[Table], case: Case) -> tuple[tuple[Curve, ...], str | None]:
-    """Return the median of the passes; of sums over several pairs of nodes one pair's share, as limits are."""
-    if not tables:
-        return (), f"the output has no table of {case.benchmark}"
-    try:
-        passes = [metrics.curves(table, case.benchmark) for table in tables]
-        found = tuple(median(same) for same in zip(*passes, strict=True))
-        return tuple(metrics.of_one_pair(curve, case.benchmark, case.node_pairs) for curve in found), None
-    except ValueError as error:
-        return (), str(error)
 
 
 def _job(
@@ -181,8 +178,7 @@ def _job(
             # A replayed output is of another launch.
             *(applications.other_ranks(case, tables) if evidence.played is None else ()),
             *applications.silent_nodes(case, tables),
-            *applications.other_release(case, tables),
-            *applications.wrong_physics(case, tables),
+            *computed_otherwise(case.benchmark, tables),
         ),
         refused=refused,
         timed_out=evidence.timed_out,
@@ -250,45 +246,16 @@ def _accepts_unproven(case: Case) -> str | None:
     return f"systems/{case.site.system.system}.yaml says counters: none of a rail of {case.fabric}"
 
 
-def _metric(case: Case, each: metrics.Metric, curves: tuple[Curve, ...], problem: str | None) -> MetricInput:
-    curve = next((curve for curve in curves if curve.metric == each.name), None)
-    fabric = case.site.system.fabrics[case.fabric]
+def _run(case: Case, tables: list[Table]) -> Run:
+    """Return what is known of a run that was measured just now, or replayed."""
     benchmark = metrics.find(case.benchmark)
-    bounded = not benchmark.within_node and each.is_bounded(case.ranks_per_node)
-    limited = each.is_bandwidth and bounded
-    limit = fabric.limit(case.rails, each.directions) if limited else None
-    # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
-    due = fabric.limit(case.rails, each.directions, one_stream=True) if limited else None
-    if limit is not None and each.shape == "figure":  # it has no message size at which the limit would begin
-        limit = replace(limit, from_bytes=0)
-    if limit is not None:  # messages of a window follow one another, so the first alone has the burst
-        limit = replace(limit, burst_bytes=limit.burst_bytes // case.window)
-    streaming = each.shape == "stream"
-    bands = case.site.references.bands(
-        case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark, each.name,
-        due.value_mb_s if due else None, directions=each.directions, streaming=streaming,
-        blocking=node_pairs.blocking(case), hops=case.hops,
-    )  # fmt: skip
-    floor = limits.day_one_floor(fabric.link, due, each.directions, streaming) if limited else None
-    if not benchmark.of_link:
-        floor = node_pairs.day_one_floor(case, due)
-    first = benchmark.metrics[0].name == each.name
-    return MetricInput(
-        declared=Declared(
-            each.name,
-            each.unit,
-            applications.quantity(each),
-            limited=limited,
-            between_nodes=case.site.system.provider != "host" and bounded,
-            reported_only=None if bands else benchmark.reported or (None if first else "no reference names it"),
-            coarse=each.coarse,
-            sized=each.shape != "figure",
-        ),
-        measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
-        problem=problem,
-        limit=limit,
-        most=applications.most(case, each),
-        bands=bands,
-        floors=(floor,) if isinstance(floor, limits.LinkFloor) and case.site.system.report_only else (),
-        floor_remark=floor if isinstance(floor, str) else None,
+    most = {metric.name: applications.most(case, metric) for metric in benchmark.metrics}
+    return Run(
+        benchmark,
+        of_case(case),
+        ranks_per_node=case.ranks_per_node,
+        window=case.window,
+        on_one_host=case.site.system.provider == "host",
+        from_device=bool(tables) and is_from_device(tables[0]),
+        most={name: bound for name, bound in most.items() if bound is not None},
     )

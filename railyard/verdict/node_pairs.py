@@ -8,12 +8,10 @@ from railyard.base.wording import listing, number
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find
-from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit, LinkFloor
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.results.record.form import PairAgain, PairsRecord
 from railyard.site.site import Site
-from railyard.verdict.blame.search.bisection import STATIC_SHARE
 from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
@@ -113,30 +111,6 @@ def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
         return node_pairs.moved(tables[0]) if tables else {}
     except ValueError:  # a row without numbers: rule 2 says so
         return {}
-
-
-def blocking(case: "Case") -> float:
-    """Return what half a network against the other half is blocked by: the fabric's figure for a bisection, else 1."""
-    return case.site.system.fabrics[case.fabric].blocking if case.benchmark == node_pairs.BISECTION else 1.0
-
-
-def day_one_floor(case: "Case", limit: Limit | None) -> LinkFloor | str:
-    """Return the floor of half a network against the other half without references, or "not judged: …" and why.
-
-    A healthy network with static routes gives no more over random halves (Hoefler et al. 2008).
-    """
-    if case.benchmark != node_pairs.BISECTION:
-        within = find(case.benchmark).within_node
-        return f"not judged: no link sets what {'memory gives' if within else 'all ranks share'}"
-    if limit is None:
-        return "not judged: no limit known for the link"
-    blocked = blocking(case)
-    source = f"{STATIC_SHARE:.0%} of {limit.value_mb_s:.1f} MB/s, what static routes leave of random halves"
-    return LinkFloor(
-        STATIC_SHARE * limit.value_mb_s / blocked,
-        DAY_ONE_FROM_BYTES,
-        source + (f"; blocking {blocked:g}" if blocked > 1 else ""),
-    )
 
 
 def _host(node: str, known: Mapping[str, object]) -> str | None:

@@ -15,6 +15,7 @@ from railyard.base.json_codec import encode
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import Ended
 from railyard.site.references.bands import Band, Bound, curve_band, scalar_band
+from railyard.site.references.load import floor_band
 from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path.proof import PathProof
 from railyard.verdict.recording import verdict_record
@@ -664,23 +665,18 @@ def test_a_latency_is_worse_above_its_reference() -> None:
     )
 
 
-EDR_FLOOR = LinkFloor(12000, M, "EDR unidirectional")
-EDR = MetricInput(DECLARED, Measured("MB/s", (M, 4 * M), (12010.0, 12080.0)), floors=(EDR_FLOOR,))
+EDR_FLOOR = floor_band("class:ib-edr", LinkFloor(12000, M, "EDR unidirectional"))
+EDR = MetricInput(DECLARED, Measured("MB/s", (M, 4 * M), (12010.0, 12080.0)), bands=(EDR_FLOOR,))
 
 
 def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None), None, None)
-    both = replace(EDR, bands=(band,))
+    both = replace(EDR, bands=(band, EDR_FLOOR))
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=Measured("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        "bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s (99.9 %), the floor of the link's class from 1 MiB "
-        "(EDR unidirectional), over hsn0 of vn1 and vn2"
-    )
-    short = replace(both, measured=Measured("MB/s", (1, 8), (11990.0, 12080.0)))
-    assert judge(replace(HEALTHY, metrics=(short,))).rules[4].sentence == (
-        "bandwidth has no size from 1 MiB, where the link's class has a floor (EDR unidirectional), "
-        "over hsn0 of vn1 and vn2"
+        "bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s (99.9 %), the bound of class:ib-edr (class: EDR "
+        "unidirectional), over hsn0 of vn1 and vn2"
     )
 
 
@@ -703,8 +699,8 @@ def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
         "report-only",
         None,
         None,
-        "report-only (new machine): bandwidth of at least 12010 MB/s holds the floor of the link's class, 12000 MB/s "
-        "(EDR unidirectional); rule 3 (possible) not judged: no limit known",
+        "report-only (new machine): bandwidth holds class:ib-edr, at worst 100.1 % of class:ib-edr at 1 MiB; "
+        "rule 3 (possible) not judged: no limit known",
     )
     low = replace(EDR, measured=Measured("MB/s", (M,), (9000.0,)))
     assert judge(replace(inputs, metrics=(low,))).rule == 5

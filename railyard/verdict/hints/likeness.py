@@ -1,31 +1,48 @@
-"""What the curves of a failed run look like: the sentences of ``causes`` for a run on real hardware."""
+"""What the curves of an output look like: the causes that ``causes`` knows, for a table on real hardware."""
+
+from collections.abc import Sequence
 
 from railyard.benchmarks import metrics
+from railyard.benchmarks.model import Benchmark
+from railyard.hardware.limits import SLOTS
 from railyard.parsers.parsed import Table
-from railyard.site.site import Site
-from railyard.verdict.hints.causes import likely
-from railyard.verdict.inputs import seen_in
+from railyard.verdict.hints.causes import Likeness, likely
+from railyard.verdict.hints.shapes import Seen
+from railyard.verdict.inputs import is_from_device
+from railyard.verdict.rules.metrics import points
 from railyard.verdict.rules.model import MetricInput
-from railyard.verdict.stored.target import Target
+from railyard.verdict.target import Target
 
 
 def likenesses(
-    site: Site,
-    fabric: str,
-    stack: str,
-    rails: int,
-    policy: str,
-    key: str,
-    table: Table,
-    judged: tuple[MetricInput, ...],
-) -> tuple[str, ...]:
-    """Return a sentence for each cause that a metric of this table looks like, each once; () where nothing matches.
+    table: Table, benchmark: Benchmark, judged: Sequence[MetricInput], target: Target
+) -> tuple[Likeness, ...]:
+    """Return each cause that a metric of this table looks like, each once; () where nothing matches."""
+    seen = [_seen(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
+    return tuple(dict.fromkeys(cause for one in seen for cause in likely(one)))
 
-    The rails of the virtual cluster are shaped at rates of no hardware, and one host has none: nothing is said there.
-    """
-    if site.system.provider not in ("nodes", "replay"):
-        return ()
-    system = site.system
-    target = Target(system.system, fabric, system.fabrics[fabric], stack, rails, policy, site.references)
-    seen = (seen_in(table, metrics.find(key), metric, target) for metric in judged if metric.measured is not None)
-    return tuple(dict.fromkeys(cause.sentence for one in seen for cause in likely(one)))
+
+def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> Seen:
+    fabric = target.fabric
+    rail = fabric.rails[0]
+    slot = rail.slot or fabric.slot
+    targets = {
+        size: bound.target
+        for band in metric.bands
+        for size, _ in points(metric)
+        if (bound := band.bound_at(size)) is not None and bound.target is not None
+    }
+    return Seen(
+        metric=metrics.metric(benchmark.key, metric.declared.name),
+        points=points(metric),
+        link=fabric.link,
+        slot=SLOTS[slot] if slot else None,
+        rails=target.rails,
+        rails_per_card=rail.rails_per_card,
+        mtu=fabric.mtu,
+        max_payload=fabric.max_payload,
+        limit_mb_s=None if metric.limit is None else metric.limit.value_mb_s,
+        targets=targets,
+        pairs=metrics.pairs_of(table, benchmark.key),
+        from_device=is_from_device(table),
+    )

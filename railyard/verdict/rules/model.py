@@ -82,17 +82,6 @@ class MostLike(Protocol):
     def source(self) -> str: ...
 
 
-class FloorLike(Protocol):
-    """The least that a link of its class moves, in MB/s, from a size on (``limits.LinkFloor``)."""
-
-    @property
-    def value_mb_s(self) -> float: ...
-    @property
-    def from_size_bytes(self) -> int: ...
-    @property
-    def source(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class OutputLine:
     """A line of the job's output that says itself what went wrong; ``line`` is 1-based, 0 where not known."""
@@ -190,7 +179,8 @@ class MetricInput:
     """One metric with all that it is judged against.
 
     ``measured`` is None where nothing was read, then ``problem`` may hold the reader's sentence.
-    ``floors`` are those of the link's class; ``floor_remark`` says why there is none ("not judged: …").
+    ``bands`` are the references, or the floors of the link's class where there are none; ``floor_remark`` says why
+    there is no such floor ("not judged: …").
     ``most`` bounds what is computed, as ``limit`` does what is moved.
     """
 
@@ -199,7 +189,6 @@ class MetricInput:
     problem: str | None = None
     limit: LimitLike | None = None
     bands: tuple[BandLike, ...] = ()
-    floors: tuple[FloorLike, ...] = ()
     floor_remark: str | None = None
     most: MostLike | None = None
 

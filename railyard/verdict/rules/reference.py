@@ -34,10 +34,10 @@ class WorstRatio:
 
 
 def judge(inputs: Inputs) -> RuleResult:
-    """Return rule 5: every band of every asserted metric, and every floor of the link's class.
+    """Return rule 5: every band of every asserted metric.
 
-    Without any reference it fails, unless the system says that it is report-only: then the class's floors alone
-    decide, and a fabric whose link has no known limit fails still.
+    Without any it fails, unless the system says that it is report-only: then its bands are the floors of the link's
+    class, and a fabric whose link has no known limit fails still.
     """
     asserted = [metric for metric in inputs.metrics if metric.declared.reported_only is None]
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
@@ -88,7 +88,7 @@ def _first_violation(metric: MetricInput) -> Violation | None:
         violation = _against_band(metric, band)
         if violation is not None:
             return violation
-    return _against_floors(metric)
+    return None
 
 
 def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
@@ -129,25 +129,6 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
     return edges
 
 
-def _against_floors(metric: MetricInput) -> Violation | None:
-    declared = metric.declared
-    for floor in metric.floors:
-        judged = [(size, value) for size, value in points(metric) if size >= floor.from_size_bytes]
-        start = message_size(floor.from_size_bytes)
-        if not judged:
-            why = f"{declared.name} has no size from {start}, where the link's class has a floor ({floor.source})"
-            return Violation(why, unjudged=True)
-        size, value = min(judged, key=lambda point: point[1])
-        if value < floor.value_mb_s:
-            share = percent(value / floor.value_mb_s)
-            return Violation(
-                f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is below "
-                f"{number(floor.value_mb_s)} MB/s ({share}), the floor of the link's class from {start} "
-                f"({floor.source})"
-            )
-    return None
-
-
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     rails, nodes = listing(inputs.rails), listing(inputs.nodes)
     where = f"{violation.sentence}, over {rails} of {nodes}"
@@ -169,11 +150,11 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
         )
         look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
         return failed(5, sentence, "reference", look)
-    floors = [_floor_held(metric) for metric in asserted if metric.floors]
-    remarks = [metric.floor_remark for metric in asserted if not metric.floors and metric.floor_remark]
-    said = [*floors, *dict.fromkeys(remarks)] or ["not judged: these metrics have no floor"]
+    held = [_held(metric) for metric in asserted if metric.bands]
+    remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
+    said = [*held, *dict.fromkeys(remarks)] or ["not judged: these metrics have no floor"]
     sentence = f"report-only ({inputs.report_only}): {'; '.join(said)}"
-    return RuleResult(5, RULE_NAMES[5], "pass" if floors else "not-judged", sentence)
+    return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
@@ -194,13 +175,6 @@ def _held(metric: MetricInput) -> str:
         return f"{name} holds {entries}"
     at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"
     return f"{name} holds {entries}, at worst {at_worst}"
-
-
-def _floor_held(metric: MetricInput) -> str:
-    floor = max(metric.floors, key=lambda floor: floor.value_mb_s)
-    least = min(value for size, value in points(metric) if size >= floor.from_size_bytes)
-    held = f"the floor of the link's class, {number(floor.value_mb_s)} MB/s ({floor.source})"
-    return f"{metric.declared.name} of at least {number(least)} {metric.declared.unit} holds {held}"
 
 
 def _cited(band: BandLike) -> str:

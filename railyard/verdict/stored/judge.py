@@ -6,6 +6,7 @@ time limit and nodes.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Literal
 
 from railyard.base.errors import RailyardError
@@ -13,20 +14,24 @@ from railyard.base.wording import listing, message_size
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.table.applications import printed_key
 from railyard.hardware.limits import Limit
-from railyard.parsers.parsed import Parsed, Table
-from railyard.verdict.hints.causes import Likeness, likely
-from railyard.verdict.inputs import curves_of, groups, inputs_of, inputs_of_metrics, key_of_table, seen_in
+from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.likeness import likenesses
+from railyard.verdict.inputs import Run, computed_otherwise, curves_of, is_from_device, metric_inputs
+from railyard.verdict.path.proof import not_judged as no_path
 from railyard.verdict.rules import complete, possible, reference
 from railyard.verdict.rules import metrics as metric_rule
 from railyard.verdict.rules.metrics import points
-from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult, not_judged
+from railyard.verdict.rules.model import RULE_NAMES, Inputs, Job, MetricInput, OutputLine, RuleResult, not_judged
 from railyard.verdict.rules.possible import percent_of_limit
 from railyard.verdict.rules.reference import worst_ratio
-from railyard.verdict.stored.target import Target
+from railyard.verdict.target import Target
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
+_NODES = ("the run's nodes",)
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
@@ -75,7 +80,7 @@ def judge(
         return (_without_table(parsed),)
     if benchmark is not None:
         metrics.find(benchmark)
-    found = groups([(key_of_table(table, benchmark), table) for table in parsed.tables], passes)
+    found = _groups([(_key_of(table, benchmark), table) for table in parsed.tables], passes)
     if benchmark is not None and all(key != benchmark for key, _ in found):
         said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
@@ -101,13 +106,12 @@ def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target
     if key is None:
         return Judgement(None, lines, "not-judged", _unknown(tables[0]))
     benchmark = metrics.find(key)
-    curves, problem = curves_of(tables, benchmark, node_pairs)
-    judged, remark = inputs_of_metrics(tables[0], benchmark, curves, problem, target)
-    inputs = inputs_of(parsed, key, tables, target, judged)
-    rules = _rules(inputs, remark)
+    curves, problem = curves_of(tables, key, node_pairs)
+    judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), curves, problem)
+    inputs = _inputs(parsed, key, tables, target, judged)
+    rules = _rules(inputs, _nothing_holds(judged, target))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
-    seen = (seen_in(tables[0], benchmark, metric, target) for metric in judged) if failure else ()
     return Judgement(
         benchmark=key,
         lines=lines,
@@ -115,9 +119,48 @@ def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target
         sentence=sentence,
         rules=rules,
         curves=tuple(_standing(curve, judged, benchmark) for curve in curves),
-        causes=tuple(dict.fromkeys(cause for one in seen for cause in likely(one))),
+        causes=likenesses(tables[0], benchmark, judged, target) if failure else (),
         remarks=tuple(_remarks(judged, tables[0], benchmark, node_pairs)),
     )
+
+
+def _inputs(parsed: Parsed, key: str, tables: list[Table], target: Target, judged: tuple[MetricInput, ...]) -> Inputs:
+    own_check = validation_of(tables)
+    job = Job(
+        exit_code=0,  # not known: _rules says that it was not judged
+        nodes_expected=_NODES,
+        nodes_seen=_NODES,
+        tables=len(tables),
+        tables_expected=len(tables),
+        incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
+        failures=(
+            *(OutputLine(failure.line, failure.text) for failure in parsed.failures),
+            *computed_otherwise(key, tables),
+        ),
+        validates=own_check is not None,
+        validation=own_check,
+        computes=metrics.find(key).is_application,
+    )
+    return Inputs(
+        system=target.system or "the link",
+        fabric=target.fabric_name,
+        stack=target.stack,
+        rails=target.rail_names,
+        nodes=_NODES,
+        job=job,
+        metrics=judged,
+        path=no_path("there was no live run"),
+        today=date.min,
+        link_limit_known=target.fabric.limit(target.rails, 1) is not None,
+        report_only=target.report_only,
+    )
+
+
+def _nothing_holds(judged: Sequence[MetricInput], target: Target) -> str | None:
+    """Return why a link alone holds an output to nothing; None where something does, or a system's file decides."""
+    if target.system or any(metric.bands for metric in judged):
+        return None
+    return "; ".join(dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark))
 
 
 def _unknown(table: Table) -> str:
@@ -151,9 +194,7 @@ def _said(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Tar
     sentence = last.sentence + "".join(unjudged)
     if last.state != "pass":
         return "not-judged", sentence
-    if target.report_only is not None:
-        return "report-only", f"report-only ({target.report_only}): {sentence}"
-    return "pass", sentence
+    return "pass" if target.report_only is None else "report-only", sentence
 
 
 def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark) -> CurveJudgement:
@@ -188,3 +229,30 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
         yield f"its sums are of {pairs} pairs of ranks, taken to be on one pair of nodes (--node-pairs says otherwise)"
+
+
+def _key_of(table: Table, benchmark: str | None) -> str | None:
+    """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
+    known = metrics.key_of(table)
+    if known is not None and benchmark is not None and known == printed_key(benchmark):
+        return benchmark
+    if known is None and table.benchmark is None and benchmark is not None:
+        return benchmark if benchmark.partition("/")[0] == table.tool else None
+    return known
+
+
+def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tuple[str | None, list[Table]]]:
+    """Return tables by what is judged together: each alone, or those that are alike in all but their values."""
+    groups: list[tuple[str | None, list[Table]]] = []
+    for key, table in keyed:
+        same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table))
+        found = next(same, None)
+        if found is None:
+            groups.append((key, [table]))
+        else:
+            found.append(table)
+    return groups
+
+
+def _alike(one: Table, other: Table) -> bool:
+    return (one.columns, dict(one.context)) == (other.columns, dict(other.context))

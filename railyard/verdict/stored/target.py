@@ -1,20 +1,16 @@
-"""What one output is held against: a fabric of a system with its references, or a link alone."""
+"""The target of a stored output, as a person names it: a system and what is chosen of it, or a link."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from railyard import stacks
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
-from railyard.hardware import limits
 from railyard.hardware.limits import LINKS, SLOTS
-from railyard.job.launch import device_name
-from railyard.site.references.bands import scalar_band
-from railyard.site.references.load import Band, Bound, References, floor_band
 from railyard.site.references.model import ANY
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.verdict.path.split import Policy
+from railyard.verdict.target import Target
 
 ANY_STACK = "any stack"
 _KINDS: Mapping[str, str] = {
@@ -24,77 +20,6 @@ _KINDS: Mapping[str, str] = {
     "slingshot": "slingshot",
     "efa": "efa",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The hardware and references of one judgement.
-
-    ``references`` None: no system is named, or it is report-only (``report_only`` says why), so that the limit and the
-    floors of the link's class decide alone.
-    """
-
-    system: str
-    fabric_name: str
-    fabric: Fabric
-    stack: str
-    rails: int
-    policy: str
-    references: References | None
-    report_only: str | None = None
-    hops: int | None = None
-
-    @property
-    def rail_names(self) -> tuple[str, ...]:
-        """The rails as a sentence names them."""
-        if self.system:
-            return tuple(device_name(rail) for rail in self.fabric.rails[: self.rails])
-        return (self.fabric_name if self.rails == 1 else f"{self.rails} rails of {self.fabric_name}",)
-
-    @property
-    def described(self) -> str:
-        """The target in a few words."""
-        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
-        if not self.system:
-            slot = f" in {self.fabric.slot}" if self.fabric.slot else ""
-            return f"{self.fabric_name}{slot}, {rails}"
-        hops = "" if self.hops is None else f", hops {self.hops}"
-        return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
-
-    def bands(self, key: str, metric: Metric, limit: limits.Limit | None) -> tuple[Band, ...]:
-        """Return what a metric is held to. Raises RailyardError where an entry does not fit (other directions)."""
-        assert self.references is not None
-        return self.references.bands(
-            *(self.fabric_name, self.stack, self.rails, self.policy, key, metric.name),
-            limit.value_mb_s if limit else None,
-            directions=metric.directions,
-            streaming=metric.shape == "stream",
-            hops=self.hops,
-        )
-
-    def floors(
-        self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None, from_device: bool
-    ) -> tuple[Band, ...] | str:
-        """Return the floors of the link's class as bands, or the sentence "not judged: …" where it has none."""
-        link, streaming = self.fabric.link, metric.shape == "stream"
-        if metric.name == BANDWIDTH:
-            bands = [
-                floor_band(f"class:{link.name}", floor)
-                for floor in limits.class_floors(link, metric.directions, streaming)
-            ]
-            floor = limits.day_one_floor(link, limit, metric.directions, streaming)
-            if isinstance(floor, str):
-                return tuple(bands) or floor
-            return (*bands, floor_band("day-one", floor))
-        if metric.name != LATENCY or not benchmark.pingpong:
-            return f"not judged: no floor of a link holds for {metric.name} of {benchmark.key}"
-        if from_device:
-            return "not judged: no day-one latency has a source for buffers in device memory"
-        ceiling = limits.day_one_latency(link)
-        if isinstance(ceiling, str):
-            return ceiling
-        head = ("day-one", "class", LATENCY, "us", ceiling.source)
-        return (scalar_band(*head, Bound(None, ceiling.value_us, None), None, ceiling.up_to_bytes),)
 
 
 def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:

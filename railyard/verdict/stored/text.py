@@ -5,7 +5,7 @@ from typing import Any
 
 from railyard.base.wording import message_size, number
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
-from railyard.verdict.stored.target import Target
+from railyard.verdict.target import Target
 
 FORMAT = 1
 

@@ -1,0 +1,102 @@
+"""One output has one verdict, whether it was measured just now (or replayed) or is judged from its file."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from railyard.cli.commands.judge import read
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import device_name, plan_launch
+from railyard.parsers.parsed import Parsed
+from railyard.provision.replay.form import Recording
+from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.rfm.checks.catalogue import needs
+from railyard.site.matrix import Need
+from railyard.site.site import Site, site_at
+from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.rules.model import RuleResult
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_system
+from tests.conftest import ROOT
+
+SYSTEMS = sorted(folder.name for folder in (ROOT / "recordings").iterdir() if folder.is_dir())
+TODAY = date(2026, 11, 21)
+#: What no file can be judged as, since its check's own parser makes the one table out of many, or out of any text.
+OF_A_CHECK = ("hpl/every-node", "installed/")
+
+
+@pytest.fixture(scope="module")
+def asked() -> dict[str, Need]:
+    return {need.check: need for need in needs(ROOT / "checks")}
+
+
+def hops_of(site: Site, fabric: str) -> int | None:
+    """Return the first number of switches that a reference of this fabric holds for, None where none asks for it."""
+    return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
+
+
+def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed, hops: int | None) -> Assessment:
+    """Return what a run that printed this came to, as a replay of the recording assesses it."""
+    policy = re.search(r"%policy=(\S+)", one.check)
+    devices = tuple(device_name(rail) for rail in site.system.fabrics[one.fabric].rails[: one.rails])
+    a_node = need.ranks // need.nodes
+    launch = plan_launch(
+        site, one.fabric, one.stack, devices, (), ranks=need.ranks, ranks_per_node=a_node, as_root=False,
+        policy=policy[1] if policy else None, within_node=need.within_node,
+    )  # fmt: skip
+    case = Case(
+        name=one.check, hash="1a2b3c4d", check=one.check, site=site, fabric=one.fabric, stack=one.stack,
+        rails=one.rails, benchmark=one.benchmark, launch=launch, ranks_per_node=a_node, passes=len(parsed.tables),
+        node_pairs=max(1, need.nodes // 2), pairs=need.pairs(one.rails), hops=hops,
+    )  # fmt: skip
+    recorded = played(folder_of(ROOT, site.system.system), one.cell, text.encode())
+    return assess(case, Evidence(text, exit_code=0, played=recorded), lambda _: parsed, TODAY)
+
+
+def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | None) -> Judgement:
+    """Return what `railyard judge` says of the same output."""
+    policy = re.search(r"%policy=(\S+)", one.check)
+    target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)
+    (found,) = judge(parsed, target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2), passes=True)
+    return found
+
+
+def rule(results: tuple[RuleResult, ...], number: int) -> RuleResult:
+    return next(result for result in results if result.rule == number)
+
+
+def differences(live: Assessment, stored: Judgement) -> Iterator[str]:
+    """Yield each rule of which the two say different things.
+
+    How many ranks a node had, and its processors, no file says: live, rule 3 may judge what of a file it cannot.
+    """
+    for number in (1, 2, 3, 5):
+        ours, theirs = rule(live.verdict.rules, number), rule(stored.rules, number)
+        unknown_to_file = number == 3 and theirs.state == "not-judged"
+        if ours.state != theirs.state and not unknown_to_file:
+            yield f"rule {number}: {ours.state} ({ours.sentence}) and {theirs.state} ({theirs.sentence})"
+        elif number in (2, 5) and ours.state == "pass" and ours.sentence != theirs.sentence:
+            yield f"rule {number}: {ours.sentence} and {theirs.sentence}"
+
+
+@pytest.mark.parametrize("report_only", [None, "a new machine"])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_recording_has_one_verdict(system: str, report_only: str | None, asked: dict[str, Need]) -> None:
+    site = site_at(ROOT, system)
+    if report_only is not None:
+        without = replace(site.references, entries=())
+        site = replace(site, system=site.system.model_copy(update={"report_only": report_only}), references=without)
+    folder = folder_of(ROOT, system)
+    found: list[str] = []
+    for one in read_index(folder).recordings:
+        if one.benchmark.startswith(OF_A_CHECK):
+            continue
+        need = asked[re.sub(r" %(policy|\.repeat_no)=\S+", "", one.check)]
+        text = (folder / one.file).read_text(encoding="utf-8")
+        parsed, hops = read(str(folder / one.file)), hops_of(site, one.fabric)
+        live, stored = run_again(site, one, need, text, parsed, hops), of_file(site, one, need, parsed, hops)
+        found += [f"{one.cell}: {said}" for said in differences(live, stored)]
+    assert found == []
