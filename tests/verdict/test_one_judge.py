@@ -60,7 +60,7 @@ def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | 
     """Return what `railyard judge` says of the same output."""
     policy = re.search(r"%policy=(\S+)", one.check)
     target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)
-    (found,) = judge(parsed, target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2), passes=True)
+    (found,) = judge(parsed, target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2))
     return found
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 @click.option(
     "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
 )
-@click.option("--median", "passes", is_flag=True, help="Tables alike are passes of one run: judge their median.")
+@click.option("--each", is_flag=True, help="Judge each table alone; else tables alike are passes: their median counts.")
+@click.option("--median", is_flag=True, hidden=True)  # what holds without --each; kept for one release
 @click.option(
     "--in-turn",
     is_flag=True,
@@ -48,7 +49,8 @@ def command(
     mtu: int | None,
     benchmark: str | None,
     node_pairs: int,
-    passes: bool,
+    each: bool,
+    median: bool,
     in_turn: bool,
     as_json: bool,
 ) -> int:
@@ -78,7 +80,7 @@ def command(
     parsed = read(file, in_turn)
     if not in_turn:
         _refuse_other_rails(parsed, rails)
-    judgements = judge(parsed, target, benchmark=benchmark, node_pairs=node_pairs, passes=passes)
+    judgements = judge(parsed, target, benchmark=benchmark, node_pairs=node_pairs, passes=not each)
     name = shown_name(file)
     if as_json:
         click.echo(json.dumps(text.as_json(name, target, judgements), indent=1))

@@ -68,12 +68,12 @@ class Judgement:
 
 
 def judge(
-    parsed: Parsed, target: Target, *, benchmark: str | None = None, node_pairs: int = 1, passes: bool = False
+    parsed: Parsed, target: Target, *, benchmark: str | None = None, node_pairs: int = 1, passes: bool = True
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output.
 
     ``benchmark`` narrows it to one key, and names what a table does not say. ``node_pairs``: over how many pairs of
-    nodes a multi-pair benchmark's sums went. ``passes``: tables alike are passes of one run, and their median counts.
+    nodes a multi-pair benchmark's sums went. ``passes``: tables alike are passes of one run, so their median counts.
     Raises RailyardError where there is no table and no failure, and where no table is of the benchmark.
     """
     if not parsed.tables:
