@@ -81,6 +81,9 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         report_only=case.site.system.report_only,
         accepts_unproven=_accepts_unproven(case),
         no_payload=applications.no_payload(case.benchmark),
+        expected_failure=case.site.references.expected_failure(
+            case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark
+        ),
         replayed=None if evidence.played is None else evidence.played.words,
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)

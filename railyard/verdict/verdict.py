@@ -13,42 +13,9 @@ from dataclasses import dataclass, replace
 from railyard.base.wording import listing
 from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.rules import complete, metrics, path, possible, reference
-from railyard.verdict.rules.model import (
-    RULE_NAMES,
-    Declared,
-    ExpectedFailure,
-    FaultClass,
-    Inputs,
-    Job,
-    Measured,
-    MetricInput,
-    OutputLine,
-    RefusedRail,
-    RuleResult,
-    State,
-)
+from railyard.verdict.rules.model import RULE_NAMES, FaultClass, Inputs, MetricInput, RuleResult, State
 from railyard.verdict.rules.possible import percent_of_limit
 from railyard.verdict.rules.reference import worst_ratio
-
-__all__ = [
-    "RULE_NAMES",
-    "CurveVerdict",
-    "Declared",
-    "ExpectedFailure",
-    "FaultClass",
-    "Inputs",
-    "Job",
-    "Measured",
-    "MetricInput",
-    "OutputLine",
-    "RefusedRail",
-    "RuleResult",
-    "State",
-    "Verdict",
-    "judge",
-    "not_tested",
-    "suspects_of",
-]
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     complete.judge,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
 from railyard.site.references.load import References
+from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site, site_at
 from railyard.site.systems.load import DeclaredLink
 from railyard.site.systems.path_proof import ProofRules
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Suspect
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
-from tests.conftest import ROOT, SIZES
+from tests.conftest import ROOT, SIZES, healthy_rates
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -657,3 +659,14 @@ def test_what_may_have_made_values_low_is_said_where_they_failed_alone(assessed:
     assert found.verdict == slow.verdict.with_remarks(*remark)
     lost = assessed(counters=())
     assert (lost.verdict.state, with_placement(lost, remark)) == ("fail", lost)
+
+
+def test_a_failure_that_the_references_expect_is_one(assessed: Assess, virtual: Site) -> None:
+    known = ExpectedFailure.model_validate(
+        {"fabric": "hsn", "rails": 1, "benchmark": "imb/Uniband", "reason": "ticket 12", "expires": date(2026, 11, 21)}
+    )
+    site = replace(virtual, references=replace(virtual.references, expected_failures=(known,)))
+    slow = {size: rate / 2 for size, rate in healthy_rates("hsn", 1).items()}
+    assert assessed(site=site, rates=slow).verdict.state == "xfail"
+    assert assessed(rates=slow).verdict.state == "fail"
+    assert assessed(site=site, rails=2, rates=slow).verdict.state == "fail"

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import click
@@ -40,7 +41,7 @@ def command(name: str | None, as_json: bool) -> int:
             wrong.append(str(error))
             continue
         entries += len(references.entries)
-        found += findings(references, asked)
+        found += findings(references, asked, datetime.now(timezone.utc).date())
     if as_json:
         told = {"format": 1, "entries": entries, "errors": wrong, "findings": [asdict(one) for one in found]}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))

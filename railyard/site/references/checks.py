@@ -15,6 +15,7 @@ from railyard.site.references.model import (
     UNITS,
     ByRegime,
     Entry,
+    ExpectedFailure,
     Fact,
     Share,
     Tolerance,
@@ -68,7 +69,13 @@ def check_facts(facts: tuple[Fact, ...], system: System, document: Document) -> 
             raise document.error(path, found, "both: by says what the table's keys are")
 
 
-def _check_names(entry: Entry, system: System, path: Path_, document: Document) -> None:
+def check_expected_failures(failures: tuple[ExpectedFailure, ...], system: System, document: Document) -> None:
+    """Raise InputError at the first expected failure that names what the system has not."""
+    for index, failure in enumerate(failures):
+        _check_names(failure, system, ("expected_failures", index), document)
+
+
+def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, document: Document) -> None:
     _check_name(entry.fabric, system.fabrics, "fabric", system, (*path, "fabric"), document)
     for stack in entry.stack:
         if stack != ANY:

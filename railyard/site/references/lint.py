@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 from railyard.base.wording import listing
@@ -27,12 +28,12 @@ class Finding:
     sentence: str
 
 
-def findings(references: References, needs: Sequence[Need]) -> tuple[Finding, ...]:
+def findings(references: References, needs: Sequence[Need], today: date) -> tuple[Finding, ...]:
     """Return what is found in one system's references, problems first; ``needs`` are the checks of the site."""
     system = references.system
     cells = [cell for cell in matrix(system, tuple(needs), references.has_number) if cell.reason is None]
     problems = [*_above_limit(references), *_contradicted(references)]
-    remarks = [*_unused(references, cells), *_uncovered(references, cells)]
+    remarks = [*_unused(references, cells), *_uncovered(references, cells), *_expired(references, today)]
     return (
         *(Finding(system.system, "problem", sentence) for sentence in problems),
         *(Finding(system.system, "remark", sentence) for sentence in remarks),
@@ -144,3 +145,11 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
             lacking.setdefault(cell.benchmark, []).append(where)
     for benchmark, places in lacking.items():
         yield f"{benchmark}: no entry on {listing(places)}"
+
+
+def _expired(references: References, today: date) -> Iterator[str]:
+    """Yield expected failures that are expected no longer."""
+    for failure in references.expected_failures:
+        if failure.expires < today:
+            what = f"{listing(failure.benchmark)} over {failure.fabric} ({failure.reason})"
+            yield f"expected failure of {what}: it expired on {failure.expires.isoformat()}, so remove it"

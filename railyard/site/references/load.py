@@ -9,8 +9,17 @@ from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits
 from railyard.site.references.bands import Band, Bound, curve_band, regime, scalar_band, shared
-from railyard.site.references.checks import check_entries, check_facts
-from railyard.site.references.model import UNITS, ByRegime, Entry, Fact, ReferenceFile, Share, Tolerance
+from railyard.site.references.checks import check_entries, check_expected_failures, check_facts
+from railyard.site.references.model import (
+    UNITS,
+    ByRegime,
+    Entry,
+    ExpectedFailure,
+    Fact,
+    ReferenceFile,
+    Share,
+    Tolerance,
+)
 from railyard.site.references.relation_checks import check_relations
 from railyard.site.references.relation_model import Relation
 from railyard.site.references.sources import written_out
@@ -37,6 +46,14 @@ class References:
     file: str | None = None
     relations: tuple[Relation, ...] = ()
     facts: tuple[Fact, ...] = ()
+    expected_failures: tuple[ExpectedFailure, ...] = ()
+
+    def expected_failure(
+        self, fabric: str, stack: str, rails: int, policy: str, benchmark: str
+    ) -> ExpectedFailure | None:
+        """Return the first failure that is expected of such a run; None where it is to pass."""
+        run = (fabric, stack, rails, policy, benchmark)
+        return next((one for one in self.expected_failures if one.matches(*run)), None)
 
     def has_number(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
         """Return whether an entry has a number for a benchmark's first metric: a nominal upper limit is none."""
@@ -117,7 +134,8 @@ def load_references(path: Path, system: System) -> References:
     check_entries(table.entries, system, document)
     check_relations(table.relations, table.entries, system, document)
     check_facts(table.facts, system, document)
-    return References(system, table.entries, document.file, table.relations, table.facts)
+    check_expected_failures(table.expected_failures, system, document)
+    return References(system, table.entries, document.file, table.relations, table.facts, table.expected_failures)
 
 
 def references_of(folder: Path, system: System) -> References:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from railyard.base.fields import Count, Model, Name, Number, Positive, Prose, Size
+from railyard.base.fields import Count, Date, Model, Name, Number, Positive, Prose, Size
 from railyard.site.references.bands import REGIMES
 from railyard.site.references.fields import (
     ANY,
@@ -30,6 +30,7 @@ __all__ = [
     "UNITS",
     "ByRegime",
     "Entry",
+    "ExpectedFailure",
     "Fact",
     "Range",
     "ReferenceFile",
@@ -111,18 +112,39 @@ class Entry(Model):
     def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str, metric: str) -> bool:
         """Return whether this entry is for such a run, and one to judge by: a genuine bad case is not."""
         return (
-            self.kind != BAD_CASE
-            and self.fabric == fabric
-            and (ANY in self.stack or stack in self.stack)
-            and (not self.rails or rails in self.rails)
-            and (ANY in self.policy or policy in self.policy)
-            and benchmark in self.benchmark
-            and self.metric == metric
+            self.kind != BAD_CASE and self.metric == metric and _is_for(self, fabric, stack, rails, policy, benchmark)
         )
 
     def holds_at(self, hops: int | None) -> bool:
         """Return whether this entry is for two nodes with so many switches between them; None: not known."""
         return not self.hops or hops in self.hops
+
+
+class ExpectedFailure(Model):
+    """A failure that the site knows of, of its hardware: why, until when (that day included), and of which rules."""
+
+    fabric: Name
+    stack: Names = (ANY,)
+    rails: Rails = Field((), description="any, a number or a list of them")
+    policy: Policies = ("any",)
+    benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
+    rules: tuple[Literal[4, 5], ...] = Field((4, 5), min_length=1, description="4: the path, 5: the reference")
+    reason: Prose = Field(description="What is wrong and who mends it, such as a ticket")
+    expires: Date = Field(description="The last day on which it is expected")
+
+    def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
+        """Return whether such a run is expected to fail."""
+        return _is_for(self, fabric, stack, rails, policy, benchmark)
+
+
+def _is_for(one: Entry | ExpectedFailure, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
+    return (
+        one.fabric == fabric
+        and (ANY in one.stack or stack in one.stack)
+        and (not one.rails or rails in one.rails)
+        and (ANY in one.policy or policy in one.policy)
+        and benchmark in one.benchmark
+    )
 
 
 class Fact(Model):
@@ -148,3 +170,4 @@ class ReferenceFile(Model):
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")
+    expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Failures that are known, until a date")

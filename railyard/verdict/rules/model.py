@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from railyard.base.wording import message_size
 from railyard.parsers.slurm.jobs import Ended
+from railyard.site.references.model import ExpectedFailure
 from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path.proof import PathProof
 
@@ -191,15 +192,6 @@ class MetricInput:
     bands: tuple[BandLike, ...] = ()
     floor_remark: str | None = None
     most: MostLike | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedFailure:
-    """A failure that the site knows of: why, until when (that day included), and which rules may fail."""
-
-    reason: str
-    expires: date
-    rules: tuple[int, ...] = (4, 5)
 
 
 @dataclass(frozen=True, slots=True)

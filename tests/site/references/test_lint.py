@@ -1,6 +1,7 @@
 """`railyard lint`: contradictions are problems, gaps are remarks, and a broken file is refused."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ def need(check: str, benchmark: str) -> Need:
     return Need(check=check, tool="osu", benchmark=benchmark, nodes=2)
 
 
+TODAY = date(2026, 11, 23)
 NEEDS = [
     need("OsuBandwidth", "osu/osu_bw"),
     need("OsuLatency", "osu/osu_latency"),
@@ -65,7 +67,7 @@ def references(folder: Path, table: str = TABLE) -> References:
 
 
 def test_gaps_are_remarks(tmp_path: Path) -> None:
-    found = findings(references(tmp_path), NEEDS)
+    found = findings(references(tmp_path), NEEDS, TODAY)
     assert [(each.system, each.weight, each.sentence) for each in found] == [
         ("site", "remark", "fdr-put: no check that runs here measures osu/osu_put_bw over fdr"),
         (
@@ -76,7 +78,7 @@ def test_gaps_are_remarks(tmp_path: Path) -> None:
 
 
 def test_a_relation_that_its_own_figures_break_is_a_problem(tmp_path: Path) -> None:
-    first = findings(references(tmp_path, TABLE.replace("high: 2.0", "high: 1.9")), NEEDS)[0]
+    first = findings(references(tmp_path, TABLE.replace("high: 2.0", "high: 1.9")), NEEDS, TODAY)[0]
     assert (first.weight, first.sentence) == (
         "problem",
         "doubled: the entries' own figures break it: osu/osu_bw over fdr with hpcx is 1.91 times osu/osu_bw over qdr "
@@ -94,7 +96,7 @@ def test_a_published_figure_above_the_limit_is_refused_without_a_note_and_a_prob
     )
     noted = above.replace("4M: 6900}, tolerance: {low: 0.03}, source: {of: blog}", "4M: 6900}, tolerance: {low: 0.03}, "
                           "source: {of: blog, note: as printed}")  # fmt: skip
-    first = findings(references(tmp_path, noted), NEEDS)[0]
+    first = findings(references(tmp_path, noted), NEEDS, TODAY)[0]
     assert first.weight == "problem"
     assert first.sentence.startswith("fdr-bw: 6900 MB/s is above the physical limit, 6775.2 MB/s (")
     assert first.sentence.endswith("): rule 3 fails every run that holds it")
@@ -173,3 +175,17 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
         "convert the numbers to MB/s\n"
     )
     assert answer.out == "0 entries of 1 system: 1 file refused, 0 problems, 0 remarks\n"
+
+
+KNOWN = """\
+expected_failures:
+  - {fabric: fdr, benchmark: osu/osu_bw, reason: "cable of n7, ticket 12", expires: 2026-11-22}
+"""
+
+
+def test_an_expected_failure_that_has_expired_is_a_remark(tmp_path: Path) -> None:
+    said = "expected failure of osu/osu_bw over fdr (cable of n7, ticket 12): it expired on 2026-11-22, so remove it"
+    assert findings(references(tmp_path, TABLE + KNOWN), NEEDS, TODAY)[-1].sentence == said
+    assert said not in [
+        each.sentence for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))
+    ]

@@ -665,3 +665,50 @@ def test_an_upper_limit_bounds_a_message_rate_from_above_alone(tmp_path: Path) -
         "entries[3].tolerance: found a tolerance beside an upper_limit, expected the upper_limit alone, which is the "
         "bound itself"
     )
+
+
+KNOWN = """\
+expected_failures:
+  - fabric: edr
+    stack: hpcx
+    rails: 2
+    benchmark: osu/osu_bw
+    reason: the second card of n7 is being replaced, ticket 12
+    expires: 2026-12-24
+"""
+
+
+def test_an_expected_failure_is_of_the_runs_that_it_names_alone(tmp_path: Path) -> None:
+    found = references(tmp_path, TABLE + KNOWN)
+    known = found.expected_failure("edr", "hpcx", 2, "striping", "osu/osu_bw")
+    assert known is not None
+    assert (known.reason, known.expires.isoformat(), known.rules) == (
+        "the second card of n7 is being replaced, ticket 12",
+        "2026-12-24",
+        (4, 5),
+    )
+    for other in (("edr", "mvapich2", 2), ("edr", "hpcx", 1), ("xc", "hpcx", 2)):
+        assert found.expected_failure(*other, "striping", "osu/osu_bw") is None
+    assert found.expected_failure("edr", "hpcx", 2, "striping", "osu/osu_latency") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "stack: hpcx",
+            "stack: hpcy",
+            '.stack: found "hpcy", expected a stack of site; did you mean "hpcx"?',
+        ),
+        ("rails: 2", "rails: 4", ".rails: found 4, expected at most 2, the rails that edr has"),
+        ("2026-12-24", '"2026-12-24"', '.expires: found "2026-12-24", expected a date, YYYY-MM-DD, without quotes'),
+        ("    expires: 2026-12-24\n", "", ".expires: "),
+        ("    reason: ", "    rules: [1]\n    reason: ", ".rules[0]: "),
+    ],
+)
+def test_an_expected_failure_that_is_wrong_is_refused_with_its_line(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, TABLE + KNOWN.replace(old, new))
+    assert f": expected_failures[0]{said}" in str(caught.value)
