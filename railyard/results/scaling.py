@@ -102,11 +102,6 @@ def karp_flatt(speedup: float, nodes: int) -> float:
     return (1 / speedup - 1 / nodes) / (1 - 1 / nodes)
 
 
-def amdahl(serial_fraction: float, nodes: int) -> float:
-    """Return the speed-up of a fixed problem of which a fraction is serial: 1 / (s + (1 - s)/n)."""
-    return 1 / (serial_fraction + (1 - serial_fraction) / nodes)
-
-
 def _fraction_said(fractions: Sequence[float]) -> str:
     first, last = fractions[0], fractions[-1]
     if len(fractions) == 1:

@@ -28,11 +28,6 @@ class Found:
     left_out: tuple[str, ...]
 
     @property
-    def has_rdma(self) -> bool:
-        """Whether any rail is more than an interface of the kernel's own network."""
-        return any(fabric.first.kind != "tcp" for fabric in self.fabrics)
-
-    @property
     def name(self) -> str:
         """A name for the system: the scheduler's for its cluster, else the host's without its number."""
         host = re.sub(r"[-_]?[0-9]+$", "", self.node.hostname.split(".")[0])

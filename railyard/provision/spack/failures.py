@@ -173,11 +173,6 @@ def explain(text: str, command: str) -> str:
     return f"spack {command}: {_first_error(text)}"
 
 
-def cause_of(text: str) -> str | None:
-    """Return the name of the cause that the output shows, or None."""
-    return next((cause.name for cause in CAUSES if cause.pattern.search(text)), None)
-
-
 def _first_error(text: str) -> str:
     errors = [line for line in text.splitlines() if "Error" in line]
     lines = [line for line in text.splitlines() if line.strip()]

@@ -13,8 +13,6 @@ from railyard.site.matrix import Need
 from railyard.site.systems.jobs import options
 from railyard.site.systems.load import System
 
-#: ReFrame's launcher of a step in an allocation: it says itself how many tasks the step has.
-STEP_LAUNCHER = "srunalloc"
 # In the allocation, where SLURM_JOB_NODELIST is set: its nodes, with commas, are what the tests choose theirs from.
 _STEPS = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'
 #: Words that stand before ReFrame's own where the allocation is there already: a pipeline's job that Slurm runs.

@@ -6,8 +6,8 @@ known is *not proven*, never a pass.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.base.wording import listing, percent, traffic
@@ -66,13 +66,6 @@ class PathProof:
     clocks_khz: Mapping[str, int] = field(default_factory=dict)
     resends: tuple[str, ...] = ()
     one_rail: bool = False
-
-    def as_record(self) -> dict[str, Any]:
-        """Return the ``path_proof`` object of a record (format 1)."""
-        nodes = [
-            {"node": node, "rails": [asdict(rail) for rail in rails]} for node, rails in (self.nodes or {}).items()
-        ]
-        return {"state": self.state, "sentence": self.sentence, "expected_bytes": self.expected_bytes, "nodes": nodes}
 
 
 def not_judged(reason: str) -> PathProof:

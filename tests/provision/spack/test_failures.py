@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack.failures import CAUSES, cause_of, explain
+from railyard.provision.spack.failures import CAUSES, explain
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack"
 
@@ -109,6 +109,10 @@ SENTENCES = [
 
 def recorded(names: tuple[str, ...]) -> str:
     return "".join((RECORDED / name).read_text(encoding="utf-8") for name in names)
+
+
+def cause_of(text: str) -> str | None:
+    return next((cause.name for cause in CAUSES if cause.pattern.search(text)), None)
 
 
 @pytest.mark.parametrize(("files", "cause", "sentence"), SENTENCES, ids=[files[0] for files, *_ in SENTENCES])
