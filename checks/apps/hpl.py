@@ -57,14 +57,14 @@ class HplCheck(ApplicationCheck):
 class Hpl(HplCheck):
     """HPL over all nodes."""
 
-    tags = {"apps", "hpl", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "hpl", "extended"}
 
 
 @rfm.simple_test
 class HplScaling(HplCheck):
     """HPL on 1, 2, 4 … nodes, each with a problem of its own size (weak scaling): `railyard scaling`."""
 
-    tags = {"apps", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "scaling", "extended"}
     all_nodes = False
     own_parameters = ("nodes",)
     nodes = parameter(node_counts(), type=int, loggable=True)
@@ -75,7 +75,7 @@ class HplEveryNode(EveryNodeCheck):
     """HPL on each node by itself, one process with a thread a core."""
 
     tool = "hpl"
-    tags = {"apps", "hpl", "nodes", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "hpl", "nodes", "extended"}
     parse = staticmethod(every_node.hpl_of_nodes)
     budget_s = variable(float, value=0.0)
     share = variable(float, value=hpl_input.MEMORY_SHARE)

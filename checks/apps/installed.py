@@ -38,14 +38,14 @@ class InstalledCheck(InstalledApplication):
 class Installed(InstalledCheck):
     """An application over all nodes: `-P app=gamess` selects one."""
 
-    tags = {"apps", "installed", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "installed", "extended"}
 
 
 @rfm.simple_test
 class InstalledScaling(InstalledCheck):
     """An application on 1, 2, 4 … nodes, the same problem: `railyard scaling` says what it gains from each."""
 
-    tags = {"apps", "installed", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "installed", "scaling", "extended"}
     all_nodes = False
     own_parameters = ("app", "nodes")
     nodes = parameter(node_counts(), type=int, loggable=True)

@@ -22,7 +22,7 @@ class MilcScaling(ApplicationCheck):
 
     tool = "milc"
     program = "su3_rmd"
-    tags = {"apps", "milc", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "milc", "scaling", "extended"}
     all_nodes = False
     own_parameters = ("edge", "nodes")
     edge = parameter(MILC_EDGES, type=int, loggable=True)

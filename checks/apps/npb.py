@@ -52,7 +52,7 @@ class NpbCheck(ApplicationCheck):
 class Npb(NpbCheck):
     """One of the eight kernels: `-P kernel=ft -P problem=C` selects one."""
 
-    tags = {"apps", "npb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "npb", "extended"}
     kernel = parameter(tuple(npb_shape.KERNELS), type=str, loggable=True)
 
 
@@ -60,7 +60,7 @@ class Npb(NpbCheck):
 class NpbScaling(NpbCheck):
     """The same problem on 1, 2, 4 … nodes, for a kernel without messages and one with the most: `railyard scaling`."""
 
-    tags = {"apps", "npb", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "npb", "scaling", "extended"}
     all_nodes = False
     own_parameters = ("kernel", "problem", "nodes")
     kernel = parameter(("ep", "ft"), type=str, loggable=True)

@@ -24,7 +24,7 @@ class NpbMz(ApplicationCheck):
     """One of the three kernels over all nodes: `-P code=sp-mz -P problem=C` selects one."""
 
     tool = "npb"
-    tags = {"apps", "npb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "npb", "extended"}
     parse = staticmethod(npb.parse)
     own_parameters = ("code", "problem")
     #: Not `kernel`, so that `-P kernel=ft` makes none of these.

@@ -47,14 +47,14 @@ class WrfCheck(ApplicationCheck):
 class Wrf(WrfCheck):
     """A case over all nodes: `-P case=conus12km-v4` selects one."""
 
-    tags = {"apps", "wrf", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "wrf", "extended"}
 
 
 @rfm.simple_test
 class WrfScaling(WrfCheck):
     """A case on 1, 2, 4 … nodes: `railyard scaling` says what it gains from each."""
 
-    tags = {"apps", "wrf", "scaling", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", "wrf", "scaling", "extended"}
     all_nodes = False
     own_parameters = ("case", "nodes")
     nodes = parameter(node_counts(), type=int, loggable=True)

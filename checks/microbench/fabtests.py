@@ -19,7 +19,7 @@ class FabtestsCheck(InterconnectCheck):
     pair = True
     tool = "fabtests"
     program_a_benchmark = True
-    tags = {"microbench", "fabtests", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "fabtests", "extended"}
     parse = staticmethod(fabtests.parse)
     probe_key = "fabtests/fi_pingpong"
     probe_program = "fi_pingpong"

@@ -18,7 +18,7 @@ class GpcnetCheck(ApplicationCheck):
 
     tool = "gpcnet"
     program_a_benchmark = True
-    tags = {"microbench", "gpcnet", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "gpcnet", "extended"}
     parse = staticmethod(gpcnet.parse)
 
 

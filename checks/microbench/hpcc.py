@@ -24,7 +24,7 @@ class Hpcc(ApplicationCheck):
 
     tool = "hpcc"
     benchmark = "Summary"
-    tags = {"microbench", "hpcc", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "hpcc", "extended"}
     parse = staticmethod(hpcc.parse)
 
     @property

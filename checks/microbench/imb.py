@@ -21,7 +21,7 @@ class ImbCheck(InterconnectCheck):
     """IMB-MPI1 with fixed repetitions, so that the bytes a run must move are known."""
 
     tool = "imb"
-    tags = {"microbench", "imb"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "imb"}
     parse = staticmethod(imb.parse)
     probe_key = "imb/PingPong"
     repetitions = variable(int, value=3)
@@ -99,7 +99,7 @@ class ImbAllreduce(ImbCheck):
 class ImbExtended(ImbCheck):
     """What every day's checks answer less closely: more partners at once, and messages both ways one at a time."""
 
-    tags = {"microbench", "imb", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "imb", "extended"}
     #: A stall of a rank that polls on few cores is left out by the median of three passes.
     passes = 3
     repetitions = 1

@@ -40,7 +40,7 @@ class OsuBidirectional(OsuCheck):
 class OsuPairs(OsuCheck):
     """Disjoint pairs of nodes at once: the first half of them with the second, so that no pair shares a node."""
 
-    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "osu", "extended"}
     num_nodes = 4
     #: Where each rank has a card of its own, one rank a card shows them all.
     pair_a_rail = True

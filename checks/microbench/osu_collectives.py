@@ -32,7 +32,7 @@ class OsuAllreduce(OsuCheck):
 class OsuCollective(OsuCheck):
     """One collective of ``COLLECTIVES`` over four nodes: `-P collective=alltoall` selects one."""
 
-    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "osu", "extended"}
     collective = parameter(COLLECTIVES, type=str, loggable=True)
     num_nodes = 4
     repetitions = 1
@@ -54,7 +54,7 @@ class OsuCollective(OsuCheck):
 class OsuInit(OsuCheck):
     """What MPI_Init takes over four nodes. osu_hello is no check: it prints no number, only that the ranks started."""
 
-    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "osu", "extended"}
     benchmark = "osu_init"
     num_nodes = 4
     can_validate = False

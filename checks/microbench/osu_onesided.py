@@ -12,7 +12,7 @@ from railyard.rfm.checks.osu import OsuCheck
 class OsuOneSided(OsuCheck):
     """Windows that MPI allocates, and a flush after each window of operations: OSU's own choice, made explicit."""
 
-    tags = {"microbench", "osu", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "osu", "extended"}
     can_validate = False
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:

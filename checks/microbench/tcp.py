@@ -20,7 +20,7 @@ class TcpStream(InterconnectCheck):
 
     pair = True
     tool = "iperf3"
-    tags = {"microbench", "tcp", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "tcp", "extended"}
     parse = staticmethod(iperf3.parse)
     probe_key = "iperf3/iperf3"
     streams = parameter([1, 4], type=int, loggable=True)

@@ -20,8 +20,8 @@ from railyard.site.systems.model import StackEntry
 class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
     """The environment of one stack, built outside the stage folder or found built; nothing for an installed stack."""
 
-    valid_systems = ["*"]  # noqa: RUF012  # ReFrame's own variable, not a class attribute
-    valid_prog_environs = ["*"]  # noqa: RUF012
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
     #: ReFrame makes the build system of this name out of it.
     build_system: Any = "CustomBuild"
     sourcesdir = None

@@ -74,7 +74,7 @@ class ApplicationCheck(InterconnectCheck):
     parameter ``nodes`` says, which is then part of the benchmark's name.
     """
 
-    tags = {"apps", EXTENDED}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"apps", EXTENDED}
     all_nodes = True
     check_class = "app"
     #: All cores of a node compute, so that where each rank has a card of its own all cards are used.

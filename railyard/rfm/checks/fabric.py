@@ -35,7 +35,7 @@ def first_stacks() -> list[str]:
 class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     """Reads on every node of a fabric what it shows of itself, and holds it against the system's file."""
 
-    tags = {"microbench", "fabric", "extended"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "fabric", "extended"}
     num_tasks_per_node = 1
     #: How many nodes are read; 0: all of the system's.
     nodes_read = variable(int, value=0)

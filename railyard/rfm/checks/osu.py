@@ -44,7 +44,7 @@ class OsuCheck(InterconnectCheck):
 
     tool = "osu"
     program_a_benchmark = True
-    tags = {"microbench", "osu"}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "osu"}
     parse = staticmethod(osu.parse)
     probe_key = "osu/osu_latency"
     probe_program = "osu_latency"

@@ -25,7 +25,7 @@ class PairsCheck(InterconnectCheck):
     """Pairs of nodes, round by round. A check names ``benchmark`` and ``rounds``; it spans all nodes of the system."""
 
     tool = "pairs"
-    tags = {"microbench", "pairs", EXTENDED}  # noqa: RUF012  # ReFrame's own variable, not a class attribute
+    tags = {"microbench", "pairs", EXTENDED}
     parse = staticmethod(parser.parse)
     probe_key = "pairs/pairs"
     all_nodes = True
