@@ -1,4 +1,9 @@
-"""Where a site keeps its systems, references and results: one folder, found the same way everywhere."""
+"""Where a site keeps its systems, references and results, and where what comes with Railyard lies.
+
+A site is one folder, found the same way everywhere. What comes with Railyard (checks, Spack environments, locks, and
+what a new site begins with) stands beside ``railyard/`` in a clone; a wheel carries it inside the package
+(pyproject.toml, force-include).
+"""
 
 import os
 from pathlib import Path
@@ -39,3 +44,20 @@ def find_home(settings_file: str | Path | None = None) -> Path:
 def state_folder(home: Path) -> Path:
     """Return the folder for what runs leave behind (never committed): results, the virtual cluster's state."""
     return home / ".railyard"
+
+
+#: Where a wheel has them: inside the package, so that nothing else in site-packages can be overwritten.
+PACKAGED = "_shipped"
+CHECKS = "checks"
+
+
+def shipped(package: Path = Path(__file__).parents[1]) -> Path:
+    """Return the folder that holds what Railyard ships: that of the wheel, else the clone's own."""
+    packaged = package / PACKAGED
+    return packaged if packaged.is_dir() else package.parent
+
+
+def part(home: Path, name: str) -> Path:
+    """Return a site's own folder or file of that name, or Railyard's where the site has none of its own."""
+    own = home / name
+    return own if own.exists() else shipped() / name

@@ -12,8 +12,8 @@ from railyard.provision.installed import installed
 from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import Rail, System
-from railyard.site.systems.schedulers import is_slurm
 from railyard.stacks import Settings
 
 #: The launchers that start a stack's own mpirun on a node of a testbed of ours, and the testbed's folder: the virtual

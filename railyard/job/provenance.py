@@ -1,18 +1,24 @@
-"""What a result depends on, by name: versions of tools, kernel and MPI; nothing else of the environment."""
+"""What a result depends on, by name: versions, the job, its nodes, what the loader found, which variables were set."""
 
 import platform
 import subprocess
+from collections.abc import Mapping
+from datetime import datetime, timezone
 from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from railyard import __version__
+from railyard.job import node_facts
 from railyard.provision.installed import installed
+from railyard.results.record.masking import allowed
 from railyard.site.site import Site
-from railyard.stacks import STACKS
+from railyard.stacks import STACKS, linkage
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker
+
 
 #: Seconds for `mpirun --version`; it starts no processes on other nodes.
 VERSION_LIMIT_S = 10
@@ -63,3 +69,29 @@ def _mpi_version(program: str) -> str:
         return ""
     lines = [line.strip() for line in done.stdout.splitlines() if any(c.isdigit() for c in line)]
     return lines[0] if lines else ""
+
+
+def circumstances(
+    folder: Path,
+    tag: str,
+    *,
+    said: str | None,
+    variables: Mapping[str, str],
+    scheduler: str | None,
+    job_id: object,
+    started: datetime | None,
+) -> dict[str, Any]:
+    """Return fields of a record. ``folder`` holds a ``.facts`` file a node, ``said`` is what ``ldd`` printed.
+
+    What cannot be read is left empty: no verdict rests on it.
+    """
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.facts")))
+    nodes = [facts for text in texts if (facts := node_facts.parse(text, tag)) is not None]
+    return {
+        "started": None if started is None else f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
+        "scheduler": scheduler,
+        "job_id": None if job_id is None else str(job_id),
+        "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linkage.parse(said or "").items()),
+        "variables": allowed(variables),
+        "hardware": node_facts.grouped(nodes),
+    }

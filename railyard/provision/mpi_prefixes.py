@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.locks import hold
-from railyard.base.shipped import part
+from railyard.base.paths import part
 from railyard.provision import mpich_fortran
 
 STAMP = "railyard-stamp"  # in each prefix: the key of what it was made from

@@ -9,9 +9,8 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.cost import costs_of_references
 from railyard.site.references.fields import Range, Source
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, Entry, Fact, Share
+from railyard.site.references.model import ANY, Entry, Fact, Relation, Share
 from railyard.site.references.relation_checks import sides
-from railyard.site.references.relation_model import Relation
 
 FORMAT = 1
 _AMOUNTS = ("value", "floor", "ceiling", "upper_limit")

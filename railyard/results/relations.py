@@ -11,9 +11,9 @@ from railyard.benchmarks.curve import Curve, median
 from railyard.results.record.form import Record
 from railyard.results.run_files import RelationRecord
 from railyard.site.references.load import References
+from railyard.site.references.model import Relation, Side
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
-from railyard.site.references.relation_model import Relation, Side
 from railyard.site.references.relation_state import RelationState
 
 #: Rules whose failure leaves no curve that can be compared; a failed reference (rule 5) leaves one.

@@ -15,7 +15,7 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_complet
 from railyard.job import slurm
 from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.parsers.slurm.jobs import Ended, JobState
-from railyard.site.systems.schedulers import SLURM_WITHOUT_DATABASE
+from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 
 NAME = SLURM_WITHOUT_DATABASE
 #: How long the scheduler may say nothing of a job before it is taken for lost, in seconds: a restart of slurmctld takes

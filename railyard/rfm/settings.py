@@ -10,14 +10,12 @@ from reframe.core.exceptions import ConfigError
 import railyard.rfm.launchers  # registers our launchers with ReFrame
 import railyard.rfm.scheduler  # noqa: F401  # and our scheduler
 from railyard.base.errors import RailyardError
-from railyard.base.paths import find_home, state_folder
-from railyard.base.shipped import CHECKS, part
+from railyard.base.paths import CHECKS, find_home, part, state_folder
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
-from railyard.site.systems.jobs import options
+from railyard.site.systems.jobs import is_slurm, options
 from railyard.site.systems.load import System, load_systems, replays_all
-from railyard.site.systems.schedulers import is_slurm
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"

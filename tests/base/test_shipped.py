@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from railyard.base.shipped import part, shipped
+from railyard.base.paths import part, shipped
 
 CLONE = Path(__file__).parents[2]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.site.hops import FORMAT, Kept, keep
+from railyard.site.topology import FORMAT, Kept, keep
 from tests.e2e.conftest import VirtualSite, failed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]

@@ -10,8 +10,8 @@ import pytest
 
 from railyard.base.errors import InputError, RailyardError
 from railyard.parsers import imb
-from railyard.site.hops import FORMAT, Kept, file_of, hops_between, keep
 from railyard.site.site import Site
+from railyard.site.topology import FORMAT, Kept, file_of, hops_between, keep
 from railyard.verdict.assess import Assessment
 from railyard.verdict.stored.judge import judge
 from railyard.verdict.stored.target import of_system

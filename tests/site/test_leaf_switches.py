@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.hostlist import expanded
-from railyard.site.hops import FORMAT, Kept, hops_between, keep
-from railyard.site.leaf_switches import leaves, parse, sides, stated, text
+from railyard.site.topology import FORMAT, Kept, hops_between, keep, leaves, parse, sides, stated, text
 
 SWITCHES = {"leaf1": ("n1", "n2"), "leaf2": ("N3.site.org",)}
 LEAF_OF = {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2"}

@@ -50,9 +50,9 @@ def command(
     """
     from railyard.results.capture.plan import Asked, plan
     from railyard.results.store import Wanted
-    from railyard.site.leaf_switches import hops_of_run
     from railyard.site.references.load import References, load_references
     from railyard.site.systems.load import find_system
+    from railyard.site.topology import hops_of_run
 
     home = find_home()
     system = find_system(home / "systems", name)

@@ -73,7 +73,7 @@ def generate_command(
 
     Nothing in it is read from variables later: a child pipeline does not see those that its parent saw.
     """
-    from railyard.base.shipped import CHECKS, part
+    from railyard.base.paths import CHECKS, part
     from railyard.provision.spack.wanted import requests
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.matrix import matrix
@@ -118,7 +118,7 @@ def generate_command(
 def _allocation(system: "System", asked: "Mapping[str, Need]") -> Callable[[Job], str]:
     """Return what gives a job's options of sbatch. Raises RailyardError for a system that Slurm does not schedule."""
     from railyard.rfm.run.allocation import estimate, shape
-    from railyard.site.systems.schedulers import is_slurm
+    from railyard.site.systems.jobs import is_slurm
 
     if not is_slurm(system.scheduler):
         raise RailyardError(

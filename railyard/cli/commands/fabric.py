@@ -93,14 +93,14 @@ def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Reading
     """Store the distances between a fabric's nodes. Raises SetupError where no subnet was seen whole."""
     from railyard.cluster.fabric.judge import of_fabric
     from railyard.cluster.fabric.topology import distances
-    from railyard.site import hops
+    from railyard.site import topology
 
     seen = of_fabric(expected, readings)
     found = distances(expected, seen.ports)
     if not seen.is_whole or not found.places:
         raise SetupError(f"{expected.fabric}: found no subnet with nodes and devices by name: no hops to keep")
-    kept = hops.Kept(hops.FORMAT, system, expected.fabric, found.places, found.hops)
-    _aside(f"hops are kept in {hops.keep(home, kept)}")
+    kept = topology.Kept(topology.FORMAT, system, expected.fabric, found.places, found.hops)
+    _aside(f"hops are kept in {topology.keep(home, kept)}")
 
 
 def _own_line() -> str:

@@ -18,7 +18,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
 
     The checks stay where Railyard is installed. Nothing that exists is written over.
     """
-    from railyard.base.shipped import shipped
+    from railyard.base.paths import shipped
     from railyard.cli.site_template import copied, written
 
     source = shipped()

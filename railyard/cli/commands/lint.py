@@ -20,8 +20,7 @@ def command(name: str | None, as_json: bool) -> int:
     Exit code: 0 nothing or remarks alone, 1 a problem, 2 a file that cannot be read as it stands.
     """
     from railyard.base.errors import RailyardError
-    from railyard.base.paths import find_home
-    from railyard.base.shipped import CHECKS, part
+    from railyard.base.paths import CHECKS, find_home, part
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.references.lint import findings
     from railyard.site.references.load import references_of

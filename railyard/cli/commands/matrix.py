@@ -17,7 +17,7 @@ from railyard.site.matrix import Cell, matrix, refused_policies
 @click.option("--json", "as_json", is_flag=True, help="Print a list of cells as JSON.")
 def command(name: str, as_json: bool) -> int:
     """Print every combination of fabric, stack, rails and check, with the reason for each that does not run."""
-    from railyard.base.shipped import CHECKS, part
+    from railyard.base.paths import CHECKS, part
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.references.load import references_of
     from railyard.site.systems.load import find_system

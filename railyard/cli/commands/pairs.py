@@ -8,8 +8,8 @@ import click
 from railyard.base.errors import InputError
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import ParseError, Table
-from railyard.site.leaf_switches import Leaves
-from railyard.site.leaf_switches import parse as parse_leaves
+from railyard.site.topology import Leaves
+from railyard.site.topology import parse as parse_leaves
 from railyard.verdict.blame.node_pairs import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text
 from railyard.verdict.blame.search import PairsError, Settings, Step, Verdict
 

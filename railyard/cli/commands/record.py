@@ -60,7 +60,7 @@ def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", 
 
 
 def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
-    from railyard.base.shipped import CHECKS, part
+    from railyard.base.paths import CHECKS, part
     from railyard.provision.replay.published import published_outputs
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.site import site_at

@@ -13,8 +13,8 @@ from railyard.base.paths import state_folder
 from railyard.cluster.doctor.finding import Finding
 from railyard.cluster.doctor.node_block import SCRIPT
 from railyard.job.launch import device_name
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import System
-from railyard.site.systems.schedulers import is_slurm
 
 _STEP_LIMIT_S = 120
 _QUEUE_LIMIT_S = 90

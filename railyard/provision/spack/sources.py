@@ -8,7 +8,7 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.fields import show
-from railyard.base.shipped import part
+from railyard.base.paths import part
 from railyard.base.strict_yaml import Document, load
 from railyard.provision.spack import overlay
 

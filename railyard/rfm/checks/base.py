@@ -24,7 +24,7 @@ from railyard.rfm.launchers import namespace_words, running_as_root
 from railyard.rfm.run.breadth import EXTENDED
 from railyard.site.matrix import RAIL_COUNTS, disabled_reason
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, named_policies, policy_of
-from railyard.site.systems.schedulers import is_slurm
+from railyard.site.systems.jobs import is_slurm
 from railyard.stacks import NIC_PER_RANK, own_feature, pair_feature
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.

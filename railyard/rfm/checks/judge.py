@@ -22,9 +22,9 @@ from railyard.rfm.checks.place import COUNTERS
 from railyard.rfm.checks.schedule import Scheduled
 from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.launchers import TIMEOUT_EXIT
-from railyard.site.leaf_switches import hops_of_run
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site, site_at
+from railyard.site.topology import hops_of_run
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ class Judged(Scheduled):
 
     def _circumstances(self, evidence: "Evidence") -> dict[str, Any]:
         """Return the fields of the record that are about the job and its nodes; a replay had neither."""
-        from railyard.job.circumstances import circumstances
+        from railyard.job.provenance import circumstances
 
         played = evidence.played is not None
         return circumstances(

@@ -12,7 +12,7 @@ from railyard.job import node_pair_steps
 from railyard.parsers import pairs as parser
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.run.breadth import EXTENDED
-from railyard.site import leaf_switches
+from railyard.site import topology
 
 if TYPE_CHECKING:
     from railyard.job.case import Evidence
@@ -69,7 +69,7 @@ class PairsCheck(InterconnectCheck):
         (stage / node_pair_steps.ROUNDS).write_text(rounds_text(self.rounds(self.num_nodes)), encoding="ascii")
         (stage / node_pair_steps.ROUNDS_OF_TWO).write_text("0-1\n", encoding="ascii")
         if self.measures_again and not self.is_replayed:
-            (stage / node_pair_steps.SWITCHES).write_text(leaf_switches.text(self._leaves()), encoding="utf-8")
+            (stage / node_pair_steps.SWITCHES).write_text(topology.text(self._leaves()), encoding="utf-8")
             self.postrun_cmds = self._again()
 
     def _again(self) -> list[str]:
@@ -86,13 +86,11 @@ class PairsCheck(InterconnectCheck):
         known = ["--switches", node_pair_steps.SWITCHES] if self._leaves() else []
         return ["--repeats", str(self.again_repeats), *expected, *known]
 
-    def _leaves(self) -> "leaf_switches.Leaves":
+    def _leaves(self) -> "topology.Leaves":
         """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
         system, fabric = self.site.system, self.current_partition.name
         devices = [rail.device for rail in system.fabrics[fabric].rails[: self.rails]]
-        return leaf_switches.leaves(
-            self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices
-        )
+        return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     def _least(self) -> float | None:
         """Return the least that a pair may give by the references, in MB/s; None where they have no bound."""

@@ -9,7 +9,7 @@ from railyard.job.launch import limit_s, seconds
 from railyard.rfm.checks.place import Placing
 from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.launchers import KILL_AFTER_S
-from railyard.site.systems.schedulers import is_slurm
+from railyard.site.systems.jobs import is_slurm
 from railyard.stacks import STACKS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from railyard.rfm.checks.judge import Judged
 from railyard.rfm.checks.probe import READER
 from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
-from railyard.site.systems.schedulers import is_slurm
+from railyard.site.systems.jobs import is_slurm
 from railyard.stacks import STACKS
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.base.shipped import CHECKS, part
+from railyard.base.paths import CHECKS, part
 from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
 from railyard.results.test_name import plain_check
 from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
 from railyard.rfm.run.output import CaseId
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import System
-from railyard.site.systems.schedulers import is_slurm
 
 
 @dataclass(frozen=True, slots=True)

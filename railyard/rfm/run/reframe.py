@@ -12,8 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.base.paths import HOME_VARIABLE, SETTINGS_FILE, state_folder
-from railyard.base.shipped import CHECKS, part
+from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, state_folder
 from railyard.results.record.file import FILE_NAME, Record, append_record, read_records
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.paths import HOME_VARIABLE
-from railyard.base.shipped import CHECKS, part
+from railyard.base.paths import CHECKS, HOME_VARIABLE, part
 from railyard.job.slurm import note_nodes
 from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from

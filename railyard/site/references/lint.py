@@ -11,10 +11,9 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, BAD_CASE, Entry
+from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
-from railyard.site.references.relation_model import Relation, Side
 
 Weight = Literal["problem", "remark"]
 

@@ -1,4 +1,4 @@
-"""What a system's file says of its scheduler beyond the name: to whom jobs are charged, where they may run, how long.
+"""What a system's file says of its scheduler: its family, to whom jobs are charged, where they may run, how long.
 
 The options that they become stand in one table a scheduler, `_OPTIONS`; a setting that a scheduler has no option for is
 refused with that sentence when the file is read. Sources: sbatch(1) of Slurm 22.05, qsub(1B) and pbs_resources(7B) of
@@ -11,7 +11,24 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from railyard.base.fields import Count, Duration, Model, Name, refuse, shell_reason, show
-from railyard.site.systems.schedulers import FAMILIES
+
+#: Our own ReFrame backend: Slurm without an accounting database (`rfm/scheduler`).
+SLURM_WITHOUT_DATABASE = "slurm-nodb"
+#: ReFrame's name of a scheduler -> the family whose options its jobs take; one that is missing takes none of them.
+FAMILIES: Mapping[str, str] = {
+    "slurm": "slurm",
+    "squeue": "slurm",
+    SLURM_WITHOUT_DATABASE: "slurm",
+    "pbs": "pbs",
+    "torque": "pbs",
+    "lsf": "lsf",
+}
+
+
+def is_slurm(scheduler: str) -> bool:
+    """Return whether scontrol can be asked about the jobs and nodes of a scheduler."""
+    return FAMILIES.get(scheduler) == "slurm"
+
 
 #: Which of a system's time limits a check is given: an application runs for longer than a micro-benchmark.
 CheckClass = Literal["micro", "app"]

@@ -31,12 +31,52 @@ from railyard.site.systems.fields import (
     NodeNames,
     SlotName,
     StackName,
+    ToolName,
     sentence_or_false,
 )
 from railyard.site.systems.jobs import SchedulerSettings
-from railyard.site.systems.path_proof import ProofRules
 from railyard.site.systems.prices import Price
-from railyard.site.systems.spack import SpackSite, SpackStack
+
+#: A shorter reading of an idle rail gives no rate (bound idle-interval); a longer one would hold every run.
+IDLE_MS = (200, 5000)
+
+Errors = Annotated[int, Field(strict=True, ge=0)]
+
+
+class ProofRules(Model):
+    """What a site says of its path proofs; nothing of it makes a path that failed pass."""
+
+    accept_unproven: Prose | None = Field(
+        None, description="Why a run whose path could not be proven may pass; without it such a run fails"
+    )
+    idle_ms: Annotated[int, Field(strict=True, ge=IDLE_MS[0], le=IDLE_MS[1])] | None = Field(
+        None, description="For how long the idle rails are read before each run, so that their traffic is subtracted"
+    )
+    error_bounds: dict[Name, Errors] = Field(
+        {}, description="Counter of errors: by how much it may grow in a run; hard errors not named here may not grow"
+    )
+
+
+class SpackStack(Model):
+    """A stack whose benchmarks Spack builds: which of them, from which folder of spack_envs/."""
+
+    environment: Name | None = Field(None, description="Folder of spack_envs/; left out: the stack's own name")
+    benchmarks: tuple[ToolName, ...] = Field(min_length=1)
+    with_: tuple[Name, ...] = Field((), alias="with", description="Optional groups of the environment, such as wrf")
+    without: tuple[Name, ...] = Field((), description="Benchmarks of the environment that are not built here")
+    use: Literal["always", "asked"] = Field(
+        "always", description="asked: only with `railyard run --spack`, else what is installed is used"
+    )
+
+
+class SpackSite(Model):
+    """Where a system's Spack environments are built; compilers, externals and mirrors stand in systems/spack/."""
+
+    root: Template = Field(
+        "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
+    )
+    build_on: Literal["login", "compute"] = "login"
+
 
 Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.benchmarks.node_pairs import PAIRS, hosts_of, pairs_of
 from railyard.parsers.parsed import Table
-from railyard.site.leaf_switches import Leaves, sides
+from railyard.site.topology import Leaves, sides
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.search import Layout, PairsError, Settings, Step, Value, Verdict, advance
 from railyard.verdict.blame.search.model import Round

@@ -11,8 +11,8 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
-from railyard.site.hops import hops_between
 from railyard.site.systems.load import System
+from railyard.site.topology import hops_between
 
 Links = dict[str, Any]
 Run = Callable[..., tuple[int, str, str]]

@@ -10,9 +10,9 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import PathProofRecord, Record
-from railyard.site.hops import FORMAT, Kept, keep
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import System
+from railyard.site.topology import FORMAT, Kept, keep
 
 ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
 

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.circumstances import circumstances
+from railyard.job.provenance import circumstances
 from railyard.results import run_folder
 from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import VerdictRecord
-from railyard.results.record.masking import masked, masked_record, masked_words
-from railyard.results.record.variables import ALLOWED, allowed
+from railyard.results.record.masking import ALLOWED, allowed, masked, masked_record, masked_words
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from tests.made.records import made_record
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.site.systems.jobs import SchedulerSettings, document, options, why_not
+from railyard.site.systems.jobs import FAMILIES, SchedulerSettings, document, is_slurm, options, why_not
 from railyard.site.systems.load import load_system
-from railyard.site.systems.schedulers import FAMILIES, is_slurm
 
 ROOT = Path(__file__).parents[3]
 ALL = {

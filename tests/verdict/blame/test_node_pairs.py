@@ -6,7 +6,7 @@ import pytest
 
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.parsers.parsed import Table
-from railyard.site.leaf_switches import Leaves, stated
+from railyard.site.topology import Leaves, stated
 from railyard.verdict.blame.node_pairs import (
     RAIL_REPEATS,
     findings,
