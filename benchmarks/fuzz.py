@@ -28,10 +28,10 @@ from types import ModuleType
 from typing import Any
 
 from railyard.base.clean_text import clean
-from railyard.parsers import PARSERS, ParseError, detect
+from railyard.parsers import PARSERS, detect
 from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.parsed import Parsed, ParseError
 from railyard.results.report.parsed import parsed_text
 
 CLONE = Path(__file__).resolve().parents[1]

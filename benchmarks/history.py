@@ -38,9 +38,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from railyard.results import store
 from railyard.results.history.detect import ALARM, steps
 from railyard.results.history.series import series_of
+from railyard.results.store import query
 
 Way = Callable[[Sequence[float]], list[int]]
 Figures = dict[str, list[float]]
@@ -89,9 +89,9 @@ def main() -> int:
 
 def _repeats(homes: Sequence[Path], system: str) -> Figures:
     """Return the values of each figure with ten repeats or more, as shares of their median."""
-    wanted = store.Wanted(system=system, state="pass")
+    wanted = query.Wanted(system=system, state="pass")
     found = {}
-    for each in series_of([record for home in homes for record in store.records(home, wanted).records]):
+    for each in series_of([record for home in homes for record in query.records(home, wanted).records]):
         middle = statistics.median(each.values)
         if len(each.values) >= 10 and min(each.values) > 0 and len(set(each.values)) > 1:
             found[f"{each.name} {each.figure}"] = [value / middle for value in each.values]

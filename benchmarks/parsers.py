@@ -21,9 +21,10 @@ from itertools import combinations, cycle, islice
 
 from sidebyside import CLONE, RECORDED, in_turns, spread
 
-from railyard.parsers import PARSERS, Parsed, ParseError
+from railyard.parsers import PARSERS
 from railyard.parsers.detect import parse
 from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.parsed import Parsed, ParseError
 
 MADE = CLONE / "tests" / "parsers" / "made"
 NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sidebyside import CLONE
 
-from railyard.results.record.file import (
+from railyard.results.record.form import (
     BandRecord,
     CurveRecord,
     FigureRecord,

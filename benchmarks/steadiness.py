@@ -31,7 +31,8 @@ from xml.etree import ElementTree
 
 from railyard.provision.testbed.needs import front
 from railyard.provision.testbed.starvation import stolen_s
-from railyard.results.record.file import FILE_NAME, Record, read_records
+from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.form import Record
 
 CLONE = Path(__file__).parents[1]
 RAILYARD = (sys.executable, "-m", "railyard")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sidebyside import spread
 
-from railyard.provision.testbed import Testbed
+from railyard.provision.testbed.cluster import Testbed
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, no
 
 if TYPE_CHECKING:
     from railyard.hardware.node import NodeHardware
-    from railyard.site.systems.load import System
+    from railyard.site.systems.model import System
 
 
 def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":

@@ -16,7 +16,7 @@ from railyard.parsers import npb
 from railyard.provision.installed import installed
 from railyard.rfm.checks.application import ApplicationCheck, stated
 from railyard.site.matrix import NPB_MZ
-from railyard.stacks import NIC_PER_RANK
+from railyard.stacks.policy import NIC_PER_RANK
 
 
 @rfm.simple_test

@@ -9,8 +9,8 @@ import reframe as rfm
 from reframe.core.builtins import variable
 
 from railyard.rfm.checks.pairs import PairsCheck
-from railyard.verdict.blame.search import rounds
 from railyard.verdict.blame.search.model import Round
+from railyard.verdict.blame.search.rounds import rounds
 
 
 @rfm.simple_test

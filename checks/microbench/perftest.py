@@ -16,7 +16,7 @@ from railyard.parsers import perftest
 from railyard.rfm.checks.base import InterconnectCheck
 
 if TYPE_CHECKING:
-    from railyard.site.systems.load import Fabric
+    from railyard.site.systems.model import Fabric
 
 #: perftest takes no fewer iterations; a slow link gets as few as pass in this time, all sizes together.
 FEWEST_ITERATIONS, SLOW_LINK_S = 5, 20

@@ -28,7 +28,6 @@ _EXPONENT_ONLY = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SPECIAL_FLOATS = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 
-__all__ = ["Document", "InputErrors", "Path_", "load", "parse", "validate"]
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -10,35 +10,10 @@ from dataclasses import dataclass, replace
 
 from railyard.benchmarks import node_pairs as pair_table
 from railyard.benchmarks.curve import Curve, largest, n_half, peak
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Shape, Traffic
-from railyard.benchmarks.moved_bytes import Moved, moved_at_most, moved_by, moved_bytes, pairs_of
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.applications import printed_name
 from railyard.benchmarks.table.micro import BENCHMARKS, BIDIRECTIONAL, LOOPBACK, STREAMS, find, metric
 from railyard.parsers.parsed import Table
-
-__all__ = [
-    "BANDWIDTH",
-    "BENCHMARKS",
-    "LATENCY",
-    "MESSAGE_RATE",
-    "Benchmark",
-    "Figure",
-    "Metric",
-    "Moved",
-    "Shape",
-    "Traffic",
-    "curves",
-    "find",
-    "is_part",
-    "key_figures",
-    "key_of",
-    "metric",
-    "moved_at_most",
-    "moved_by",
-    "moved_bytes",
-    "of_one_pair",
-    "pairs_of",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,27 +18,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from railyard.hardware.links import HEADERS, LINKS, SLOTS, Headers, Link, Slot
-
-__all__ = [
-    "DAY_ONE_FROM_BYTES",
-    "DEFAULT_MAX_PAYLOAD",
-    "HEADERS",
-    "LINKS",
-    "SLOTS",
-    "Headers",
-    "LatencyCeiling",
-    "Limit",
-    "Link",
-    "LinkFloor",
-    "Slot",
-    "class_floors",
-    "combine",
-    "data_rate_mb_s",
-    "day_one_floor",
-    "day_one_latency",
-    "limit",
-]
+from railyard.hardware.links import HEADERS, Link, Slot
 
 DEFAULT_MAX_PAYLOAD = 256
 """PCIe max payload size, bytes: the default of Gen3 servers; 512 leaves 4.5 % more, which a system may state."""

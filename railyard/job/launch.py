@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from railyard import stacks
 from railyard.job import client_server
 from railyard.job.mpi_identity import Meant
 from railyard.provision.installed import installed
@@ -13,8 +12,10 @@ from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import Rail, System
-from railyard.stacks import Settings
+from railyard.site.systems.model import Rail, System
+from railyard.stacks import ask
+from railyard.stacks import table as stacks_table
+from railyard.stacks.ask import Settings
 
 #: The launchers that start a stack's own mpirun on a node of a testbed of ours, and the testbed's folder: the virtual
 #: cluster's nodes are namespaces, the guests virtual machines.
@@ -77,21 +78,21 @@ def plan_launch(
     system, there = site.system, installed(site, stack)
     launcher = launcher or system.launcher
     kind = system.fabrics[fabric].kind
-    told = stacks.settings(stack, kind, devices, len(devices), policy)
+    told = ask.settings(stack, kind, devices, len(devices), policy)
     if system.provider == "host" or within_node:
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
         # stack on its rails keeps it from shared memory.
         told = replace(told, env={}, options=())
-    root = dict(stacks.STACKS[stack].root_env) if as_root else {}
+    root = dict(stacks_table.STACKS[stack].root_env) if as_root else {}
     env = {**there.environment, **told.env, **root}
     if there.prefix is not None:
         env["PATH"] = f"{there.prefix}/bin:$PATH"
-    pair = stacks.STACKS[stack].pair
+    pair = stacks_table.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
         options = list(client_server.start_words(site.home, nodes, ranks_per_node, bed))
     elif bed is not None:
-        options = stacks.launch_options(
+        options = ask.launch_options(
             stack,
             hosts=nodes,
             ranks=ranks,
@@ -101,13 +102,13 @@ def plan_launch(
             network=MANAGEMENT_DEVICE,
             share_cores=True,
         )
-        options += stacks.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
+        options += ask.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:
         options = _srun_words(site, stack)
         if threads > 1:
             # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
             # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
-            env |= stacks.STACKS[stack].own_pinning
+            env |= stacks_table.STACKS[stack].own_pinning
         if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
@@ -142,16 +143,16 @@ def _words_in_a_job(system: System, stack: str, threads: int, binds: bool) -> li
 
     ``binds``: the rail policy has words that bind each rank, to its NUMA node, which has cores enough.
     """
-    if stacks.STACKS[stack].pair:
+    if stacks_table.STACKS[stack].pair:
         return []
     if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm is told
-        return list(stacks.STACKS[stack].launch.share_cores)
-    return stacks.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
+        return list(stacks_table.STACKS[stack].launch.share_cores)
+    return ask.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
 
 
 def _srun_words(site: Site, stack: str) -> list[str]:
     """Return how srun is told which protocol the library speaks with it; a client and a server speak none."""
-    table = stacks.STACKS[stack]
+    table = stacks_table.STACKS[stack]
     return [] if table.pair else [f"--mpi={site.system.stacks[stack].srun_mpi or table.srun_mpi}"]
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from railyard import stacks
 from railyard.parsers.lines import each_line
+from railyard.stacks import table as stacks_table
 
 LONGEST = 300
 """Characters of a line that are looked at: each of these stands at the beginning of a short one."""
@@ -49,7 +49,7 @@ _VERSION = r"[ \t:,]{0,30}(?:Version )?(?P<version>[0-9]{1,4}(?:\.[0-9a-z]{1,12}
 @lru_cache(maxsize=1)  # compiled when an output is read, not when a listing imports this
 def _names() -> tuple[_Name, ...]:
     """Return how each stack's lines begin; two stacks may begin in the same words (HPC-X is an Open MPI)."""
-    table = stacks.STACKS
+    table = stacks_table.STACKS
     starts = {name: stack.startup_pattern.removeprefix("^") for name, stack in table.items() if stack.startup_pattern}
     before = "|".join(starts.values())
     found = []
@@ -117,7 +117,7 @@ def _another_wrapper(said: str, meant: Meant) -> str | None:
 
 
 def _title(stack: str) -> str:
-    return stacks.STACKS[stack].title
+    return stacks_table.STACKS[stack].title
 
 
 def _same(one: str, other: str) -> bool:

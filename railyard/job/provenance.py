@@ -14,7 +14,8 @@ from railyard.job import node_facts
 from railyard.provision.installed import installed
 from railyard.results.record.masking import allowed
 from railyard.site.site import Site
-from railyard.stacks import STACKS, linkage
+from railyard.stacks import linkage
+from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker

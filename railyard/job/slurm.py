@@ -12,7 +12,7 @@ from railyard.parsers.slurm.jobs import JobState
 from railyard.parsers.slurm.nodes import NodeState
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 #: In a run's folder: each node of the scheduler, and whether a job could run there as the run began.
 NODES_FILE = "nodes.json"

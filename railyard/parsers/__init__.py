@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from railyard.parsers.collector import held_back
-from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
+from railyard.parsers.parsed import Parsed
 
 TOOLS = (
     "fabtests",
@@ -29,8 +29,6 @@ TOOLS = (
     "wrf",
 )
 PARSERS: Mapping[str, Callable[[str], Parsed]]
-
-__all__ = ["PARSERS", "TOOLS", "Cell", "ParseError", "Parsed", "Remark", "Table"]
 
 
 def __getattr__(name: str) -> Any:

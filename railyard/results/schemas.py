@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from railyard.results.record.schema import record_schema
 from railyard.site.references.model import ReferenceFile
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile}
 RESULTS = "results"

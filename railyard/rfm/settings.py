@@ -15,7 +15,8 @@ from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import is_slurm, options
-from railyard.site.systems.load import System, load_systems, replays_all
+from railyard.site.systems.load import load_systems, replays_all
+from railyard.site.systems.model import System
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from railyard import stacks
 from railyard.site.policies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
-from railyard.site.systems.load import Fabric, System
+from railyard.site.systems.model import Fabric, System
+from railyard.stacks import ask, model, programs
 
 #: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
 RAIL_COUNTS = (1, 2, 4, 8)
@@ -101,7 +101,7 @@ def node_reason(system: System, nodes: int) -> str | None:
 
 def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
     """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
-    return stacks.why_not(stack, fabric.kind, rails, policy)
+    return ask.why_not(stack, fabric.kind, rails, policy)
 
 
 def refused_policies(system: System) -> tuple[Cell, ...]:
@@ -111,7 +111,7 @@ def refused_policies(system: System) -> tuple[Cell, ...]:
         for stack in system.stacks:
             for rails in (count for count in RAIL_COUNTS if 1 < count <= len(fabric.rails)):
                 there = policies(system, name, stack, rails)
-                for policy in (each for each in stacks.POLICIES if there and each not in ("single", *there)):
+                for policy in (each for each in model.POLICIES if there and each not in ("single", *there)):
                     reason = stack_reason(fabric, stack, rails, policy)
                     cells.append(Cell(name, stack, rails, "", "", reason, policy=policy, named=True))
     return tuple(cells)
@@ -152,8 +152,8 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         fabric_reason(fabric, system.fabrics[fabric], rails)
         or _once_reason(system, fabric, rails, need, policy)
         or node_reason(system, need.nodes)
-        or stacks.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
-        or stacks.why_not_own(stack, rails, need.starts_itself)
+        or programs.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
+        or programs.why_not_own(stack, rails, need.starts_itself)
         or tool_reason(system, stack, need.tool)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
@@ -258,6 +258,6 @@ def environment_features(system: System, fabric_name: str, stack: str) -> list[s
     there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
     policed = policy_features(system, fabric_name, stack, there)
     named = system.stacks[stack].tools
-    tools = stacks.tool_features(stack, named, tuple(system.applications))
+    tools = programs.tool_features(stack, named, tuple(system.applications))
     problems = problem_features(system, named)
     return [*tools, *problems, *(f"rails{n}" for n in counts), *policed]

@@ -7,13 +7,14 @@ is all that most systems have; the other values are what some stack of the curre
 import re
 from collections.abc import Iterable, Sequence
 
-from railyard import stacks
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
+from railyard.stacks import ask, model
+from railyard.stacks import policy as stacks_policy
 
 DEFAULT = "default"
 
 #: ``round-robin-2``: what a stack can do over two rails; ``default-striping-2``: what it does there unasked.
-_FEATURE = re.compile(rf"(?P<policy>{'|'.join(stacks.POLICIES)}|{stacks.TUNED_PATTERN})-(?P<rails>[0-9]+)")
+_FEATURE = re.compile(rf"(?P<policy>{'|'.join(model.POLICIES)}|{stacks_policy.TUNED_PATTERN})-(?P<rails>[0-9]+)")
 _BY_DEFAULT = "default-"
 
 
@@ -23,11 +24,11 @@ def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, 
     Thresholds that the system's file names (``striping_thresholds``) are policies of their own.
     """
     kind = system.fabrics[fabric].kind
-    found = stacks.policies(stack, kind, rails)
-    if stacks.STRIPING not in found:
+    found = ask.policies(stack, kind, rails)
+    if stacks_policy.STRIPING not in found:
         return found
-    own = dict.fromkeys(stacks.tuned(size) for size in system.stacks[stack].striping_thresholds)
-    return (*found, *(name for name in own if stacks.why_not(stack, kind, rails, name) is None))
+    own = dict.fromkeys(stacks_policy.tuned(size) for size in system.stacks[stack].striping_thresholds)
+    return (*found, *(name for name in own if ask.why_not(stack, kind, rails, name) is None))
 
 
 def policy_of(system: System, fabric: str, stack: str, rails: int, policy: str) -> str:
@@ -40,7 +41,7 @@ def is_extended(policy: str) -> bool:
 
     A NIC per rank where the stack has another way unasked: a pair of ranks a rail, for rails that are proven anyhow.
     """
-    return policy == stacks.NIC_PER_RANK
+    return policy == stacks_policy.NIC_PER_RANK
 
 
 def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
@@ -49,7 +50,7 @@ def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
     Source: I_MPI_MULTIRAIL (Intel MPI Developer Reference) and MPICH_OFI_NIC_POLICY (Cray MPICH's intro_mpi): a rank
     has one NIC for all its messages, whatever their size.
     """
-    if policy != stacks.NIC_PER_RANK or pairs >= rails:
+    if policy != stacks_policy.NIC_PER_RANK or pairs >= rails:
         return None
     those = "its one pair of ranks uses one" if pairs == 1 else f"its {pairs} pairs of ranks use {pairs}"
     return (
@@ -81,7 +82,7 @@ def named_policies(environments: Iterable[Sequence[str]]) -> tuple[str, ...]:
                 continue
             if f"{_BY_DEFAULT}{feature}" not in features:
                 named[found["policy"]] = None
-    return tuple(sorted(named, key=lambda policy: policy == stacks.NIC_PER_RANK))
+    return tuple(sorted(named, key=lambda policy: policy == stacks_policy.NIC_PER_RANK))
 
 
 def environment_terms(tool: str, rails: int, policy: str, pairs: int, *, beside_default: bool) -> list[str]:
@@ -92,9 +93,9 @@ def environment_terms(tool: str, rails: int, policy: str, pairs: int, *, beside_
     """
     alone = pairs < rails  # then a NIC per rank would leave rails idle
     if policy == DEFAULT:
-        not_alone = f" -{_BY_DEFAULT}{stacks.NIC_PER_RANK}-{rails}" if alone else ""
+        not_alone = f" -{_BY_DEFAULT}{stacks_policy.NIC_PER_RANK}-{rails}" if alone else ""
         return [f"+{tool} +rails{rails}{not_alone}"]
-    if policy == stacks.NIC_PER_RANK and alone:
+    if policy == stacks_policy.NIC_PER_RANK and alone:
         return []
     besides = f" -{_BY_DEFAULT}{policy}-{rails}" if beside_default else ""
     return [f"+{tool} +{policy}-{rails}{besides}"]

@@ -5,7 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from railyard.site.references.load import References, references_of
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 # History of the format: 1 the first.
 

@@ -12,7 +12,7 @@ from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
-from railyard.verdict.path import proof, used_rails, within_node
+from railyard.verdict.path import proof, traffic, used_rails, within_node
 from railyard.verdict.rules.model import OutputLine
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def no_payload(key: str) -> str | None:
 
 
 def path(
-    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: proof.Plan
+    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
 ) -> proof.PathProof:
     """Return the path proof of an application's run.
 
@@ -178,10 +178,10 @@ def path(
     return replace(found, expected_bytes=None, sentence=said if found.state == "proven" else found.sentence)
 
 
-def _moved(reading: NodeCounters | None, plan: proof.Plan, least: least_traffic.Least) -> proof.NodeTraffic:
+def _moved(reading: NodeCounters | None, plan: traffic.Plan, least: least_traffic.Least) -> traffic.NodeTraffic:
     devices = [] if reading is None else [device for device in reading.devices if device.device in plan.rails]
     sent = sum(device.tx.delta_bytes or 0 for device in devices)
     received = sum(device.rx.delta_bytes or 0 for device in devices)
-    return proof.NodeTraffic(
+    return traffic.NodeTraffic(
         max(least.sent_bytes, sent), max(least.received_bytes, received), least.split_bytes, least.split_bytes
     )

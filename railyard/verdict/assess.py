@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
-from railyard import stacks
 from railyard.base.clean_text import one_line
 from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.table import micro
 from railyard.benchmarks.tools import TOOLS
 from railyard.job import mpi_identity
 from railyard.job.case import Case, Evidence
@@ -20,6 +20,7 @@ from railyard.job.mpi_identity import Meant
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.results.record.form import AttemptRecord
 from railyard.stacks import linkage
+from railyard.stacks import table as stacks_table
 from railyard.verdict import applications, node_pairs, verdict
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, computed_otherwise, curves_of, is_from_device, metric_inputs
@@ -122,7 +123,7 @@ def _looks_like(case: Case, inputs: Inputs, table: Table) -> tuple[str, ...]:
     """
     if case.site.system.provider not in ("nodes", "replay"):
         return ()
-    found = likenesses(table, metrics.find(case.benchmark), inputs.metrics, of_case(case))
+    found = likenesses(table, micro.find(case.benchmark), inputs.metrics, of_case(case))
     return tuple(dict.fromkeys(cause.sentence for cause in found))
 
 
@@ -211,8 +212,8 @@ def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str |
     if not said.strip() and exit_code:  # the job ended before it asked: rule 1 says of what
         return None
     found = linkage.parse(said)
-    wanted = stacks.STACKS[case.stack]
-    tool = TOOLS.get(metrics.find(case.benchmark).tool)
+    wanted = stacks_table.STACKS[case.stack]
+    tool = TOOLS.get(micro.find(case.benchmark).tool)
     if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
         return None
     if found:
@@ -251,7 +252,7 @@ def _accepts_unproven(case: Case) -> str | None:
 
 def _run(case: Case, tables: list[Table]) -> Run:
     """Return what is known of a run that was measured just now, or replayed."""
-    benchmark = metrics.find(case.benchmark)
+    benchmark = micro.find(case.benchmark)
     most = {metric.name: applications.most(case, metric) for metric in benchmark.metrics}
     return Run(
         benchmark,

@@ -14,6 +14,7 @@ from railyard.results.record.form import PairAgain, PairsRecord
 from railyard.site.site import Site
 from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path import proof, within_node
+from railyard.verdict.path import traffic as path_traffic
 from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def fastest(case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
 
 
 def path(
-    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: proof.Plan
+    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: path_traffic.Plan
 ) -> proof.PathProof:
     """Return the path proof: each node in a pair moved what its rows say, and nothing where the ranks share a node.
 
@@ -100,7 +101,7 @@ def path(
     size = tables[0].context.get("size") if tables else None
     is_split = isinstance(size, int) and size >= (case.launch.settings.threshold_bytes or 0)
     traffic = {
-        node: proof.NodeTraffic(least, least, least * is_split, least * is_split, most)
+        node: path_traffic.NodeTraffic(least, least, least * is_split, least * is_split, most)
         for node, (least, most) in moved.items()
     }
     return proof.judge(readings, replace(plan, traffic=traffic))

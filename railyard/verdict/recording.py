@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from railyard.base.wording import message_size
-from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.table import micro
 from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
@@ -103,7 +103,7 @@ def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: 
         unit=curve.unit,
         sizes=curve.sizes,
         values=curve.values,
-        directions=metrics.metric(key, curve.metric).directions,
+        directions=micro.metric(key, curve.metric).directions,
         limit=None if limit is None else _limit(limit),
         bands=tuple(_band(band, curve.sizes) for band in metric.bands),
         percent_of_reference=judged.percent_of_reference,

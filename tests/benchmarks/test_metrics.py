@@ -7,21 +7,14 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks import metrics
+from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.metrics import (
-    BENCHMARKS,
-    Figure,
-    Moved,
-    curves,
-    find,
-    key_figures,
-    metric,
-    moved_at_most,
-    moved_by,
-)
-from railyard.parsers import PARSERS, Cell, Table
-from railyard.site.references.model import HIGHER_IS_BETTER, UNITS
+from railyard.benchmarks.metrics import Figure, curves, key_figures
+from railyard.benchmarks.moved_bytes import Moved, moved_at_most, moved_by
+from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
+from railyard.parsers import PARSERS
+from railyard.parsers.parsed import Cell, Table
+from railyard.site.references.fields import HIGHER_IS_BETTER, UNITS
 
 NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
 #: Tools whose tables have no message sizes.
@@ -207,7 +200,7 @@ def test_a_table_that_is_no_curve_of_this_benchmark_is_refused(found: Table, key
     ],
 )
 def test_bytes_that_one_printed_row_moves(key: str, window: int | None, pairs: int, moved: Moved | None) -> None:
-    assert metrics.moved_bytes(key, 8, 100, window, pairs) == moved
+    assert moved_bytes.moved_bytes(key, 8, 100, window, pairs) == moved
 
 
 # tx and rx of the first node's device as counted around a run of ours on a veth pair: IMB 2021.11 over MPICH 5.0.2
@@ -271,7 +264,7 @@ def test_a_table_without_repetitions_or_of_a_collective_has_no_bytes() -> None:
 )
 def test_pairs_counted(key: str, context: dict[str, int], pairs: int) -> None:
     tool, _, name = key.partition("/")
-    assert metrics.pairs_of(table(name, {"size": "B"}, tool=tool, **context), key) == pairs
+    assert moved_bytes.pairs_of(table(name, {"size": "B"}, tool=tool, **context), key) == pairs
 
 
 WRITE_BW = {"size": "B", "iterations": None, "bandwidth_peak": "MB/s", "bandwidth": "MB/s", "message_rate": "1/s"}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.metrics import BENCHMARKS, Moved
-from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.moved_bytes import Moved, Repetitions
 from railyard.benchmarks.payload import LEAST_VECTORS, is_mirrored, least_moved, parts_of_a_vector
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.parsed import Table
 
 

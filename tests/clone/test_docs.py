@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from railyard.base.bounds import document
 from railyard.cli.main import railyard_group
-from railyard.stacks import overview, roce
+from railyard.stacks.document import overview, roce
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

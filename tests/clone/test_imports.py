@@ -247,15 +247,6 @@ def test_the_pure_modules_are_found() -> None:
     } <= set(PURE)
 
 
-def test_the_virtual_clusters_names_are_imported_when_they_are_asked_for() -> None:
-    from railyard.provision import testbed
-
-    assert sorted(testbed._WHERE) == testbed.__all__
-    assert [name for name in testbed.__all__ if getattr(testbed, name, None) is None] == []
-    with pytest.raises(AttributeError, match=r"^module 'railyard\.provision\.testbed' has no attribute 'Tesbed'$"):
-        testbed.Tesbed  # noqa: B018
-
-
 def test_only_the_named_modules_import_reframe() -> None:
     importers = {
         module

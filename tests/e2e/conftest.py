@@ -14,8 +14,12 @@ import pytest
 
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
-from railyard.provision.testbed import Testbed, measurement_lock, namespaces_refused, spec_of
-from railyard.results.record.file import FILE_NAME, Record, read_records
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.needs import namespaces_refused
+from railyard.provision.testbed.spec import spec_of
+from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.form import Record
 from railyard.site.systems.load import load_system
 from tests import disturbed
 

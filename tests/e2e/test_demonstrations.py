@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from tests.e2e.conftest import Ran, VirtualSite, expect_of_another, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]

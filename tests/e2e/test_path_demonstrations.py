@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from railyard.provision.testbed import Testbed
+from railyard.provision.testbed.cluster import Testbed
 from tests.e2e.conftest import VirtualSite, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]

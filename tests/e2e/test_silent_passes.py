@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.results.record.file import Record, VerdictRecord
+from railyard.results.record.form import Record, VerdictRecord
 from railyard.results.report.junit import junit
 from railyard.results.report.summary import count_line
 from railyard.rfm.run import output as reframe_output

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.testbed import Testbed, measurement_lock, slurm
+from railyard.provision.testbed import slurm
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
 

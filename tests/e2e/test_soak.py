@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.testbed import measurement_lock
+from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import inside
 from tests.e2e.conftest import PATIENCE_S, RAILYARD, VirtualSite, make_site
 

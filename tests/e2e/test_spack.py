@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.spack import target
-from railyard.results.record.file import FILE_NAME, Record, read_records
+from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.form import Record
 from tests.made import spack_site
 from tests.made.spack_site import MadeSite
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.provision.testbed import measurement_lock
+from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import marked
 from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects

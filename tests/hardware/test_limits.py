@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.hardware import limits
+from railyard.hardware import links
 from railyard.hardware.limits import (
-    LINKS,
-    SLOTS,
     LatencyCeiling,
     Limit,
     LinkFloor,
@@ -23,7 +21,7 @@ from railyard.hardware.limits import (
     day_one_latency,
     limit,
 )
-from railyard.hardware.links import Link
+from railyard.hardware.links import LINKS, SLOTS, Link
 
 MIB = 1 << 20
 
@@ -182,7 +180,7 @@ def test_a_limit_never_falls_with_more_rails_or_a_wider_slot(link: str, slot: st
 @pytest.mark.parametrize("link", LINKS.values(), ids=lambda link: link.name)
 def test_every_link_has_a_source_and_known_headers(link: Link) -> None:
     assert link.source
-    assert link.headers in limits.HEADERS
+    assert link.headers in links.HEADERS
     assert list(link.mtus) == sorted(set(link.mtus))
     if link.lanes and link.signalling_gbit_s_per_lane and link.data_rate_gbit_s:
         assert link.data_rate_gbit_s < link.lanes * link.signalling_gbit_s_per_lane

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard import stacks
 from railyard.base.errors import RailyardError
 from railyard.job import client_server
 from railyard.job.client_server_words import BLANKS, both_ends
+from railyard.stacks import table
 
 #: tool, kind, the server's words, the client's.
 WORDS = [
@@ -40,9 +40,9 @@ def test_both_ends_are_told_so(tool: str, kind: str, server: str, client: str) -
 
 
 def test_every_way_of_a_stack_without_mpi_has_words_for_each_of_its_tools() -> None:
-    known = {(tool, kind) for name, stack in stacks.STACKS.items() for tool in stack.tools for kind in stack.ways}
+    known = {(tool, kind) for name, stack in table.STACKS.items() for tool in stack.tools for kind in stack.ways}
     for tool, kind in known:
-        runs = any(tool in stack.tools and not isinstance(stack.ways[kind], str) for stack in stacks.STACKS.values())
+        runs = any(tool in stack.tools and not isinstance(stack.ways[kind], str) for stack in table.STACKS.values())
         if runs:
             words = " ".join(word for end in both_ends(tool, kind, "x", ()) for word in end)
             assert set(re.findall(r"\{([a-z_]+)\}", words)) <= set(BLANKS)

@@ -18,10 +18,11 @@ from railyard.job.launch import (
     seconds,
     watched_devices,
 )
-from railyard.provision.testbed import DEFAULT_SPEC, Testbed
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.spec import DEFAULT_SPEC
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
-from railyard.site.systems.load import Rail
+from railyard.site.systems.model import Rail
 from tests.conftest import ROOT
 
 #: A site folder whose path is short; nothing of it is read.

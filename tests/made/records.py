@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from railyard.results.record.file import Record, VerdictRecord
+from railyard.results.record.form import Record, VerdictRecord
 
 MADE = Record(
     run="20261121T060000Z-ab12",

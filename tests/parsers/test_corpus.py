@@ -10,9 +10,10 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.cli.commands.parse import read
-from railyard.parsers import PARSERS, Cell, Parsed, Table
+from railyard.parsers import PARSERS
 from railyard.parsers.detect import recognised
 from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.parsed import Cell, Parsed, Table
 
 #: Files and tables of each tool in EXPECTED.tsv; hpcc has none there.
 COUNTS = {

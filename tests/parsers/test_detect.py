@@ -2,10 +2,10 @@
 
 import pytest
 
-from railyard.parsers import PARSERS, ParseError
+from railyard.parsers import PARSERS
 from railyard.parsers.detect import parse, recognised
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import Remark
+from railyard.parsers.parsed import ParseError, Remark
 from tests.parsers.samples import MADE
 
 OSU = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1                       1.50\n"

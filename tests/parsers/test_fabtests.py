@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.parsers import ParseError, Remark
 from railyard.parsers.fabtests import parse
+from railyard.parsers.parsed import ParseError, Remark
 
 PINGPONG = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
 OTHER = "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"

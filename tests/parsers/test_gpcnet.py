@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers import ParseError
 from railyard.parsers.gpcnet import parse
+from railyard.parsers.parsed import ParseError
 
 MIB = 2**20 / 10**6
 LEGEND = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.parsers import ParseError
 from railyard.parsers.hpl import parse
+from railyard.parsers.parsed import ParseError
 
 BANNER = "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
 RULE, LINE = "=" * 80 + "\n", "-" * 80 + "\n"

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.parsers import ParseError
 from railyard.parsers.imb import parse
-from railyard.parsers.parsed import Remark
+from railyard.parsers.parsed import ParseError, Remark
 
 RULE = "#---------------------------------------------------\n"
 BANNER = "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from railyard.parsers import ParseError, Remark, Table
 from railyard.parsers.iperf3 import parse
+from railyard.parsers.parsed import ParseError, Remark, Table
 
 #: Sender and receiver of every run of the reference corpus, read by hand.
 CORPUS = {

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.parsers import ParseError
 from railyard.parsers.netpipe import parse
+from railyard.parsers.parsed import ParseError
 
 MBIT = 2**20 / 8 / 10**6
 START = "Now starting the main loop\n"

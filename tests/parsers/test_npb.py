@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.parsers import ParseError
 from railyard.parsers.npb import parse
+from railyard.parsers.parsed import ParseError
 
 BANNER = " NAS Parallel Benchmarks 3.3 -- CG Benchmark\n\n Size:      14000\n Iterations:    15\n"
 LINES = """

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from railyard.parsers import ParseError, Remark, Table
 from railyard.parsers.lines import BINARY_MB
+from railyard.parsers.parsed import ParseError, Remark, Table
 from railyard.parsers.perftest import parse
 
 RULE = "-" * 87 + "\n"

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import railyard.parsers
-from railyard.parsers import PARSERS, ParseError, detect, signs
+from railyard.parsers import PARSERS, detect, signs
 from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.parsed import ParseError
 from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
 from tests.parsers.samples import MADE, samples
 

@@ -6,7 +6,8 @@ import pytest
 
 from railyard.benchmarks import metrics
 from railyard.benchmarks.moved_bytes import Moved, moved_by
-from railyard.parsers import Parsed, ParseError, Remark, fabtests, iperf3, netpipe, perftest
+from railyard.parsers import fabtests, iperf3, netpipe, perftest
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.rail_parts import parse
 from railyard.provision.replay.texts import Made, text_of
 

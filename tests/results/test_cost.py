@@ -10,7 +10,8 @@ from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.beside import cost_lines
 from railyard.results.run_files import CostRecord
 from railyard.site.site import site_at
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 from tests.made.records import made_record
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.results.record.file import FILE_NAME, CurveRecord, Record, VerdictRecord, append_record
+from railyard.results.record.file import FILE_NAME, append_record
+from railyard.results.record.form import CurveRecord, Record, VerdictRecord
 from railyard.results.sweeps import sweeps, text
 
 

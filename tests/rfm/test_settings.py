@@ -16,7 +16,8 @@ from railyard.rfm.settings import NO_HOST, build, configuration
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
-from railyard.site.systems.load import System, load_systems
+from railyard.site.systems.load import load_systems
+from railyard.site.systems.model import System
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "reframe_settings.py"

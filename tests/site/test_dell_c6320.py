@@ -7,7 +7,7 @@ from types import MappingProxyType
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
-from railyard.benchmarks.metrics import find, metric
+from railyard.benchmarks.table.micro import find, metric
 from railyard.cli.main import main
 from railyard.parsers.parsed import Cell, Parsed, Table
 from railyard.site.site import Site, site_at

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard import stacks
 from railyard.benchmarks.apps.installed import Application
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import (
@@ -26,6 +25,7 @@ from railyard.site.policies import DEFAULT, environment_terms
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.stacks import programs, table
 from tests.conftest import ROOT
 
 UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2)
@@ -183,9 +183,9 @@ def selected(system: System, fabric: str, stack: str, rails: int, need: Need) ->
 
 def taken(partition: list[str], environment: list[str], rails: int, need: Need) -> bool:
     """Return the same for the features of a partition and of an environment."""
-    tools = [stacks.pair_feature(need.tool) if need.pair else need.tool]
+    tools = [programs.pair_feature(need.tool) if need.pair else need.tool]
     if need.starts_itself and rails == 1:
-        tools.append(stacks.own_feature(need.tool))
+        tools.append(programs.own_feature(need.tool))
     terms = [environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] for tool in tools]
     place = {f"rails{rails}", f"nodes{need.nodes}", *(("first",) if need.within_node else ())}
     there = place <= set(partition) and not (need.within_node and rails > 1)
@@ -260,7 +260,7 @@ def test_features_and_reasons_agree_on_an_application_with_and_without_mpi(
     nodes=st.integers(1, 70),
     provider=st.sampled_from(("nodes", "host")),
     tools=st.sets(st.sampled_from(("imb", "netpipe", "osu"))),
-    stack=st.sampled_from(sorted(stacks.STACKS)),
+    stack=st.sampled_from(sorted(table.STACKS)),
     asked=st.sampled_from(RAIL_COUNTS),
     span=st.sampled_from((1, 2, 4, 8, 16, 32, 64)),
 )

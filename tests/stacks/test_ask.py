@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from railyard import stacks
 from railyard.base.errors import RailyardError
-from railyard.stacks import POLICIES, STACKS, Way
+from railyard.stacks import ask
+from railyard.stacks import policy as stacks_policy
+from railyard.stacks.model import POLICIES, Way
+from railyard.stacks.table import STACKS
 
 NAMES = {
     "tcp": ["hsn0", "hsn1"],
@@ -95,36 +97,36 @@ def test_tcp_is_told_so(
     asked: tuple[str, list[str]], policy: str, threshold_bytes: int | None, env: Mapping[str, str]
 ) -> None:
     name, devices = asked
-    found = stacks.settings(name, "tcp", devices, len(devices))
+    found = ask.settings(name, "tcp", devices, len(devices))
     assert (found.policy, found.threshold_bytes, found.options) == (policy, threshold_bytes, ())
     assert list(found.env.items()) == list(env.items())
 
 
 def test_a_port_other_than_1_reaches_the_stack() -> None:
-    assert stacks.settings("openmpi", "ib", ["mlx5_0:2"], 1).env["UCX_NET_DEVICES"] == "mlx5_0:2"
-    env = stacks.settings("mvapich2", "ib", ["mlx5_0:2", "mlx5_3:2"], 2).env
+    assert ask.settings("openmpi", "ib", ["mlx5_0:2"], 1).env["UCX_NET_DEVICES"] == "mlx5_0:2"
+    env = ask.settings("mvapich2", "ib", ["mlx5_0:2", "mlx5_3:2"], 2).env
     assert (env["MV2_IBA_HCA"], env["MV2_DEFAULT_PORT"]) == ("mlx5_0:mlx5_3", "2")
 
 
 def test_two_ports_of_one_card_are_two_rails() -> None:
-    assert stacks.settings("mpich", "ib", ["mlx5_0:1", "mlx5_0:2"], 2).env["UCX_NET_DEVICES"] == "mlx5_0:1,mlx5_0:2"
+    assert ask.settings("mpich", "ib", ["mlx5_0:1", "mlx5_0:2"], 2).env["UCX_NET_DEVICES"] == "mlx5_0:1,mlx5_0:2"
 
 
 def test_omni_path_cards_are_told_by_number() -> None:
-    env = stacks.settings("openmpi", "opa", ["hfi1_1", "hfi1_0"], 2).env
+    env = ask.settings("openmpi", "opa", ["hfi1_1", "hfi1_0"], 2).env
     assert (env["PSM2_MULTIRAIL"], env["PSM2_MULTIRAIL_MAP"]) == ("1", "1:1,0:1")
 
 
 def test_psm3_is_told_a_set_of_one_nic_for_each_rank() -> None:
     """Local rank i takes set i: of one set all ranks would use both NICs in turn."""
-    env = dict(stacks.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "round-robin").env)
-    found = stacks.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "nic-per-rank")
+    env = dict(ask.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "round-robin").env)
+    found = ask.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "nic-per-rank")
     assert found.env == env | {"PSM3_MULTIRAIL_MAP": "hsn0:1;hsn1:1"}
     assert (found.policy, found.threshold_bytes) == ("nic-per-rank", None)
 
 
 def test_mvapich2_does_all_four_policies() -> None:
-    found = {policy: stacks.settings("mvapich2", "ib", NAMES["ib"], 2, policy) for policy in POLICIES[1:]}
+    found = {policy: ask.settings("mvapich2", "ib", NAMES["ib"], 2, policy) for policy in POLICIES[1:]}
     assert found["striping"].env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "16384"
     assert found["striping"].threshold_bytes == 32768
     assert found["round-robin"].env["MV2_RAIL_SHARING_POLICY"] == "ROUND_ROBIN"
@@ -132,48 +134,48 @@ def test_mvapich2_does_all_four_policies() -> None:
 
 
 def test_striping_takes_another_threshold_where_the_stack_has_a_setting_for_it() -> None:
-    found = stacks.settings("mvapich2", "ib", NAMES["ib"], 2, "striping-8K")
+    found = ask.settings("mvapich2", "ib", NAMES["ib"], 2, "striping-8K")
     assert found.env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "8192"
     # it splits what is above: of powers of two from the next one on
     assert (found.policy, found.policy_name, found.threshold_bytes) == ("striping", "striping-8K", 16384)
-    plain = stacks.settings("mvapich2", "ib", NAMES["ib"], 2, "striping")
+    plain = ask.settings("mvapich2", "ib", NAMES["ib"], 2, "striping")
     assert list(found.env) == list(plain.env)
     assert (plain.policy, plain.policy_name) == ("striping", "striping")
-    ofi = stacks.settings("mpich", "slingshot", NAMES["slingshot"], 2, "striping-256K")
+    ofi = ask.settings("mpich", "slingshot", NAMES["slingshot"], 2, "striping-256K")
     assert ofi.env["MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD"] == "262144"
     assert ofi.threshold_bytes == 262144
 
 
 def test_the_policies_of_a_stack_begin_with_its_default() -> None:
-    assert stacks.policies("mvapich2", "ib", 2) == ("striping", "round-robin", "nic-per-rank")
-    assert stacks.policies("mvapich2", "ib", 1) == ("single",)
-    assert stacks.policies("mpich", "ib", 8) == ("nic-per-rank",)
-    assert stacks.policies("hpcx", "slingshot", 1) == ()
+    assert ask.policies("mvapich2", "ib", 2) == ("striping", "round-robin", "nic-per-rank")
+    assert ask.policies("mvapich2", "ib", 1) == ("single",)
+    assert ask.policies("mpich", "ib", 8) == ("nic-per-rank",)
+    assert ask.policies("hpcx", "slingshot", 1) == ()
 
 
 @pytest.mark.parametrize(("size", "name"), [(8192, "striping-8K"), (1 << 20, "striping-1M"), (1000, "striping-1000")])
 def test_a_threshold_has_one_name(size: int, name: str) -> None:
-    assert stacks.tuned(size) == name
-    assert stacks.parted(name) == ("striping", size)
+    assert stacks_policy.tuned(size) == name
+    assert stacks_policy.parted(name) == ("striping", size)
 
 
 def test_nic_per_rank_brings_the_words_that_bind() -> None:
-    assert stacks.settings("openmpi", "ib", NAMES["ib"], 2, "nic-per-rank").options == (
+    assert ask.settings("openmpi", "ib", NAMES["ib"], 2, "nic-per-rank").options == (
         "--map-by",
         "numa",
         "--bind-to",
         "numa",
     )
-    assert stacks.settings("mpich", "slingshot", NAMES["slingshot"], 2, "nic-per-rank").options == (
+    assert ask.settings("mpich", "slingshot", NAMES["slingshot"], 2, "nic-per-rank").options == (
         "-bind-to",
         "numa",
     )
 
 
 def test_knobs_are_set_where_the_stack_has_them() -> None:
-    ucx = stacks.settings("mpich", "roce", ["mlx5_0"], 1, gid_index=3, traffic_class=106, service_level=5).env
+    ucx = ask.settings("mpich", "roce", ["mlx5_0"], 1, gid_index=3, traffic_class=106, service_level=5).env
     assert (ucx["UCX_IB_GID_INDEX"], ucx["UCX_IB_TRAFFIC_CLASS"], ucx["UCX_IB_SL"]) == ("3", "106", "5")
-    mv2 = stacks.settings("mvapich2", "roce", ["mlx5_0"], 1, gid_index=3, service_level=0).env
+    mv2 = ask.settings("mvapich2", "roce", ["mlx5_0"], 1, gid_index=3, service_level=0).env
     assert (mv2["MV2_DEFAULT_GID_INDEX"], mv2["MV2_DEFAULT_SERVICE_LEVEL"]) == ("3", "0")
 
 
@@ -261,14 +263,14 @@ WHY_NOT = [
 
 @pytest.mark.parametrize(("asked", "sentence"), WHY_NOT)
 def test_why_not_says_so(asked: tuple[str, str, int, str | None], sentence: str) -> None:
-    assert stacks.why_not(*asked) == sentence
+    assert ask.why_not(*asked) == sentence
 
 
 @pytest.mark.parametrize(("asked", "sentence"), WHY_NOT)
 def test_settings_raises_the_same_sentence(asked: tuple[str, str, int, str | None], sentence: str) -> None:
     name, kind, rails, policy = asked
     with pytest.raises(RailyardError) as raised:
-        stacks.settings(name, kind, [f"mlx5_{i}" for i in range(rails)], rails, policy)
+        ask.settings(name, kind, [f"mlx5_{i}" for i in range(rails)], rails, policy)
     assert str(raised.value) == sentence
 
 
@@ -276,13 +278,13 @@ def test_what_can_be_done_has_no_reason() -> None:
     for name, stack in STACKS.items():
         for kind, way in stack.ways.items():
             for spread in way.spreads if isinstance(way, Way) else ():
-                assert stacks.why_not(name, kind, 1 if spread.policy == "single" else 2, spread.policy) is None
+                assert ask.why_not(name, kind, 1 if spread.policy == "single" else 2, spread.policy) is None
 
 
 def test_rails_beyond_one_policy_fall_to_the_next() -> None:
     """UCX splits over 4 at most; with 8 cards the next policy of the table is NIC per rank, which has no such limit."""
-    assert stacks.why_not("mpich", "ib", 8) is None
-    assert stacks.settings("mpich", "ib", [f"mlx5_{i}" for i in range(8)], 8).policy == "nic-per-rank"
+    assert ask.why_not("mpich", "ib", 8) is None
+    assert ask.settings("mpich", "ib", [f"mlx5_{i}" for i in range(8)], 8).policy == "nic-per-rank"
 
 
 REFUSED = [
@@ -332,14 +334,14 @@ def test_devices_and_knobs_that_do_not_fit_are_refused(
 ) -> None:
     name, kind, devices, rails, knobs = asked
     with pytest.raises(RailyardError) as raised:
-        stacks.settings(name, kind, devices, rails, **knobs)  # type: ignore[arg-type]
+        ask.settings(name, kind, devices, rails, **knobs)  # type: ignore[arg-type]
     assert str(raised.value) == sentence
 
 
 def test_the_knobs_of_another_transport_are_not_offered() -> None:
     """Intel MPI's round robin on RoCE goes over PSM3, which UCX's variables would not reach."""
     with pytest.raises(RailyardError, match=r"^intelmpi on roce: GID index 3 was asked for, but PSM3 chooses"):
-        stacks.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", gid_index=3)
+        ask.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", gid_index=3)
 
 
 # ---- logs
@@ -368,13 +370,11 @@ LOGS = [
 
 @pytest.mark.parametrize(("name", "good", "bad"), LOGS)
 def test_a_log_proves_both_rails_or_names_what_it_lacks(name: str, good: str, bad: str) -> None:
-    proof = stacks.settings(name, "tcp", NAMES["tcp"], 2).proof
+    proof = ask.settings(name, "tcp", NAMES["tcp"], 2).proof
     assert proof.missing(good) == ()
     assert proof.missing(bad) == (proof.patterns[1],)
     assert "hsn1" in proof.patterns[1]
 
 
 def test_a_device_name_is_text_in_a_pattern() -> None:
-    assert stacks.settings("openmpi", "tcp", ["eth0.7"], 1).proof.patterns == (
-        r"btl: ?tcp: Using interface: eth0\.7\s",
-    )
+    assert ask.settings("openmpi", "tcp", ["eth0.7"], 1).proof.patterns == (r"btl: ?tcp: Using interface: eth0\.7\s",)

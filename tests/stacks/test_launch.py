@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from railyard import stacks
 from railyard.base.errors import RailyardError
-from railyard.stacks import STACKS
+from railyard.stacks import ask
+from railyard.stacks.table import STACKS
 
 LAUNCHED = [
     (
@@ -33,7 +33,7 @@ LAUNCHED = [
 
 @pytest.mark.parametrize(("asked", "words"), LAUNCHED)
 def test_launchers_are_told_so(asked: tuple[str, int | None], words: str) -> None:
-    found = stacks.launch_options(
+    found = ask.launch_options(
         asked[0],
         hosts=["vn1", "vn2"],
         ranks=4,
@@ -47,7 +47,7 @@ def test_launchers_are_told_so(asked: tuple[str, int | None], words: str) -> Non
 
 
 def test_what_is_not_given_is_not_said() -> None:
-    assert stacks.launch_options("mpich", hosts=["a"], ranks=1, ranks_per_node=1) == [
+    assert ask.launch_options("mpich", hosts=["a"], ranks=1, ranks_per_node=1) == [
         "-hosts",
         "a",
         "-n",
@@ -72,16 +72,16 @@ NOT_LAUNCHED = [
 def test_what_cannot_be_launched_is_refused(given: dict[str, object], sentence: str) -> None:
     asked: dict[str, object] = {"stack": "mpich", "hosts": ["a", "b"], "ranks": 4, "ranks_per_node": 2, **given}
     with pytest.raises(RailyardError) as raised:
-        stacks.launch_options(asked.pop("stack"), **asked)  # type: ignore[arg-type]
+        ask.launch_options(asked.pop("stack"), **asked)  # type: ignore[arg-type]
     assert str(raised.value) == sentence
 
 
 def test_variables_are_forwarded_in_order() -> None:
     env = {"B": "two words", "A": "{x}"}
-    assert stacks.forward("openmpi", env) == ["-x", "B=two words", "-x", "A={x}"]
-    assert stacks.forward("intelmpi", env) == ["-genv", "B", "two words", "-genv", "A", "{x}"]
+    assert ask.forward("openmpi", env) == ["-x", "B=two words", "-x", "A={x}"]
+    assert ask.forward("intelmpi", env) == ["-genv", "B", "two words", "-genv", "A", "{x}"]
     with pytest.raises(RailyardError, match=r'^unknown stack "slurm": known: craympich, hpcx'):
-        stacks.forward("slurm", env)
+        ask.forward("slurm", env)
 
 
 VERSIONS = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard import stacks
 from railyard.base.errors import RailyardError
+from railyard.stacks import ask, programs
 
 #: stack, tool, whether the check is a client and a server, the reason.
 ASKED = [
@@ -24,7 +24,7 @@ ASKED = [
 
 @pytest.mark.parametrize(("stack", "tool", "pair", "reason"), ASKED)
 def test_a_tool_is_a_stacks_own_or_the_reason_is_said(stack: str, tool: str, pair: bool, reason: str | None) -> None:
-    assert stacks.why_not_tool(stack, tool, pair) == reason
+    assert programs.why_not_tool(stack, tool, pair) == reason
 
 
 #: stack, rails, the reason for an application that starts its own processes where there is no MPI.
@@ -41,19 +41,19 @@ APPLICATIONS = [
 def test_an_application_runs_with_every_mpi_and_over_one_rail_of_sockets(
     stack: str, rails: int, reason: str | None
 ) -> None:
-    found = stacks.why_not_tool(stack, "gamess", False, True) or stacks.why_not_own(stack, rails, True)
+    found = programs.why_not_tool(stack, "gamess", False, True) or programs.why_not_own(stack, rails, True)
     assert found == reason
 
 
 def test_an_application_that_starts_itself_has_a_feature_of_its_own() -> None:
-    assert stacks.tool_features("mpich", ("gamess", "imb"), ("gamess",)) == ["gamess", "imb"]
-    assert stacks.tool_features("tcp", ("gamess", "netpipe", "osu"), ("gamess",)) == ["pair_netpipe", "own_gamess"]
-    assert stacks.tool_features("verbs", ("gamess", "perftest"), ("gamess",)) == ["pair_perftest"]
+    assert programs.tool_features("mpich", ("gamess", "imb"), ("gamess",)) == ["gamess", "imb"]
+    assert programs.tool_features("tcp", ("gamess", "netpipe", "osu"), ("gamess",)) == ["pair_netpipe", "own_gamess"]
+    assert programs.tool_features("verbs", ("gamess", "perftest"), ("gamess",)) == ["pair_perftest"]
 
 
 def test_an_mpi_stack_shows_its_tools_and_a_pair_its_own_under_another_name() -> None:
-    assert stacks.tool_features("openmpi", ("osu", "netpipe")) == ["netpipe", "osu"]
-    assert stacks.tool_features("tcp", ("osu", "netpipe", "iperf3")) == ["pair_iperf3", "pair_netpipe"]
+    assert programs.tool_features("openmpi", ("osu", "netpipe")) == ["netpipe", "osu"]
+    assert programs.tool_features("tcp", ("osu", "netpipe", "iperf3")) == ["pair_iperf3", "pair_netpipe"]
 
 
 #: stack, kind, rails, policy, the reason.
@@ -91,18 +91,18 @@ WAYS = [
 def test_each_has_a_way_or_a_sentence(
     stack: str, kind: str, rails: int, policy: str | None, reason: str | None
 ) -> None:
-    assert stacks.why_not(stack, kind, rails, policy) == reason
+    assert ask.why_not(stack, kind, rails, policy) == reason
 
 
 def test_over_several_rails_there_is_a_pair_of_processes_a_rail() -> None:
-    told = stacks.settings("tcp", "tcp", ["hsn0", "hsn1"], 2)
+    told = ask.settings("tcp", "tcp", ["hsn0", "hsn1"], 2)
     assert (told.policy, told.threshold_bytes, dict(told.env), told.options) == ("nic-per-rank", None, {}, ())
-    assert stacks.settings("verbs", "ib", ["mlx5_0:1"], 1).policy == "single"
-    assert dict(stacks.settings("libfabric", "slingshot", ["cxi0"], 1).env) == {"FI_PROVIDER": "cxi"}
+    assert ask.settings("verbs", "ib", ["mlx5_0:1"], 1).policy == "single"
+    assert dict(ask.settings("libfabric", "slingshot", ["cxi0"], 1).env) == {"FI_PROVIDER": "cxi"}
 
 
 def test_without_mpi_there_is_no_launcher_to_be_told() -> None:
     for name in ("tcp", "verbs", "libfabric"):
         with pytest.raises(RailyardError) as raised:
-            stacks.launch_options(name, hosts=["a", "b"], ranks=2, ranks_per_node=1)
+            ask.launch_options(name, hosts=["a", "b"], ranks=2, ranks_per_node=1)
         assert str(raised.value) == f"{name}: has no launcher of its own, its benchmarks are a client and a server"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard import stacks
-from railyard.stacks import KINDS, KNOBS, STACKS, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks import ask, document
+from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.table import STACKS
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,9 +31,9 @@ def ways() -> Iterator[tuple[str, str, Way]]:
                 yield name, kind, way
 
 
-def told(name: str, kind: str, way: Way, spread: Spread) -> stacks.Settings:
+def told(name: str, kind: str, way: Way, spread: Spread) -> ask.Settings:
     rails = 1 if spread.policy == "single" else 2
-    return stacks.settings(name, kind, NAMES[kind][:rails], rails, spread.policy)
+    return ask.settings(name, kind, NAMES[kind][:rails], rails, spread.policy)
 
 
 def test_the_table_holds_seven_libraries_and_three_ways_without_mpi() -> None:
@@ -146,4 +147,4 @@ def test_the_search_for_names_finds_them() -> None:
 def test_the_page_is_the_table() -> None:
     """Write it anew with: python -c "import railyard.stacks as s; print(s.document(), end='')" > docs/stacks.md"""
     page = (ROOT / "docs" / "stacks.md").read_text(encoding="utf-8")
-    assert page == stacks.document()
+    assert page == document.document()

@@ -15,8 +15,7 @@ from railyard.parsers.parsed import ParseError
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site, site_at
-from railyard.site.systems.load import DeclaredLink
-from railyard.site.systems.model import ProofRules
+from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Suspect
 from railyard.verdict.findings import with_placement, with_remark, with_suspects

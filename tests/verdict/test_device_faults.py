@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from railyard.verdict.blame.suspects import Suspect
-from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
+from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.traffic import NodeTraffic, Plan
 from tests.made.sysfs import Tree
 
 MB = 1_000_000

@@ -12,8 +12,8 @@ from railyard.job.launch import device_name, plan_launch
 from railyard.parsers.pairs import parse
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment, assess
-from railyard.verdict.blame.search import rounds
 from railyard.verdict.blame.search.bisection import shifts
+from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
 from tests.conftest import TAG, counters_file
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from railyard.results.record.file import FILE_NAME, Record, append_record, read_records
-from railyard.results.record.form import NodeTraffic, RailTraffic, SuspectRecord
+from railyard.results.record.file import FILE_NAME, append_record, read_records
+from railyard.results.record.form import NodeTraffic, RailTraffic, Record, SuspectRecord
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record, verdict_record

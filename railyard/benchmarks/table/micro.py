@@ -14,8 +14,6 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmar
 from railyard.benchmarks.table import applications, network
 from railyard.parsers.osu_titles import COLLECTIVES as OSU_COLLECTIVES
 
-__all__ = ["BENCHMARKS", "BIDIRECTIONAL", "LOOPBACK", "NETPIPE_TRIALS", "STREAMS", "find", "metric"]
-
 NETPIPE_TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed count of repeats
 BIDIRECTIONAL = "bidirectional"
 LOOPBACK = "loopback"  # the output of one does not tell it

@@ -49,7 +49,7 @@ def command(
     replaces an entry without --replace, and nothing replaces a contract. Exit code: 0 something was captured, else 2.
     """
     from railyard.results.capture.plan import Asked, plan
-    from railyard.results.store import Wanted
+    from railyard.results.store.query import Wanted
     from railyard.site.references.load import References, load_references
     from railyard.site.systems.load import find_system
     from railyard.site.topology import hops_of_run
@@ -102,20 +102,20 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     """Return the records that are asked for. Raises InputError where the store has none, naming what it has."""
     from dataclasses import replace
 
-    from railyard.results import store
+    from railyard.results.store import query
     from railyard.results.store.names import folders
 
-    assert isinstance(wanted, store.Wanted)
-    stored = store.runs_folder(home)
+    assert isinstance(wanted, query.Wanted)
+    stored = query.runs_folder(home)
     named = tuple(folder.name for word in runs for folder in folders(word, stored))
     excluded = {folder.name for word in without for folder in folders(word, stored)}
-    found = store.records(home, replace(wanted, run=named or None))
+    found = query.records(home, replace(wanted, run=named or None))
     for sentence in found.problems:
         click.echo(f"left out: {sentence}", err=True)
     kept = tuple(record for record in found.records if record.run not in excluded)
     if kept:
         return kept
-    known = {name for summary in store.runs(home) for name in summary.systems}
+    known = {name for summary in query.runs(home) for name in summary.systems}
     if not known:
         raise InputError(str(stored), "no stored run", "runs of the system", action="railyard run stores some")
     system = str(wanted.system)

@@ -13,7 +13,7 @@ from railyard.cli.gitlab.scripts import Place
 
 if TYPE_CHECKING:
     from railyard.site.matrix import Need
-    from railyard.site.systems.load import System
+    from railyard.site.systems.model import System
 
 _ANY_RUNNER = ("railyard",)
 

@@ -12,7 +12,7 @@ from railyard.base.errors import InputError
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer
     from railyard.cluster.doctor.finding import Finding
-    from railyard.site.systems.load import System
+    from railyard.site.systems.model import System
 
 
 @click.command(name="doctor")

@@ -24,10 +24,11 @@ def command() -> None:
 )
 def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     """Write figures, state and time of the newest result of each test, for the node exporter's text file collector."""
-    from railyard.results import prometheus, store
+    from railyard.results import prometheus
+    from railyard.results.store import query
 
     home = find_home()
-    found = store.records(home, store.Wanted(system=system or None))
+    found = query.records(home, query.Wanted(system=system or None))
     for problem in found.problems:
         click.echo(f"railyard: {problem}", err=True)
     records = prometheus.newest(found.records)
@@ -43,11 +44,11 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
 
 
 def _nothing(home: Path, system: tuple[str, ...]) -> str:
-    from railyard.results import store
+    from railyard.results.store import query
 
-    systems = sorted({name for run in store.runs(home) for name in run.systems})
+    systems = sorted({name for run in query.runs(home) for name in run.systems})
     unknown = next((name for name in system if name not in systems), None)
     if systems and unknown is not None:
         return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    stored = store.runs_folder(home)
+    stored = query.runs_folder(home)
     return f"{stored}: found no measured test, expected some (a replay is none); railyard run stores one"

@@ -17,7 +17,7 @@ from railyard.base.paths import find_home, state_folder
 
 if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Readings, Report
-    from railyard.site.systems.load import System
+    from railyard.site.systems.model import System
 
 SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have made trees
 

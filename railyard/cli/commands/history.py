@@ -50,16 +50,16 @@ def command(
     Exit code: 0, or 1 with --fail-on-worse where something changed for the worse.
     """
     from railyard.base.terminal import colour, tracked, width
-    from railyard.results import store
     from railyard.results.history.changes import judge
     from railyard.results.history.series import series_of
     from railyard.results.history.text import as_json as json_of
     from railyard.results.history.text import over_time, text
+    from railyard.results.store import query
 
     if output is not None and output.suffix.lower() not in (".html", ".htm"):
         raise RailyardError(f'-o: found "{output}", expected a name that ends in .html')
     home = find_home()
-    found = store.records(home, store.Wanted(**{name: value or None for name, value in chosen.items()}))
+    found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}))
     for problem in found.problems:
         click.echo(f"railyard: {problem}", err=True)
     if not found.records:
@@ -91,11 +91,11 @@ def command(
 
 def _nothing(home: Path, chosen: dict[str, Any]) -> str:
     """Return why there is no history: an empty store, a system that never ran, or nothing that was asked for."""
-    from railyard.results import store
+    from railyard.results.store import query
 
-    there = store.runs(home)
+    there = query.runs(home)
     if not there:
-        return f"{store.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
+        return f"{query.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
     systems = sorted({name for run in there for name in run.systems})
     unknown = next((name for name in chosen["system"] if name not in systems), None)
     if unknown is not None:

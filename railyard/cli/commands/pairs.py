@@ -11,7 +11,7 @@ from railyard.parsers.parsed import ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.site.topology import parse as parse_leaves
 from railyard.verdict.blame.node_pairs import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text
-from railyard.verdict.blame.search import PairsError, Settings, Step, Verdict
+from railyard.verdict.blame.search.model import PairsError, Settings, Step, Verdict
 
 _outputs = click.argument("outputs", metavar="OUTPUT...", nargs=-1, required=True, type=click.Path(path_type=Path))
 _repeats = click.option(

@@ -16,7 +16,7 @@ from railyard.base.terminal import tracked
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
-    from railyard.results.store import Wanted
+    from railyard.results.store.query import Wanted
 
 _STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
 
@@ -54,20 +54,20 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) -> int:
     """List runs, or with --tests their tests, the oldest first."""
-    from railyard.results import store
+    from railyard.results.store import query
     from railyard.results.store.show import run_lines, test_lines
 
     home = find_home()
     wanted = _wanted(home, **chosen)
     if tests:
-        found = store.records(home, wanted, newest)
+        found = query.records(home, wanted, newest)
         _say_problems(found.problems)
         if as_json:
             click.echo(json.dumps(_values(found.records, scrub=False), indent=1, ensure_ascii=False))
         else:
             click.echo("\n".join(test_lines(found.records)) if found.records else _nothing(home, wanted))
         return 0
-    runs = store.runs(home, wanted, newest)
+    runs = query.runs(home, wanted, newest)
     if as_json:
         keys = ("run", "began", "ended", "systems", "counts", "problems")
         rows = [{key: getattr(one, key) for key in keys} | {"folder": str(one.folder)} for one in runs]
@@ -84,11 +84,11 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> int:
     """Show the tests of RUN: an id, its beginning, last, a folder, a file; by default the last run."""
-    from railyard.results import store
-    from railyard.results.record.file import Record
+    from railyard.results.record.form import Record
+    from railyard.results.store import query
     from railyard.results.store.show import detail_lines, test_lines
 
-    found = store.load(find_home(), run)
+    found = query.load(find_home(), run)
     _say_problems(found.problems)
     records = [record for record in found.records if pattern is None or pattern in record.case]
     if not records:
@@ -112,12 +112,12 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def export_command(form: str | None, output: Path | None, scrub: bool, newest: int | None, **chosen: Any) -> int:
     """Write records as JSON, which `results merge` reads, or as a table of figures and curves (CSV)."""
-    from railyard.results import store
+    from railyard.results.store import query
     from railyard.results.store.export import as_csv, as_json
 
     home = find_home()
     wanted = _wanted(home, **chosen)
-    found = store.records(home, wanted, newest)
+    found = query.records(home, wanted, newest)
     _say_problems(found.problems)
     if not found.records:
         raise RailyardError(_nothing(home, wanted))
@@ -159,13 +159,13 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 
     Exit code: 0 nothing or remarks alone, 1 a problem.
     """
-    from railyard.results import store
     from railyard.results.record.file import FILE_NAME
+    from railyard.results.store import query
     from railyard.results.store.names import folders
     from railyard.results.store.verify import verify
 
     home = find_home()
-    stored = store.runs_folder(home)
+    stored = query.runs_folder(home)
     found = [folder for name in names for folder in folders(name, stored)]
     if not names:
         found = sorted(path.parent for path in stored.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
@@ -191,22 +191,22 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 
 
 def _wanted(home: Path, **chosen: Any) -> "Wanted":
-    from railyard.results import store
+    from railyard.results.store import query
     from railyard.results.store.names import folders
 
     runs = chosen.pop("run")
-    named = tuple(folder.name for word in runs for folder in folders(word, store.runs_folder(home)))
+    named = tuple(folder.name for word in runs for folder in folders(word, query.runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
-    return store.Wanted(run=named or None, **asked)
+    return query.Wanted(run=named or None, **asked)
 
 
 def _nothing(home: Path, wanted: "Wanted") -> str:
     """Return why there is nothing to show: an empty store, or nothing that was asked for."""
-    from railyard.results import store
+    from railyard.results.store import query
 
-    if not store.runs(home):
-        return f"{store.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
-    systems = sorted({name for run in store.runs(home) for name in run.systems})
+    if not query.runs(home):
+        return f"{query.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
+    systems = sorted({name for run in query.runs(home) for name in run.systems})
     unknown = next((name for name in wanted.system or () if name not in systems), None)
     if unknown is not None:
         return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'

@@ -59,8 +59,9 @@ def _soak(name: str, seconds: float, every_s: float) -> Path:
     from railyard.cluster.soak.judge import Reading
     from railyard.cluster.soak.load import soak, streams
     from railyard.cluster.soak.log import Log
-    from railyard.provision.testbed import Testbed, spec_of
+    from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provided
+    from railyard.provision.testbed.spec import spec_of
     from railyard.results.run_folder import new_run_id
     from railyard.site.systems.load import find_system
 

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 from railyard.cluster.detect.found import Found
 from railyard.cluster.detect.software import FoundStack
 from railyard.cluster.detect.yaml_text import GUESSED, comment, scalar
-from railyard.stacks import STACKS, why_not
+from railyard.stacks.ask import why_not
+from railyard.stacks.table import STACKS
 
 #: Built where a stack has no benchmarks of its own: what the everyday checks take of an MPI library.
 SPACK_BENCHMARKS = ("osu", "imb")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
 from railyard.site.references.load import references_of
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 
 
 @dataclass(frozen=True, slots=True)

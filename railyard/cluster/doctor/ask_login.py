@@ -12,7 +12,8 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, sought
 from railyard.site.references.load import references_of
-from railyard.site.systems.load import System, find_system
+from railyard.site.systems.load import find_system
+from railyard.site.systems.model import System
 
 
 def ask(home: Path, name: str) -> tuple[Login, System | None]:

@@ -14,7 +14,7 @@ from railyard.cluster.doctor.finding import Finding
 from railyard.cluster.doctor.node_block import SCRIPT
 from railyard.job.launch import device_name
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 _STEP_LIMIT_S = 120
 _QUEUE_LIMIT_S = 90
@@ -128,9 +128,10 @@ def _in_testbed(home: Path, system: System, count: int | None, script: Path, ech
     Under its Slurm a step is asked for as on any cluster: limits of a job step are slurmd's, not the namespace's.
     """
     from railyard.cluster.doctor.transfers import calibrate
-    from railyard.provision.testbed import Testbed, spec_of
+    from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provided
     from railyard.provision.testbed.slurm_texts import client_variables
+    from railyard.provision.testbed.spec import spec_of
 
     with provided(home, system, echo):
         bed = Testbed(home, spec_of(system))

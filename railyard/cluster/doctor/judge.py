@@ -6,7 +6,7 @@ from railyard.cluster.detect.source import natural
 from railyard.cluster.doctor import between, node_rules, rail_ports, rail_rules
 from railyard.cluster.doctor.finding import Finding
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 _NAMED = 4
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from railyard.cluster.doctor.finding import Finding, problem, remark
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 WHERE = "login"
 #: A scheduler in ReFrame's words -> the commands that its backend calls.

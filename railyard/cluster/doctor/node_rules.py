@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from railyard.cluster.doctor.finding import Finding, problem, remark
 from railyard.cluster.doctor.node_block import FORMAT, NodeState
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 #: Kinds of fabric whose stacks open verbs devices and lock memory.
 VERBS_KINDS = ("ib", "roce", "efa")

@@ -15,7 +15,7 @@ from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
 from railyard.job.launch import device_name
 from railyard.parsers.fabric.port import PortState
-from railyard.site.systems.load import Fabric, Rail, System
+from railyard.site.systems.model import Fabric, Rail, System
 
 _JUDGES = (link_findings, slot_findings, uniform_findings)
 

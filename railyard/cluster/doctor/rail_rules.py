@@ -11,7 +11,7 @@ from railyard.cluster.doctor.finding import Finding, problem, remark
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.expected import VERBS
 from railyard.job.launch import device_name
-from railyard.site.systems.load import Fabric, Rail
+from railyard.site.systems.model import Fabric, Rail
 
 #: A node, a fabric of the system, one of its rails, and what the node said of that.
 RailRule = Callable[[NodeState, Fabric, Rail, Mapping[str, str]], Iterator[Finding]]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from railyard.cluster.doctor import payload
 from railyard.cluster.doctor.calibrate import CALIBRATION_BYTES, Transfer, findings, not_calibrated
 from railyard.cluster.doctor.finding import Finding
-from railyard.provision.testbed import Testbed
+from railyard.provision.testbed.cluster import Testbed
 
 _PORT = 19871
 _LIMIT_S = 30

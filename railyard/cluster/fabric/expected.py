@@ -2,9 +2,9 @@
 
 from railyard.cluster.fabric.model import Expected, RailExpected
 from railyard.hardware.ib_speeds import rate_gbit_s
-from railyard.hardware.limits import Link
+from railyard.hardware.links import Link
 from railyard.site.systems.fabric_state import lanes_and_speed
-from railyard.site.systems.load import Fabric, System
+from railyard.site.systems.model import Fabric, System
 
 #: Kinds whose ports a subnet manager brings up.
 MANAGED = ("ib", "opa")

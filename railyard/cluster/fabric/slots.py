@@ -2,7 +2,7 @@
 
 from railyard.base.wording import number
 from railyard.cluster.fabric.model import Card, Expected, Finding, Readings, SlotState
-from railyard.hardware import limits
+from railyard.hardware import limits, links
 from railyard.hardware.links import pcie_generation
 
 _MENDS = {
@@ -22,12 +22,12 @@ def slot_findings(expected: Expected, readings: Readings) -> list[Finding]:
         if rail is None or card.slot is None:
             continue
         if rail.slot is not None and rail.slot.startswith("pcie"):
-            found += _negotiated(expected, card, card.slot, limits.SLOTS[rail.slot])
+            found += _negotiated(expected, card, card.slot, links.SLOTS[rail.slot])
         found += _settings(expected, card, card.slot)
     return found
 
 
-def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: limits.Slot) -> list[Finding]:
+def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Slot) -> list[Finding]:
     wanted = int(meant.name[len("pcie")])
     width, here = slot.width or 0, pcie_generation(slot.speed)
     if not width or here is None:
@@ -44,7 +44,7 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: limits.S
     return [_finding("slot", card, found, _shown(wanted, meant.lanes), _fix(slot, meant, here, wanted))]
 
 
-def _fix(slot: SlotState, meant: limits.Slot, here: int, wanted: int) -> str:
+def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
     """Return what to do: a card that could do no more is in the wrong place, one that could was trained badly."""
     best = pcie_generation(slot.max_speed)
     could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted
@@ -58,10 +58,10 @@ def _fix(slot: SlotState, meant: limits.Slot, here: int, wanted: int) -> str:
 
 def _bound(expected: Expected, here: int, width: int) -> str:
     """Return what such a slot gives at most, where the table has it: ", 7.2 GB/s at most"."""
-    slot = limits.SLOTS.get(f"pcie{here}-x{width}")
+    slot = links.SLOTS.get(f"pcie{here}-x{width}")
     if slot is None:
         return ""
-    link = limits.LINKS.get(expected.link)
+    link = links.LINKS.get(expected.link)
     bound = None if link is None else limits.limit(link, slot, max_payload=expected.max_payload)
     return "" if bound is None else f", {number(bound.value_mb_s)} MB/s at most"
 

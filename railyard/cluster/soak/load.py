@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from railyard.cluster.doctor import payload
 from railyard.cluster.soak.judge import Reading, Stream
-from railyard.provision.testbed import Testbed, TestbedSpec
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.spec import TestbedSpec
 
 _FIRST_PORT = 19900
 _EXEC_LIMIT_S = 30

@@ -29,8 +29,6 @@ FABRIC_TOOLS = (
 )
 FABRIC_PARSERS: Mapping[str, Callable[[str], "Parsed"]]
 
-__all__ = ["FABRIC_PARSERS", "FABRIC_TOOLS"]
-
 
 def __getattr__(name: str) -> Any:
     if name != "FABRIC_PARSERS":

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from railyard.base.fields import Model, Name, Positive, Prose, Size, show
 from railyard.base.strict_yaml import load, validate
-from railyard.benchmarks.metrics import metric
+from railyard.benchmarks.table.micro import metric
 from railyard.site.references.fields import ANY, Benchmarks, Names, Policies, Rails
 
 FILE_NAME = "model.yaml"

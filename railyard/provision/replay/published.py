@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks import metrics
-from railyard.benchmarks.metrics import BANDWIDTH, LATENCY
+from railyard.benchmarks.model import BANDWIDTH, LATENCY
+from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.provision.replay.curve_model import MessageTime
@@ -82,7 +82,7 @@ def _drawn(site: Site, cell: Cell, curves: tuple[ModelCurve, ...]) -> list[Model
 def _output(
     site: Site, recorded: Cell, cell: Cell, need: Need, drawn: list[ModelCurve], factor: float
 ) -> tuple[Recording, str]:
-    if metrics.find(cell.benchmark).is_application:
+    if micro.find(cell.benchmark).is_application:
         return _figure_output(site, recorded, cell)
     if need.tool not in TOOLS:
         raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(TOOLS)}")
@@ -109,7 +109,7 @@ def _output(
 
 def _figure_output(site: Site, recorded: Cell, cell: Cell) -> tuple[Recording, str]:
     """Return the output of an application: its one published figure, and what else it prints made to fit."""
-    metric = metrics.find(cell.benchmark).metrics[0].name
+    metric = micro.find(cell.benchmark).metrics[0].name
     found = [(entry, values) for entry, values in _targets(site, cell, cell.benchmark, metric, (0,)) if values]
     if not found:
         raise RailyardError(f"references/{site.system.system}.yaml has no number for {cell.benchmark} here")
@@ -141,7 +141,7 @@ def _points(site: Site, cell: Cell, sizes: tuple[int, ...]) -> tuple[dict[int, f
     """Return what the references give as times in us by message size, and the entries that they are of."""
     points: dict[int, float] = {}
     entries: list[str] = []
-    for each in metrics.find(cell.benchmark).metrics:
+    for each in micro.find(cell.benchmark).metrics:
         if each.name not in (BANDWIDTH, LATENCY):
             continue
         for entry, found in _targets(site, cell, cell.benchmark, each.name, sizes):
@@ -158,7 +158,7 @@ def _targets(
 
     The floors of the link's class are nobody's published number, and a nominal upper limit is no measured one.
     """
-    each = metrics.metric(key, metric)
+    each = micro.metric(key, metric)
     limit = site.system.fabrics[cell.fabric].limit(cell.rails, each.directions) if metric == BANDWIDTH else None
     bands = site.references.bands(
         *(cell.fabric, cell.stack, cell.rails, _policy(site, cell), key, metric),
@@ -190,7 +190,7 @@ def _policy(site: Site, cell: Cell) -> str:
 
 def _model(site: Site, cell: Cell, points: dict[int, float]) -> MessageTime:
     """Return the curve through the points; what the cell's own entries lack comes from the fabric's other ones."""
-    metric = metrics.find(cell.benchmark).metrics[0]
+    metric = micro.find(cell.benchmark).metrics[0]
     rising = tuple(sorted(points.items()))
     bandwidth = _bandwidth(site, cell)
     if metric.shape == "stream":

@@ -9,7 +9,8 @@ from railyard.benchmarks.apps.every_node import EVERY_NODE
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.provision.replay.form import Cell, Recording
 from railyard.provision.replay.index import recording_of
-from railyard.results.record.file import Record, read_records
+from railyard.results.record.file import read_records
+from railyard.results.record.form import Record
 from railyard.results.scrub import scrubbed
 from railyard.results.test_name import check_of
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks import metrics
+from railyard.benchmarks import model
+from railyard.benchmarks.table import micro
 from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
 from railyard.provision.replay import stream_texts
@@ -42,7 +43,7 @@ def messages_a_time(key: str) -> int:
     """Return how many messages a benchmark's bandwidth counts for one printed time: both ways, and IMB's Exchange 4."""
     if key == "imb/Exchange":
         return 4
-    return next((each.directions for each in metrics.find(key).metrics if each.name == metrics.BANDWIDTH), 1)
+    return next((each.directions for each in micro.find(key).metrics if each.name == model.BANDWIDTH), 1)
 
 
 def text_of(made: Made) -> str:
@@ -67,9 +68,9 @@ def _osu_pass(made: Made, name: str) -> str:
         return head + "".join(
             f"{size:<10}{pairs * value:>20.2f}{pairs * 1e6 * value / size:>20.2f}\n" for size, _, value in made.rows
         )
-    column = {"stream": "Bandwidth (MB/s)"}.get(metrics.find(made.key).metrics[0].shape, "Avg Latency(us)")
+    column = {"stream": "Bandwidth (MB/s)"}.get(micro.find(made.key).metrics[0].shape, "Avg Latency(us)")
     head += f"{datatype}{'# Size':<10}{column:>18}\n"
-    is_bandwidth = metrics.find(made.key).metrics[0].name == metrics.BANDWIDTH
+    is_bandwidth = micro.find(made.key).metrics[0].name == model.BANDWIDTH
     return head + "".join(f"{size:<10}{value if is_bandwidth else time:>18.2f}\n" for size, time, value in made.rows)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.fields import show
-from railyard.base.strict_yaml import Document, Path_
+from railyard.base.model_errors import Path_
+from railyard.base.strict_yaml import Document
 from railyard.provision.spack import compose, overlay
 from railyard.provision.spack.locks import Lock, Spec, parse
 from railyard.provision.spack.sources import Sources

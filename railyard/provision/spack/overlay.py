@@ -6,7 +6,8 @@ from typing import Any
 
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
-from railyard.base.strict_yaml import Document, Path_, load
+from railyard.base.model_errors import Path_
+from railyard.base.strict_yaml import Document, load
 
 #: Sections of Spack's configuration that a system has reason to add to (spack.readthedocs.io, configuration).
 SECTIONS = ("packages", "mirrors", "config", "concretizer", "compilers", "modules", "repos", "toolchains")

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard import stacks
 from railyard.base.errors import SetupError
 from railyard.benchmarks.tools import TOOLS, Tool
 from railyard.provision.spack import marker
@@ -13,7 +12,7 @@ from railyard.provision.spack.libraries import libraries
 from railyard.provision.spack.locks import Lock
 from railyard.provision.spack.marker import Executable, Library, Package
 from railyard.provision.spack.request import Request
-from railyard.stacks import linkage
+from railyard.stacks import linkage, table
 
 _ADVICE = {
     "MPI": "give each MPI library a prefix of its own in the overlay",
@@ -37,7 +36,7 @@ class Made:
 
 def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
     """Return what the build gave, each executable there and linked to the stack's MPI. Raises SetupError for less."""
-    prefix = None if stacks.STACKS[request.stack].pair else _mpi_prefix(request, lock, packages)
+    prefix = None if table.STACKS[request.stack].pair else _mpi_prefix(request, lock, packages)
     tools: dict[str, str] = {}
     executables: list[Executable] = []
     for name in request.tools:
@@ -57,7 +56,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
 
 
 def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> str:
-    wanted = stacks.STACKS[request.stack].spack_package
+    wanted = table.STACKS[request.stack].spack_package
     mpi = lock.mpi
     if mpi is None or mpi.name != wanted:
         raise SetupError(
@@ -72,7 +71,7 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
 
 def _proven(stack: str, tool: Tool, package: Package, mpi_prefix: str | None) -> list[Executable]:
     """Return a tool's executables, each linked to the MPI of that prefix; with None, to the stack's libraries alone."""
-    sonames = stacks.STACKS[stack].sonames
+    sonames = table.STACKS[stack].sonames
     proven, is_shown = [], not tool.uses_mpi
     for file in _executables(Path(package.prefix) / tool.path, tool.executables, package):
         found = libraries(file)

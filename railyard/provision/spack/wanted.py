@@ -8,7 +8,8 @@ from railyard.provision.installed import request_of
 from railyard.provision.spack.request import Request
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
-from railyard.site.systems.load import System, load_systems
+from railyard.site.systems.load import load_systems
+from railyard.site.systems.model import System
 
 
 def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Request, ...]:

@@ -6,13 +6,13 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from railyard.provision.testbed import Testbed
+from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.guests.bed import Guests
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import Process, process
 from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 #: In the virtual cluster's folder: pid and start time of the run that brought it up.
 OWNER_FILE = "owner"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railyard.base.errors import SetupError, did_you_mean
 
 if TYPE_CHECKING:
-    from railyard.site.systems.load import System
+    from railyard.site.systems.model import System
 
 # Names become arguments of ip, tc and nft, words of /etc/hosts and file names: nothing else may be in them.
 _NODE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)

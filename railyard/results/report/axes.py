@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import escape
 
-from railyard.results.report.text import one_line, size
+from railyard.base.clean_text import one_line
+from railyard.results.report.text import size
 
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 42

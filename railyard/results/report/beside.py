@@ -3,7 +3,8 @@
 import textwrap
 from collections.abc import Sequence
 
-from railyard.results.report.text import number, one_line
+from railyard.base.clean_text import one_line
+from railyard.results.report.text import number
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.references.relation_state import RelationState
 

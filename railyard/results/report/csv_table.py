@@ -4,10 +4,10 @@ import csv
 import io
 from collections.abc import Sequence
 
+from railyard.base.clean_text import one_line
 from railyard.results.csv import guarded
-from railyard.results.record.file import FigureRecord, Record
+from railyard.results.record.form import FigureRecord, Record
 from railyard.results.report.summary import row
-from railyard.results.report.text import one_line
 
 HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "nodes", "state"),

@@ -4,9 +4,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from railyard.results.record.file import FILE_NAME, CurveRecord, Record
+from railyard.results.record.file import FILE_NAME
+from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.svg import Earlier
-from railyard.results.store import load
+from railyard.results.store.query import load
 
 #: As many of the newest earlier runs are read: enough for a median, little enough for a report in a second.
 MOST_RUNS = 10

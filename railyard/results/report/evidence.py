@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from railyard.results.record.file import Record
-from railyard.results.record.form import NodeGroup
+from railyard.base.clean_text import one_line
+from railyard.results.record.form import NodeGroup, Record
 from railyard.results.report.matrix import Cell
-from railyard.results.report.text import one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import encode
-from railyard.results.record.file import FORMAT, Record, read_records
+from railyard.results.record.file import read_records
+from railyard.results.record.form import FORMAT, Record
 from railyard.results.report.csv_table import csv_table
 from railyard.results.report.earlier import earlier_medians
 from railyard.results.report.history import are_repeats, histories

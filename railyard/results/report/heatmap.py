@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from railyard.base.clean_text import one_line
 from railyard.results.record.form import PairsRecord
 from railyard.results.report.axes import rounded
-from railyard.results.report.text import number, one_line
+from railyard.results.report.text import number
 
 #: Above so many nodes neighbours share a field, which shows the worst of them.
 _MOST_FIELDS = 128

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from railyard.results.record.file import FigureRecord, Record
+from railyard.results.record.form import FigureRecord, Record
 from railyard.results.report.spread import spread_svg, timeline_svg
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import Grids

@@ -8,7 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from railyard.results.record.file import BandRecord, CurveRecord, FigureRecord, Record
+from railyard.base.clean_text import clean, one_line
+from railyard.results.record.form import BandRecord, CurveRecord, FigureRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import bases, holes, hosts
 from railyard.results.report.heatmap import heatmap
@@ -28,7 +29,7 @@ from railyard.results.report.summary import (
 )
 from railyard.results.report.svg import Earlier, Grids, bars, svg
 from railyard.results.report.sweep_charts import sweep_charts
-from railyard.results.report.text import STATE_WORDS, bytes_moved, clean, number, one_line, percent, rule_words, size
+from railyard.results.report.text import STATE_WORDS, bytes_moved, number, percent, rule_words, size
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.results.test_name import named_policy
 

@@ -3,10 +3,11 @@
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
-from railyard.results.record.file import Record
+from railyard.base.clean_text import clean, one_line
+from railyard.results.record.form import Record
 from railyard.results.report.matrix import Cell, cell_words
 from railyard.results.report.summary import counts, key_figure, row, suspect_words
-from railyard.results.report.text import STATE_WORDS, clean, one_line
+from railyard.results.report.text import STATE_WORDS
 from railyard.results.run_files import RelationRecord
 
 # A failure before the benchmark could show anything (rule 1, or no rule at all) that is laid to the set-up or the

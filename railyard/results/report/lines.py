@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from railyard.results.record.file import Record
+from railyard.base.clean_text import one_line
+from railyard.results.record.form import Record
 from railyard.results.report.axes import HEIGHT, axes_of, grid, path, rounded
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import drawing
-from railyard.results.report.text import number, one_line
+from railyard.results.report.text import number
 
 MOST_LINES = 8
 _SIGNATURE = "netpipe/pingpong"

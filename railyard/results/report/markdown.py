@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from railyard.results.record.file import Record, State
+from railyard.base.clean_text import one_line
+from railyard.results.record.form import Record, State
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
 from railyard.results.report.matrix import Cell, Matrix, cell_words, matrices
 from railyard.results.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
-from railyard.results.report.text import one_line
 from railyard.results.run_files import CostRecord, RelationRecord
 
 _HEADS = (

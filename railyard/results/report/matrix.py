@@ -7,7 +7,7 @@ from pathlib import Path
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError, decode
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.text import STATE_WORDS
 from railyard.results.test_name import named_policy, plain_check
 

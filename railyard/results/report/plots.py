@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
-from railyard.results.record.file import BandRecord, CurveRecord, Record
-from railyard.results.report.text import one_line, size
+from railyard.results.record.form import BandRecord, CurveRecord, Record
+from railyard.results.report.text import size
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 KINDS = ("pdf", "png")

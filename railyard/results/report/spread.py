@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup, escape
 
+from railyard.base.clean_text import one_line
 from railyard.base.numbers import quantile
-from railyard.results.record.file import CurveRecord
+from railyard.results.record.form import CurveRecord
 from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
 from railyard.results.report.svg import Grids, drawing
-from railyard.results.report.text import number, one_line, size
+from railyard.results.report.text import number, size
 
 #: Areas from the lightest to the darkest, as shares of all runs: where they lie over each other the runs are dense.
 _AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.results.record.file import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
-from railyard.results.report.text import STATE_WORDS, number, one_line, percent, state_words
+from railyard.base.clean_text import one_line
+from railyard.results.record.form import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
+from railyard.results.report.text import STATE_WORDS, number, percent, state_words
 from railyard.results.run_files import RelationRecord
 from railyard.results.test_name import named_policy
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from railyard.base.clean_text import one_line
 from railyard.benchmarks.curve import Curve, peak
-from railyard.results.record.file import BandRecord, CurveRecord
+from railyard.results.record.form import BandRecord, CurveRecord
 from railyard.results.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
-from railyard.results.report.text import number, one_line, size
+from railyard.results.report.text import number, size
 
 _TIMES = ("us", "ms", "s", "ns")
 #: Height of the strip below that shows each value against its nearest bound, and what it shows, in per cent.

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from railyard.results.record.file import Record
+from railyard.base.clean_text import one_line
+from railyard.results.record.form import Record
 from railyard.results.report.lines import MOST_LINES, Chart, Line, lines_svg
-from railyard.results.report.text import number, one_line
+from railyard.results.report.text import number
 from railyard.results.scaling import Sweep
 from railyard.results.sweeps import Group, sweeps
 

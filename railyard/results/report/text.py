@@ -1,9 +1,6 @@
 """Figures, sizes and states as words: how a number is written in every report."""
 
-from railyard.base.clean_text import clean, one_line
-from railyard.results.record.file import Record, RuleRecord, State
-
-__all__ = ["STATE_WORDS", "bytes_moved", "clean", "number", "one_line", "percent", "rule_words", "size", "state_words"]
+from railyard.results.record.form import Record, RuleRecord, State
 
 STATE_WORDS: dict[State, str] = {
     "pass": "pass",

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from railyard.base.errors import did_you_mean
-from railyard.results.record.file import FILE_NAME, Record, read_records
+from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.form import Record
 from railyard.results.store.units import UNITS
 from railyard.site.references.fields import UNITS as DECLARED
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from reframe.core.builtins import parameter, run_after, run_before
 from reframe.core.exceptions import ReframeError
 
-from railyard import stacks
 from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.table.applications import key_on
 from railyard.job.launch import TESTBEDS, Launch
@@ -19,6 +18,7 @@ from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.run.breadth import EXTENDED
 from railyard.site.matrix import NO_APPLICATION
 from railyard.site.policies import DEFAULT
+from railyard.stacks import ask
 
 if TYPE_CHECKING:
     from railyard.verdict.assess import Assessment
@@ -153,7 +153,7 @@ class ApplicationCheck(InterconnectCheck):
         launch = super()._plan_for(devices, nodes, policy, per_node)
         # A stack's own launcher may hand on to other nodes what it is told to, and nothing else; srun hands on all.
         told = launch.mpi is not None and self.launcher_name in (*TESTBEDS, "mpirun", "mpiexec")
-        more = stacks.forward(self.current_environ.name, self.told_ranks) if told else []
+        more = ask.forward(self.current_environ.name, self.told_ranks) if told else []
         return replace(launch, env={**launch.env, **self.told_ranks}, options=(*launch.options, *more))
 
     def _install_launch(self, launch: Launch) -> None:

@@ -25,7 +25,8 @@ from railyard.rfm.run.breadth import EXTENDED
 from railyard.site.matrix import RAIL_COUNTS, disabled_reason
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, named_policies, policy_of
 from railyard.site.systems.jobs import is_slurm
-from railyard.stacks import NIC_PER_RANK, own_feature, pair_feature
+from railyard.stacks.policy import NIC_PER_RANK
+from railyard.stacks.programs import own_feature, pair_feature
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))

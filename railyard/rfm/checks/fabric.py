@@ -20,7 +20,7 @@ from railyard.site.site import Site, site_at
 
 if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Report
-    from railyard.results.record.file import Record
+    from railyard.results.record.form import Record
 
 #: How records and reports name it.
 _BENCHMARK = "fabric/state"
@@ -110,8 +110,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
-        from railyard.results.record.file import Record
-        from railyard.results.record.form import SuspectRecord, VerdictRecord
+        from railyard.results.record.form import Record, SuspectRecord, VerdictRecord
 
         found, now = self._report, datetime.now(timezone.utc)
         fails = bool(found.problems) or found.is_blind

@@ -9,7 +9,7 @@ from railyard.job import client_server
 from railyard.job.launch import Launch, starting_agent
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.application import ApplicationCheck
-from railyard.stacks import STACKS
+from railyard.stacks.table import STACKS
 
 
 class InstalledApplication(ApplicationCheck):

@@ -125,7 +125,7 @@ class Judged(Scheduled):
 
     def watch(self) -> "Watch":
         """Return what watches the virtual cluster's processes from now on. Raises SetupError where it is not up."""
-        from railyard.provision.testbed import Testbed
+        from railyard.provision.testbed.cluster import Testbed
         from railyard.provision.testbed.starvation import Watch
 
         if ALLOCATION_VARIABLE in os.environ:

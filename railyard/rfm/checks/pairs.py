@@ -131,7 +131,7 @@ class PairsCheck(InterconnectCheck):
 
     def _findings(self, found: "Assessment") -> "Findings":
         from railyard.verdict.blame.node_pairs import findings
-        from railyard.verdict.blame.search import Settings
+        from railyard.verdict.blame.search.model import Settings
         from railyard.verdict.node_pairs import steps
 
         texts = {rail: _text(Path(self.stagedir, node_pair_steps.rail_output(rail))) for rail in self._launch.meant}

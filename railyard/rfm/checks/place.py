@@ -9,7 +9,7 @@ from reframe.core.exceptions import ReframeError
 
 from railyard.base.wording import listing
 from railyard.rfm.checks.probe import Probing
-from railyard.stacks import STACKS
+from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
     from railyard.job.launch import Launch

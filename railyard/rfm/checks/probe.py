@@ -153,7 +153,8 @@ class Probing(GuardedFigures):
 
     def _probe_value(self, text: str) -> float | None:
         """Return MB/s at a probe's size, None where it printed none: what a cut probe read of others says nothing."""
-        from railyard.benchmarks import metrics
+        from railyard.benchmarks import metrics, model
+        from railyard.benchmarks.table import micro
         from railyard.verdict.blame.probes import PROBE_SIZE_BYTES
 
         try:
@@ -161,8 +162,8 @@ class Probing(GuardedFigures):
             curve = metrics.curves(tables[0], self.probe_key)[0]
         except (ParseError, ValueError, IndexError, RailyardError):
             return None
-        is_figure = metrics.find(self.probe_key).rows != "sizes"
+        is_figure = micro.find(self.probe_key).rows != "sizes"
         if not is_figure and curve.sizes[-1] != PROBE_SIZE_BYTES:
             return None
         # A ping-pong that prints times (OSU): bytes a microsecond are MB/s.
-        return curve.values[-1] if curve.metric == metrics.BANDWIDTH else curve.sizes[-1] / curve.values[-1]
+        return curve.values[-1] if curve.metric == model.BANDWIDTH else curve.sizes[-1] / curve.values[-1]

@@ -10,7 +10,7 @@ from railyard.rfm.checks.place import Placing
 from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.launchers import KILL_AFTER_S
 from railyard.site.systems.jobs import is_slurm
-from railyard.stacks import STACKS
+from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm.jobs import Ended
@@ -111,7 +111,8 @@ class Scheduled(Placing):
         if not is_slurm(self.site.system.scheduler):
             return
         from railyard.base.errors import SetupError
-        from railyard.provision.testbed import Testbed, slurm
+        from railyard.provision.testbed import slurm
+        from railyard.provision.testbed.cluster import Testbed
 
         if not slurm.has_controller(Testbed(self.site.home)):
             raise SetupError(f"testbed: {slurm.NOT_UP}")

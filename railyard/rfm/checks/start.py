@@ -10,7 +10,7 @@ from railyard.rfm.checks.probe import READER
 from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.site.systems.jobs import is_slurm
-from railyard.stacks import STACKS
+from railyard.stacks.table import STACKS
 
 
 class Starting(Judged):
@@ -44,7 +44,7 @@ class Starting(Judged):
         """Raise SetupError where the run needs a testbed of ours, or its Slurm, and it is not up."""
         system = self.site.system
         if system.launcher == "namespaces" or is_slurm(system.scheduler):
-            from railyard.provision.testbed import Testbed
+            from railyard.provision.testbed.cluster import Testbed
 
             Testbed(self.site.home).state()
             self.refuse_without_slurm()

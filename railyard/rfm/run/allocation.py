@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from railyard.job.launch import limit_s
 from railyard.site.matrix import Need
 from railyard.site.systems.jobs import options
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 # In the allocation, where SLURM_JOB_NODELIST is set: its nodes, with commas, are what the tests choose theirs from.
 _STEPS = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 #: The tag of a check that an everyday run leaves out: what it asks is answered, less closely, by another.
 EXTENDED = "extended"

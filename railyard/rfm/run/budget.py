@@ -12,7 +12,7 @@ from railyard.results.test_name import plain_check
 from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
 from railyard.rfm.run.output import CaseId
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.rfm.run.warnings import ANSI, warnings
-
-__all__ = ["ANSI", "CaseId", "RanCase", "listed_cases", "named_nothing", "ran_cases", "warnings"]
+from railyard.rfm.run.warnings import ANSI
 
 #: "- ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as `reframe -lC` prints a case; below it, indented, what it
 #: depends on: "^Build ~virtual:hsn+mpich 'binary /9da039a2 @virtual:hsn+mpich".

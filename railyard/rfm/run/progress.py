@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-from railyard.results.record.file import Record, read_records
+from railyard.results.record.file import read_records
+from railyard.results.record.form import Record
 from railyard.results.test_name import named_policy
-from railyard.rfm.run import output
+from railyard.rfm.run import warnings
 
 #: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test.
 ENDED = re.compile(
@@ -15,7 +16,7 @@ ENDED = re.compile(
 
 def ended(line: str, records: Path) -> str | None:
     """Return what to print for a line of ReFrame's, None where it ends no test. ``records`` is the run's file."""
-    found = ENDED.match(output.ANSI.sub("", line))
+    found = ENDED.match(warnings.ANSI.sub("", line))
     if found is None:
         return None
     record = _newest(records, found["case"])

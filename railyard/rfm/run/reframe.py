@@ -13,11 +13,12 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, state_folder
-from railyard.results.record.file import FILE_NAME, Record, append_record, read_records
+from railyard.results.record.file import FILE_NAME, append_record, read_records
+from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
-from railyard.rfm.run import output
+from railyard.rfm.run import output, warnings
 from railyard.rfm.run.reconcile import settle
 
 #: ReFrame options that list or describe and run nothing: handed on as they are.
@@ -98,7 +99,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[o
     if done.returncode != 0:
         raise RailyardError(_refusal(text))
     cases = output.listed_cases(text)
-    problems = output.warnings(text)
+    problems = warnings.warnings(text)
     nothing = output.named_nothing(text, cases, command)
     if nothing:
         raise RailyardError("\n".join(nothing))
@@ -112,7 +113,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[o
 
 
 def _refusal(text: str) -> str:
-    for line in output.ANSI.sub("", text).splitlines():
+    for line in warnings.ANSI.sub("", text).splitlines():
         if line.startswith("ERROR: "):
             return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
     tail = text.strip().splitlines()[-1:] or ["it printed nothing"]
@@ -156,7 +157,7 @@ def run(
     for record in final:
         if record not in seen:
             append_record(folder / FILE_NAME, record)
-    all_problems = dict.fromkeys((*problems, *output.warnings(text), *(recorded.problems if recorded else ())))
+    all_problems = dict.fromkeys((*problems, *warnings.warnings(text), *(recorded.problems if recorded else ())))
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.site.matrix import RAIL_COUNTS
 from railyard.site.policies import DEFAULT, policies
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 #: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be held against what there is.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")

@@ -20,7 +20,8 @@ from railyard.provision.testbed.lifecycle import provided, terminated_as_interru
 from railyard.provision.testbed.needs import namespaces_refused
 from railyard.results import relations
 from railyard.results.cost import costs_of_run
-from railyard.results.record.file import FILE_NAME, Record
+from railyard.results.record.file import FILE_NAME
+from railyard.results.record.form import Record
 from railyard.results.run_folder import new_run_id
 from railyard.results.test_name import named_policy, named_rails, plain_check
 from railyard.rfm.run import output
@@ -41,7 +42,8 @@ from railyard.rfm.run.reframe import (
 from railyard.rfm.run.selection import refuse_unknown
 from railyard.site.matrix import Cell, matrix
 from railyard.site.references.load import references_of
-from railyard.site.systems.load import System, load_systems, replays_all
+from railyard.site.systems.load import load_systems, replays_all
+from railyard.site.systems.model import System
 
 DEFAULT_SYSTEM = "virtual"
 FALLBACK_SYSTEM = "local"
@@ -246,7 +248,7 @@ class Session:
             self.echo(said)
 
     def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
-        from railyard.results.report import write_reports
+        from railyard.results.report.files import write_reports
 
         text = write_reports(
             folder,

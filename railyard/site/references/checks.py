@@ -4,23 +4,14 @@ from collections.abc import Collection
 
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
-from railyard.base.strict_yaml import Document, Path_
-from railyard.benchmarks.metrics import BENCHMARKS
+from railyard.base.model_errors import Path_
+from railyard.base.strict_yaml import Document
 from railyard.benchmarks.table.applications import installed_name
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
-from railyard.site.references.model import (
-    ANY,
-    BAD_CASE,
-    HIGHER_IS_BETTER,
-    UNITS,
-    ByRegime,
-    Entry,
-    ExpectedFailure,
-    Fact,
-    Share,
-    Tolerance,
-)
-from railyard.site.systems.load import System
+from railyard.site.references.fields import ANY, HIGHER_IS_BETTER, UNITS
+from railyard.site.references.model import BAD_CASE, ByRegime, Entry, ExpectedFailure, Fact, Share, Tolerance
+from railyard.site.systems.model import System
 
 _AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")
 

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from railyard import stacks
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import (
     AS_LIST,
@@ -23,6 +22,7 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
+from railyard.stacks import model, policy
 
 ANY = "any"
 UNITS: Mapping[str, str] = {
@@ -56,18 +56,18 @@ def _metric(value: Any) -> Any:
 
 Metric = Annotated[str, BeforeValidator(_metric), WithJsonSchema({"enum": list(UNITS), "type": "string"})]
 POLICY_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"enum": [ANY, *stacks.POLICIES]}, {"type": "string", "pattern": f"^{stacks.TUNED_PATTERN}$"}]
+    "anyOf": [{"enum": [ANY, *model.POLICIES]}, {"type": "string", "pattern": f"^{policy.TUNED_PATTERN}$"}]
 }
 
 
 def _policy(value: Any) -> Any:
     """Refuse what is neither any, a rail policy, nor striping with a threshold of its own (striping-8K)."""
-    if value == ANY or (isinstance(value, str) and stacks.unknown(value) is None):
+    if value == ANY or (isinstance(value, str) and policy.unknown(value) is None):
         return value
-    known = (ANY, *stacks.POLICIES)
+    known = (ANY, *model.POLICIES)
     guess = "known: " + ", ".join(known)
     if isinstance(value, str):
-        guess = stacks.unknown(value) or guess
+        guess = policy.unknown(value) or guess
     raise refuse(show(value), "a known value", guess)
 
 

@@ -10,11 +10,11 @@ from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.table.micro import find
-from railyard.hardware import limits
+from railyard.hardware import limits, links
 from railyard.site.references.bands import Band, Bound, curve_band, regime, scalar_band, shared
 from railyard.site.references.checks import check_entries, check_expected_failures, check_facts
+from railyard.site.references.fields import UNITS
 from railyard.site.references.model import (
-    UNITS,
     ByRegime,
     Entry,
     ExpectedFailure,
@@ -25,18 +25,7 @@ from railyard.site.references.model import (
     Tolerance,
 )
 from railyard.site.references.relation_checks import check_relations
-from railyard.site.systems.load import System
-
-__all__ = [
-    "Band",
-    "Bound",
-    "References",
-    "check_covered",
-    "floor_band",
-    "load_references",
-    "references_of",
-    "tolerance_at",
-]
+from railyard.site.systems.model import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +169,7 @@ def _check_system(table: ReferenceFile, system: System, path: Path, document: Do
             raise document.error(("system",), show(table.system), f'"{expected}", {what}', "these are another system's")
 
 
-def _band(entry: Entry, link: limits.Link, limit_mb_s: float | None) -> Band:
+def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
     head = (entry.id, entry.kind, entry.metric, entry.unit, entry.source.cite())
     if entry.curve is not None:
         tolerances = {size: tolerance_at(entry, size) for size in entry.curve}
@@ -201,7 +190,7 @@ def _band(entry: Entry, link: limits.Link, limit_mb_s: float | None) -> Band:
     return scalar_band(*head, bound, first, last)
 
 
-def _resolve(entry: Entry, amount: float | Share, link: limits.Link, limit_mb_s: float | None) -> float:
+def _resolve(entry: Entry, amount: float | Share, link: links.Link, limit_mb_s: float | None) -> float:
     if not isinstance(amount, Share):
         return amount
     base = limits.data_rate_mb_s(link) if amount.of == "data-rate" else limit_mb_s

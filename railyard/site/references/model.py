@@ -8,8 +8,6 @@ from railyard.base.fields import BenchmarkName, Count, Date, Model, Name, Number
 from railyard.site.references.bands import REGIMES
 from railyard.site.references.fields import (
     ANY,
-    HIGHER_IS_BETTER,
-    UNITS,
     Benchmarks,
     FactKind,
     Fraction,
@@ -85,22 +83,6 @@ class Relation(Model):
     between: Range | None = None
     within: Fraction | None = None
     source: Source
-
-
-__all__ = [
-    "ANY",
-    "HIGHER_IS_BETTER",
-    "UNITS",
-    "ByRegime",
-    "Entry",
-    "ExpectedFailure",
-    "Fact",
-    "Range",
-    "ReferenceFile",
-    "Share",
-    "Source",
-    "Tolerance",
-]
 
 
 def _amount_form(value: Any) -> str:

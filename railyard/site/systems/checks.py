@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from railyard import stacks
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
 from railyard.base.hostlist import label
-from railyard.base.strict_yaml import Document, Path_
+from railyard.base.model_errors import Path_
+from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
-from railyard.hardware import limits
+from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
 from railyard.site.references.fields import ANY
 from railyard.site.systems import jobs
@@ -18,6 +18,7 @@ from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import Disabled, Fabric, StackEntry, System
 from railyard.site.systems.prices import NodeCounts, Price
+from railyard.stacks import ask, policy, table
 
 _ETHERNET_MTUS = range(576, 65536)
 
@@ -65,7 +66,7 @@ def _check_jobs(system: System, document: Document) -> None:
 
 def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
     declared, link = fabric.declared_link, fabric.link
-    if not isinstance(declared, str) and declared.name in limits.LINKS:
+    if not isinstance(declared, str) and declared.name in links.LINKS:
         action = f"write link: {declared.name}, or give yours another name"
         raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
     if fabric.mtu is not None:
@@ -154,7 +155,7 @@ def _check_error_bounds(path: Path_, fabric: Fabric, document: Document) -> None
         raise document.error(here, show(unknown), expected, did_you_mean(unknown, known))
 
 
-def _check_mtu(path: Path_, mtu: int, link: limits.Link, document: Document) -> None:
+def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> None:
     if not link.mtus:
         expected = f"no mtu: the headers of {link.name} are not modelled"
         raise document.error((*path, "mtu"), str(mtu), expected, "leave it out")
@@ -190,11 +191,11 @@ def _check_thresholds(stack: str, entry: StackEntry, system: System, document: D
     kinds = [fabric.kind for fabric in system.fabrics.values() if len(fabric.rails) > 1]
     for index, size in enumerate(entry.striping_thresholds):
         path: Path_ = ("stacks", stack, "striping_thresholds", index)
-        name = stacks.tuned(size) if size else "striping-0"
+        name = policy.tuned(size) if size else "striping-0"
         if not kinds:
             expected = "a fabric with several rails"
             raise document.error(path, name, expected, "leave it out: one rail has nothing to stripe")
-        reasons = [stacks.why_not(stack, kind, 2, name) for kind in kinds]
+        reasons = [ask.why_not(stack, kind, 2, name) for kind in kinds]
         if all(reasons):
             raise document.error(path, name, "a threshold that the stack can be told", reasons[0])
 
@@ -207,9 +208,9 @@ def _check_applications(system: System, document: Document) -> None:
             expected = "the name of a benchmark that some stack states"
             action = f"add benchmarks: {{{name}: PATH}} to a stack"
             raise document.error(("applications", name), show(name), expected, action)
-        if stated.without_mpi is not None and not any(stacks.STACKS[stack].addressed for stack in having):
+        if stated.without_mpi is not None and not any(table.STACKS[stack].addressed for stack in having):
             found = f"words without MPI, and {name} with {listing(having)} alone"
-            expected = f"it with {listing([stack for stack, entry in stacks.STACKS.items() if entry.addressed])} too"
+            expected = f"it with {listing([stack for stack, entry in table.STACKS.items() if entry.addressed])} too"
             action = f"add benchmarks: {{{name}: PATH}} to that stack, or leave the words out"
             raise document.error(("applications", name, "without_mpi"), found, expected, action)
     for case in system.wrf_cases:

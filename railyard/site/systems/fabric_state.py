@@ -11,7 +11,7 @@ from railyard.base.errors import did_you_mean
 from railyard.base.fields import Count, Model, Value, refuse, show
 from railyard.hardware.ib_counters import ERROR_BITS
 from railyard.hardware.ib_speeds import LANES, speed_of_lane
-from railyard.hardware.limits import Link
+from railyard.hardware.links import Link
 from railyard.site.systems.fields import HostPattern
 
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from railyard import stacks
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import Name, Prose, one_or_many, refuse, show
 from railyard.base.hostlist import expanded
 from railyard.benchmarks.tools import TOOLS
-from railyard.hardware import limits
+from railyard.hardware import links
+from railyard.stacks import table
 
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
@@ -53,16 +53,16 @@ def sentence_or_false(value: Any) -> Any:
     return value
 
 
-StackName = Annotated[Name, _known(stacks.STACKS, "a stack of railyard.stacks")]
+StackName = Annotated[Name, _known(table.STACKS, "a stack of railyard.stacks")]
 SlotName = Annotated[
     str,
-    _known(limits.SLOTS, "a slot of railyard.hardware.limits"),
-    WithJsonSchema({"type": "string", "enum": list(limits.SLOTS)}),
+    _known(links.SLOTS, "a slot of railyard.hardware.limits"),
+    WithJsonSchema({"type": "string", "enum": list(links.SLOTS)}),
 ]
 LinkName = Annotated[
     str,
-    _known(limits.LINKS, "a link of railyard.hardware.limits"),
-    WithJsonSchema({"type": "string", "enum": list(limits.LINKS)}),
+    _known(links.LINKS, "a link of railyard.hardware.limits"),
+    WithJsonSchema({"type": "string", "enum": list(links.LINKS)}),
 ]
 ToolName = Annotated[
     Name, _known(TOOLS, "a tool of railyard.benchmarks.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})

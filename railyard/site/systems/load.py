@@ -17,32 +17,8 @@ from railyard.base.strict_yaml import Document, load, validate
 from railyard.site.systems.checks import check_prices, check_system
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import (
-    DeclaredLink,
-    Disabled,
-    Fabric,
-    Nodes,
-    Rail,
-    SpackSite,
-    SpackStack,
-    StackEntry,
     System,
 )
-
-__all__ = [
-    "DeclaredLink",
-    "Disabled",
-    "Fabric",
-    "Nodes",
-    "Rail",
-    "SpackSite",
-    "SpackStack",
-    "StackEntry",
-    "System",
-    "find_system",
-    "load_system",
-    "load_systems",
-    "replays_all",
-]
 
 
 def load_system(path: Path) -> System:

@@ -20,7 +20,7 @@ from railyard.base.fields import (
     Variable,
 )
 from railyard.benchmarks.apps.installed import Application
-from railyard.hardware import limits
+from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
 from railyard.site.references.fields import Benchmarks, Policy
 from railyard.site.systems.fabric_state import FabricState
@@ -106,10 +106,10 @@ class DeclaredLink(Model):
     source: Prose
     note: Prose | None = None
 
-    def as_link(self) -> limits.Link:
+    def as_link(self) -> links.Link:
         """Return it as an entry of the table would look."""
         mtus = (self.mtu,) if self.mtu else ()
-        return limits.Link(
+        return links.Link(
             *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, "declared"),
             *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
         )
@@ -156,10 +156,10 @@ class Fabric(Model):
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
 
     @property
-    def link(self) -> limits.Link:
+    def link(self) -> links.Link:
         """The link, from the table or as declared."""
         named = self.declared_link
-        return limits.LINKS[named] if isinstance(named, str) else named.as_link()
+        return links.LINKS[named] if isinstance(named, str) else named.as_link()
 
     def limit(self, rails: int, directions: int, one_stream: bool = False) -> limits.Limit | None:
         """Return the physical bound of the first ``rails`` rails, or None where the link's rate is not known.
@@ -176,7 +176,7 @@ class Fabric(Model):
             groups[place] = groups.get(place, 0) + 1
         return limits.combine(
             limits.limit(
-                *(self.link, limits.SLOTS[slot] if slot else None, count, per_card, self.mtu, directions),
+                *(self.link, links.SLOTS[slot] if slot else None, count, per_card, self.mtu, directions),
                 rails_per_port=per_port,
                 ports_per_rail=bonded,
                 max_payload=self.max_payload,

@@ -10,8 +10,8 @@ from railyard.benchmarks.node_pairs import PAIRS, hosts_of, pairs_of
 from railyard.parsers.parsed import Table
 from railyard.site.topology import Leaves, sides
 from railyard.verdict.blame import slow_rails
-from railyard.verdict.blame.search import Layout, PairsError, Settings, Step, Value, Verdict, advance
-from railyard.verdict.blame.search.model import Round
+from railyard.verdict.blame.search.model import Layout, PairsError, Round, Settings, Step, Value, Verdict
+from railyard.verdict.blame.search.search import advance
 from railyard.verdict.blame.suspects import Findings, RailProbe, Suspect, plan_probes
 
 #: Rails of so many named suspects are measured alone, no more: a switch that is down would name them all.

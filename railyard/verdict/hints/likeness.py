@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from railyard.benchmarks import metrics
+from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import Benchmark
-from railyard.hardware.limits import SLOTS
+from railyard.benchmarks.table import micro
+from railyard.hardware.links import SLOTS
 from railyard.parsers.parsed import Table
 from railyard.verdict.hints.causes import Likeness, likely
 from railyard.verdict.hints.shapes import Seen
@@ -33,7 +34,7 @@ def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Targe
         if (bound := band.bound_at(size)) is not None and bound.target is not None
     }
     return Seen(
-        metric=metrics.metric(benchmark.key, metric.declared.name),
+        metric=micro.metric(benchmark.key, metric.declared.name),
         points=points(metric),
         link=fabric.link,
         slot=SLOTS[slot] if slot else None,
@@ -43,6 +44,6 @@ def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Targe
         max_payload=fabric.max_payload,
         limit_mb_s=None if metric.limit is None else metric.limit.value_mb_s,
         targets=targets,
-        pairs=metrics.pairs_of(table, benchmark.key),
+        pairs=moved_bytes.pairs_of(table, benchmark.key),
         from_device=is_from_device(table),
     )

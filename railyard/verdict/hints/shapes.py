@@ -7,7 +7,8 @@ from types import MappingProxyType
 from railyard.base.wording import number, percent
 from railyard.benchmarks.model import Metric
 from railyard.hardware import limits
-from railyard.hardware.limits import LINKS, SLOTS, Limit, Link, Slot
+from railyard.hardware.limits import Limit
+from railyard.hardware.links import LINKS, SLOTS, Link, Slot
 
 #: A run that reaches less than this of its limit is not merely slow: something in its place gives less.
 LESSER_BELOW = 0.8

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from railyard import stacks
-from railyard.benchmarks import metrics
+from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.payload import is_mirrored, least_moved, parts_of_a_vector
+from railyard.benchmarks.table import micro
 from railyard.job.case import Case
 from railyard.job.counters import node as counters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.parsed import Table
+from railyard.stacks import ask
 from railyard.verdict import applications, node_pairs
-from railyard.verdict.path import link_errors, proof, stack_log
+from railyard.verdict.path import link_errors, proof, stack_log, traffic
 from railyard.verdict.path.split import Policy
 
 
@@ -27,8 +28,8 @@ def judged_path(
         return proof.not_judged(f"the rails of {case.fabric} have no counters")
     told = case.launch.settings
     in_pairs = node_pairs.is_of_pairs(case.benchmark)
-    collective = metrics.find(case.benchmark).traffic is None and not in_pairs
-    plan = proof.Plan(
+    collective = micro.find(case.benchmark).traffic is None and not in_pairs
+    plan = traffic.Plan(
         rails=rates(case.site, case.fabric, case.launch.meant),
         policy=cast(Policy, told.policy),
         traffic={} if in_pairs else _traffic(case, tables),
@@ -51,11 +52,11 @@ def _with_log(case: Case, path: proof.PathProof, log: str) -> proof.PathProof:
     """Return the proof with what the stack's own log says of it, where the stack was told to say anything."""
     devices = (*case.launch.meant, *case.launch.watched)
     kind, policy = case.site.system.fabrics[case.fabric].kind, case.launch.settings.policy
-    patterns = stacks.device_patterns(case.stack, kind, policy, devices)
+    patterns = ask.device_patterns(case.stack, kind, policy, devices)
     return stack_log.compared(path, log, patterns, case.launch.meant)
 
 
-def _traffic(case: Case, tables: list[Table]) -> dict[str, proof.NodeTraffic]:
+def _traffic(case: Case, tables: list[Table]) -> dict[str, traffic.NodeTraffic]:
     """Return what each node moved at least; a table that is cut counts for the rows that it has."""
     first = _sum([_first_node(case, table) for table in tables])
     nodes = case.launch.nodes
@@ -65,9 +66,9 @@ def _traffic(case: Case, tables: list[Table]) -> dict[str, proof.NodeTraffic]:
     }
 
 
-def _sum(parts: list[proof.NodeTraffic]) -> proof.NodeTraffic:
+def _sum(parts: list[traffic.NodeTraffic]) -> traffic.NodeTraffic:
     mosts = [part.most_bytes for part in parts]
-    return proof.NodeTraffic(
+    return traffic.NodeTraffic(
         sum(part.sent_bytes for part in parts),
         sum(part.received_bytes for part in parts),
         sum(part.sent_split_bytes for part in parts),
@@ -76,16 +77,16 @@ def _sum(parts: list[proof.NodeTraffic]) -> proof.NodeTraffic:
     )
 
 
-def _first_node(case: Case, table: Table) -> proof.NodeTraffic:
+def _first_node(case: Case, table: Table) -> traffic.NodeTraffic:
     told = (case.benchmark, case.window, case.repetitions)
     nodes = len(case.launch.nodes)
     least = least_moved(table, *told, nodes, case.ranks_per_node)
     threshold = (case.launch.settings.threshold_bytes or 0) * parts_of_a_vector(case.benchmark, nodes)
     large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
     split = least_moved(large, *told, nodes, case.ranks_per_node)
-    both = metrics.moved_by(table, *told, case.node_pairs)
+    both = moved_bytes.moved_by(table, *told, case.node_pairs)
     most = both[1] if both else None
-    return proof.NodeTraffic(
+    return traffic.NodeTraffic(
         least.tx, least.rx, split.tx, split.rx, max(most.tx, most.rx) if most is not None else None
     )
 

@@ -20,7 +20,6 @@ from railyard.verdict.path.shared_use import disturbance, is_excused
 from railyard.verdict.path.split import Finding, Spread, split_finding
 from railyard.verdict.path.traffic import (
     WAYS,
-    NodeTraffic,
     Plan,
     RailBytes,
     Way,
@@ -29,17 +28,6 @@ from railyard.verdict.path.traffic import (
     rail_bytes,
     unmeant_bytes,
 )
-
-__all__ = [
-    "Fault",
-    "NodeTraffic",
-    "PathProof",
-    "Plan",
-    "ProofState",
-    "RailBytes",
-    "judge",
-    "not_judged",
-]
 
 ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
 Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from railyard.base.wording import listing, message_size
 from railyard.job.counters.node import NodeCounters
 from railyard.results.idle_rails import on_every_node
-from railyard.verdict.path import proof
+from railyard.verdict.path import proof, traffic
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
 
 
 def held(
-    case: "Case", readings: Mapping[str, NodeCounters], plan: proof.Plan, found: proof.PathProof
+    case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: proof.PathProof
 ) -> proof.PathProof:
     """Return the proof, or another one where a rail idled although no message is known that had to be split.
 

@@ -6,7 +6,8 @@ from railyard.base.bounds import UNMEANT_BYTES, UNMEANT_SHARE
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.verdict.blame.suspects import Suspect
-from railyard.verdict.path.proof import PathProof, RailBytes
+from railyard.verdict.path.proof import PathProof
+from railyard.verdict.path.traffic import RailBytes
 
 
 def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int], nodes: Collection[str]) -> PathProof:

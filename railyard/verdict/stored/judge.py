@@ -11,9 +11,10 @@ from typing import Literal
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing, message_size
-from railyard.benchmarks import metrics
+from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import printed_key
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
@@ -79,7 +80,7 @@ def judge(
     if not parsed.tables:
         return (_without_table(parsed),)
     if benchmark is not None:
-        metrics.find(benchmark)
+        micro.find(benchmark)
     found = _groups([(_key_of(table, benchmark), table) for table in parsed.tables], passes)
     if benchmark is not None and all(key != benchmark for key, _ in found):
         said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
@@ -105,7 +106,7 @@ def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target
     lines = tuple(table.line for table in tables)
     if key is None:
         return Judgement(None, lines, "not-judged", _unknown(tables[0]))
-    benchmark = metrics.find(key)
+    benchmark = micro.find(key)
     curves, problem = curves_of(tables, key, node_pairs)
     judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), curves, problem)
     inputs = _inputs(parsed, key, tables, target, judged)
@@ -139,7 +140,7 @@ def _inputs(parsed: Parsed, key: str, tables: list[Table], target: Target, judge
         ),
         validates=own_check is not None,
         validation=own_check,
-        computes=metrics.find(key).is_application,
+        computes=micro.find(key).is_application,
     )
     return Inputs(
         system=target.system or "the link",
@@ -202,7 +203,7 @@ def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark)
     worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
     return CurveJudgement(
         curve=curve,
-        directions=metrics.metric(benchmark.key, curve.metric).directions,
+        directions=micro.metric(benchmark.key, curve.metric).directions,
         limit=metric.limit if isinstance(metric.limit, Limit) else None,
         percent_of_reference=None if worst is None else 100 * worst.ratio,
         percent_of_reference_size=None if worst is None else worst.size_bytes,
@@ -224,7 +225,7 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
         where += "" if len(sizes) == 1 else message_size(sizes[-1])
         against = "held against the limit alone" if metric.limit is not None else "shown, not judged"
         yield f"{metric.declared.name} at {where} is in no reference: {against}"
-    pairs = metrics.pairs_of(table, benchmark.key)
+    pairs = moved_bytes.pairs_of(table, benchmark.key)
     if node_pairs > 1 and benchmark.sums_pairs:
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:

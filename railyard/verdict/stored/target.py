@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from railyard import stacks
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.hardware.limits import LINKS, SLOTS
-from railyard.site.references.model import ANY
+from railyard.hardware.links import LINKS, SLOTS
+from railyard.site.references.fields import ANY
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
+from railyard.stacks import ask, model, table
+from railyard.stacks import policy as stacks_policy
 from railyard.verdict.path.split import Policy
 from railyard.verdict.target import Target
 
@@ -73,14 +74,14 @@ def of_system(
     _check_rails(rails, len(system.fabrics[name].rails), f"{name} of {system.system}")
     kind = system.fabrics[name].kind
     # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
-    choice = [each for each in system.stacks if not stacks.STACKS[each].pair] or list(system.stacks)
+    choice = [each for each in system.stacks if not table.STACKS[each].pair] or list(system.stacks)
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
         policy = _policy(None, rails, policy)
         target = Target(system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops)
         return _reported(site, _of_hops(site, _without_stack(site, target)))
     _chosen("--stack", named, tuple(system.stacks), "stack", system.system)
-    reason = stacks.why_not(named, kind, rails, policy)
+    reason = ask.why_not(named, kind, rails, policy)
     if reason is not None:
         raise RailyardError(f"--stack {named}: {reason}")
     policy = _policy(named, rails, policy, kind)
@@ -142,14 +143,14 @@ def _check_rails(rails: int, most: int | None, where: str) -> None:
 def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -> str:
     """Return the policy of a run: the named one, single on one rail, else the first that the stack's table lists."""
     if policy is not None:
-        if (near := stacks.unknown(policy)) is not None:
+        if (near := stacks_policy.unknown(policy)) is not None:
             raise RailyardError(f'--policy: found "{policy}", expected a rail policy; {near}')
         return policy
     if rails == 1:
         return "single"
-    way = stacks.STACKS[stack].ways[kind] if stack else None
+    way = table.STACKS[stack].ways[kind] if stack else None
     spreads = () if way is None or isinstance(way, str) else way.spreads
     found: Policy | str | None = next((each.policy for each in spreads if each.policy != "single"), None)
     if found is None:
-        raise RailyardError(f"--policy: found nothing, expected one for {rails} rails: {', '.join(stacks.POLICIES)}")
+        raise RailyardError(f"--policy: found nothing, expected one for {rails} rails: {', '.join(model.POLICIES)}")
     return found

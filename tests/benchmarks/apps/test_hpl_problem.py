@@ -12,7 +12,7 @@ from railyard.hardware.node import NodeHardware
 from railyard.job.launch import limit_s
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,7 +11,8 @@ from railyard.benchmarks.apps.installed_output import folder, parse, words
 from railyard.benchmarks.metrics import curves
 from railyard.benchmarks.table.micro import find
 from railyard.parsers.parsed import ParseError
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,7 +11,8 @@ from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
 from railyard.provision.replay.form import Cell
 from railyard.provision.replay.index import folder_of, played, read_index
-from railyard.results.record.file import CurveRecord, Record, VerdictRecord, append_record
+from railyard.results.record.file import append_record
+from railyard.results.record.form import CurveRecord, Record, VerdictRecord
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "20261121T060000Z-1a2b"

@@ -9,7 +9,7 @@ from railyard.cluster.detect.source import Listing, parse_listing
 from railyard.cluster.detect.stack_text import missing
 from railyard.cluster.detect.system_text import references_text, system_text
 from railyard.cluster.detect.write import Texts, checked
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 TREES = Path(__file__).parents[2] / "trees"
 NAMES = sorted(path.stem for path in TREES.glob("*.tree"))

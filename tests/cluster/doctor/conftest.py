@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cluster.doctor.node_block import NodeState, parse
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 from tests.made.systems import ETH
 
 SYSTEMS = {

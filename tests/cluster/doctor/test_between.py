@@ -6,7 +6,7 @@ from railyard.cluster.doctor import between
 from railyard.cluster.doctor.finding import Finding, problem, remark
 from railyard.cluster.doctor.judge import of_nodes, ordered
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 Node = Callable[..., NodeState]
 

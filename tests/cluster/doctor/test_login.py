@@ -8,7 +8,7 @@ import pytest
 
 from railyard.cluster.doctor.ask_login import ask
 from railyard.cluster.doctor.login import Login, findings, sought
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 WELL = Login(
     python=(3, 11),

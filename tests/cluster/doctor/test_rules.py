@@ -6,7 +6,7 @@ import pytest
 
 from railyard.cluster.doctor.judge import of_nodes
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 Node = Callable[..., NodeState]
 

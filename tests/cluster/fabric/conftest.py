@@ -10,7 +10,8 @@ from railyard.cluster.fabric.expected import expected_of
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Expected, Readings, Report
 from railyard.parsers.fabric import iblinkinfo
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 from tests.made.systems import EDR_AND_ROCE
 
 GBIT = {"SDR": "2.5", "QDR": "10.0", "FDR": "14.0625", "EDR": "25.78125", "HDR": "53.125"}

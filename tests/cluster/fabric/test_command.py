@@ -11,7 +11,7 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 from railyard.site.topology import hops_between
 
 Links = dict[str, Any]

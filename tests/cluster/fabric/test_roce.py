@@ -10,7 +10,7 @@ from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Card, Expected, Finding, Gid, Readings
 from railyard.cluster.fabric.roce import parse_pfc
 from railyard.parsers.fabric.port import PortState
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 IPV4 = "0000:0000:0000:0000:0000:ffff:0a00:0001"
 LOCAL = "fe80:0000:0000:0000:b859:9fff:fe00:1000"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers import Parsed, ParseError, Remark
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import PortState
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 HERE = Path(__file__).parent
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.parsers import Parsed, ParseError
 from railyard.parsers.fabric import FABRIC_PARSERS, FABRIC_TOOLS
 from railyard.parsers.fabric.port import PortState
+from railyard.parsers.parsed import Parsed, ParseError
 
 HERE = Path(__file__).parent
 RECORDINGS = sorted((HERE / "recordings").glob("*.out"))

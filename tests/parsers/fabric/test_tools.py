@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers import Parsed, ParseError, Remark
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import Notes
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 HERE = Path(__file__).parent
 

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks import metrics
+from railyard.benchmarks import metrics, moved_bytes
 from railyard.parsers import PARSERS
 from railyard.provision.replay.texts import Made, text_of
 
@@ -61,7 +61,7 @@ def test_as_many_tables_are_printed_as_passes_are_made(key: str) -> None:
 
 def test_pairs_of_ranks_are_summed() -> None:
     (table,) = PARSERS["osu"](text_of(Made("osu/osu_mbw_mr", SIZES, TIMES, SENTENCE, ranks=8))).tables
-    assert (metrics.pairs_of(table, "osu/osu_mbw_mr"), table.context["pairs"]) == (4, 4)
+    assert (moved_bytes.pairs_of(table, "osu/osu_mbw_mr"), table.context["pairs"]) == (4, 4)
     assert table.column("bandwidth")[-1] == pytest.approx(4 * SIZES[-1] / TIMES[-1], rel=1e-4)
 
 

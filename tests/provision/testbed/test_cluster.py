@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed import Degradation, Testbed, TestbedSpec
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.faults import Degradation
 from railyard.provision.testbed.processes import Process, inside, marked, process
+from railyard.provision.testbed.spec import TestbedSpec
 
 ROOT = Path(__file__).parents[3]
 #: Sends 2 MB to the other side, or takes what comes; no program but Python is needed in a node.

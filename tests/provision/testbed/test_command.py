@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.provision.testbed import Testbed
+from railyard.provision.testbed.cluster import Testbed
 
 UP = "4 nodes (vn1, vn2, vn3, vn4); eth0 80 Mbit/s, hsn0 120 Mbit/s, hsn1 120 Mbit/s\n"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed import Network, TestbedSpec
 from railyard.provision.testbed.guests import agent, bed, initramfs, kernel, texts
 from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.spec import Network, TestbedSpec
 
 SPEC = TestbedSpec(
     ("left", "right"),

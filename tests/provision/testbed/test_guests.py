@@ -13,12 +13,13 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.parsers.detect import parse
-from railyard.provision.testbed import measurement_lock, spec_of
 from railyard.provision.testbed.guests import bed
 from railyard.provision.testbed.guests.bed import Guests, guests_refused
 from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
+from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.processes import inside, marked, wait_until_gone
+from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.load import find_system
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]

@@ -10,7 +10,8 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.cli.main import main
-from railyard.provision.testbed import Testbed, needs, slurm
+from railyard.provision.testbed import needs, slurm
+from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import inside
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from railyard.provision.testbed import DEFAULT_SPEC, TestbedSpec
 from railyard.provision.testbed.slurm_texts import client_variables, clients, files, leaves
+from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 
 FOLDER = Path("/site/.railyard/testbed/slurm")
 

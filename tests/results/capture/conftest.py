@@ -16,7 +16,8 @@ from railyard.results.record.form import (
     Record,
     VerdictRecord,
 )
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 from tests.made.records import made_record
 
 SITE = """\

@@ -11,7 +11,7 @@ from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import PathProofRecord, Record
 from railyard.site.references.load import load_references
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 from railyard.site.topology import FORMAT, Kept, keep
 
 ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"

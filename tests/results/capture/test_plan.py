@@ -9,7 +9,7 @@ import pytest
 from railyard.results.capture.plan import Asked, Plan, plan
 from railyard.results.record.form import CurveRecord, Record
 from railyard.site.references.load import References, load_references
-from railyard.site.systems.load import System
+from railyard.site.systems.model import System
 
 Run = Callable[..., Record]
 SIZES = (1, 65536, 4194304)

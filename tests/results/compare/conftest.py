@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from railyard.results.record.file import CurveRecord, FigureRecord, Record
+from railyard.results.record.form import CurveRecord, FigureRecord, Record
 from tests.made.records import made_record
 
 SIZES = tuple(4**n for n in range(12))

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from railyard.cli.commands.compare import command
 from railyard.cli.main import main
-from railyard.results.record.file import Record, append_record
+from railyard.results.record.file import append_record
+from railyard.results.record.form import Record
 
 Repeats = Callable[..., tuple[Record, ...]]
 

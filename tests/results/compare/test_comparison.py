@@ -7,8 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.results.compare.comparison import better_of, compare
-from railyard.results.record.file import CurveRecord, FigureRecord, Record
-from railyard.results.record.form import NodeTraffic, PathProofRecord, RailTraffic
+from railyard.results.record.form import CurveRecord, FigureRecord, NodeTraffic, PathProofRecord, RailTraffic, Record
 
 Repeats = Callable[..., tuple[Record, ...]]
 

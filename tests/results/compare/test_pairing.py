@@ -7,7 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.results.compare.pairing import pair
-from railyard.results.record.file import Record, VerdictRecord
+from railyard.results.record.form import Record, VerdictRecord
 
 Repeats = Callable[..., tuple[Record, ...]]
 

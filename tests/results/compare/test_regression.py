@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from railyard.results.compare.comparison import compare
 from railyard.results.compare.regression import gate
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 
 Repeats = Callable[..., tuple[Record, ...]]
 

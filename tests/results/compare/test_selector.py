@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.results.compare.selector import Selector, chosen, selector
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from railyard.results.compare.surroundings import differences, not_the_fabric_alone, settings
-from railyard.results.record.file import Record
-from railyard.results.record.form import NodeGroup
+from railyard.results.record.form import NodeGroup, Record
 
 Made = Callable[..., Record]
 

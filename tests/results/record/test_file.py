@@ -11,7 +11,8 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError
-from railyard.results.record.file import (
+from railyard.results.record.file import append_record, read_records
+from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
     CurveRecord,
@@ -25,8 +26,6 @@ from railyard.results.record.file import (
     RuleRecord,
     SuspectRecord,
     VerdictRecord,
-    append_record,
-    read_records,
 )
 
 # The example of format 1: every key that there is.

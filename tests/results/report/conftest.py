@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from railyard.results.record.file import (
+from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
     CurveRecord,

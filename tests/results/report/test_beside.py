@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.results.record.file import Record, append_record
-from railyard.results.report import read_results, write_reports, written
+from railyard.results.record.file import append_record
+from railyard.results.record.form import Record
 from railyard.results.report.beside import relation_lines
+from railyard.results.report.files import read_results, write_reports, written
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.rfm.run.reframe import Outcome
 

@@ -3,7 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from railyard.results.record.file import Record, append_record
+from railyard.results.record.file import append_record
+from railyard.results.record.form import Record
 from railyard.results.report.earlier import MOST_RUNS, earlier_medians
 
 

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from railyard.base.errors import InputError, SetupError
 from railyard.cli.commands.report import command
 from railyard.cli.main import main
-from railyard.results.record.file import Record, append_record
-from railyard.results.report import read_results, write_report, write_reports, written
+from railyard.results.record.file import append_record
+from railyard.results.record.form import Record
+from railyard.results.report.files import read_results, write_report, write_reports, written
 from railyard.results.report.matrix import Cell
 from railyard.results.store.finals import final
 

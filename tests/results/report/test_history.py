@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.evidence import bases
 from railyard.results.report.history import are_repeats, histories
 

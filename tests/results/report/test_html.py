@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from railyard.results.record.file import Record
-from railyard.results.record.form import NodeGroup, PairsRecord
+from railyard.results.record.form import NodeGroup, PairsRecord, Record
 from railyard.results.report.html import html_report
 from railyard.results.report.matrix import Cell
 from railyard.results.report.over_time import OverTime

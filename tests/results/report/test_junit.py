@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.junit import junit
 from railyard.results.report.matrix import Cell
 

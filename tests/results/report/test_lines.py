@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.results.record.file import CurveRecord, FigureRecord, Record
+from railyard.results.record.form import CurveRecord, FigureRecord, Record
 from railyard.results.report.lines import scalings, signatures
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.matrix import Cell, cell_words, matrix, read_cells
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.html import html_report
 from railyard.results.report.matrix import Cell, matrix
 from railyard.results.report.summary import row

@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 from railyard.base.numbers import quantile
-from railyard.results.record.file import CurveRecord, LimitRecord
+from railyard.results.record.form import CurveRecord, LimitRecord
 from railyard.results.report.spread import spread_svg, timeline_svg
 
 SIZES = (1, 4, 16)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from railyard.results.record.file import (
+from railyard.results.record.form import (
     AttemptRecord,
     NodeTraffic,
     PathProofRecord,

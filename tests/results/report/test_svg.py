@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.results.record.file import BandRecord, CurveRecord, LimitRecord, Record
+from railyard.results.record.form import BandRecord, CurveRecord, LimitRecord, Record
 from railyard.results.report.svg import describe, out_of_bounds, svg
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.matrix import Cell
 from railyard.results.report.terminal import failures, text_report, verdict_table
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.results.record.file import Record
+from railyard.results.record.form import Record
 from railyard.results.report.csv_table import HEADS, csv_table
 from railyard.results.report.markdown import markdown
 from railyard.results.report.matrix import Cell

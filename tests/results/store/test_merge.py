@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, RailyardError
-from railyard.results import store
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
+from railyard.results.store import query
 from railyard.results.store.merge import merge
 
 Made = Callable[..., Record]
@@ -42,7 +42,7 @@ def test_every_form_of_a_source_is_taken(home: Path, other: Path) -> None:
         assert counts(home, source) == [("r1", 0, 2, 0), ("r2", 0, 1, 0)]
     assert counts(home, runs / "r1") == [("r1", 0, 2, 0)]
     assert counts(home, runs / "r1" / FILE_NAME) == [("r1", 0, 2, 0)]
-    assert {run.run for run in store.runs(home)} == {"r1", "r2"}
+    assert {run.run for run in query.runs(home)} == {"r1", "r2"}
 
 
 def test_what_lies_beside_comes_too_but_no_stage_folder_and_no_link(home: Path, other: Path) -> None:
@@ -77,7 +77,7 @@ def test_an_exported_file_is_taken(home: Path, tmp_path: Path, made: Made) -> No
     file = tmp_path / "given.json"
     file.write_text(json.dumps({"format": 1, "records": [made(run="r5").to_json()]}), encoding="utf-8")
     assert counts(home, file) == [("r5", 1, 0, 0)]
-    assert store.load(home, "r5").records == (made(run="r5"),)
+    assert query.load(home, "r5").records == (made(run="r5"),)
 
 
 @pytest.mark.parametrize("run", ["../../evil", "/tmp/evil", ".hidden", "a/b", "", "a\nb", 7])

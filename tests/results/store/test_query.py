@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, RailyardError
-from railyard.results import store
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
-from railyard.results.store import Wanted
+from railyard.results.store import index as store_index
+from railyard.results.store import query
+from railyard.results.store.query import Wanted
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]
@@ -29,13 +30,13 @@ def three(home: Path, stored: Stored, made: Made) -> Path:
 
 
 def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
-    first, second, third = store.runs(three)
+    first, second, third = query.runs(three)
     assert (first.run, second.run, third.run) == ("r1", "r2", "r3")
     assert (first.began, first.ended) == ("2026-11-01T06:00:00Z", "2026-11-01T06:01:00Z")
     assert (first.counts, second.counts) == ({"pass": 2}, {"fail": 1})
     assert (first.systems, second.systems) == (("virtual",), ("other",))
     assert first.folder == three / ".railyard" / "runs" / "r1"
-    assert [run.run for run in store.runs(three, newest=2)] == ["r2", "r3"]
+    assert [run.run for run in query.runs(three, newest=2)] == ["r2", "r3"]
 
 
 @pytest.mark.parametrize(
@@ -56,17 +57,17 @@ def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
     ],
 )
 def test_what_is_asked_for_comes_the_oldest_first(three: Path, wanted: Wanted, runs: list[str]) -> None:
-    assert [record.run for record in store.records(three, wanted).records] == runs
+    assert [record.run for record in query.records(three, wanted).records] == runs
 
 
 def test_the_newest_records_alone(three: Path) -> None:
-    assert [record.run for record in store.records(three, newest=2).records] == ["r2", "r3"]
-    assert store.records(three, newest=99).records == store.records(three).records
+    assert [record.run for record in query.records(three, newest=2).records] == ["r2", "r3"]
+    assert query.records(three, newest=99).records == query.records(three).records
 
 
 def test_every_column_may_be_asked_for(three: Path) -> None:
-    for name in store.COLUMNS:
-        store.records(three, Wanted(where=f'"{name}" IS NULL OR {name} = 0'))
+    for name in store_index.COLUMNS:
+        query.records(three, Wanted(where=f'"{name}" IS NULL OR {name} = 0'))
 
 
 @pytest.mark.parametrize(
@@ -81,25 +82,25 @@ def test_every_column_may_be_asked_for(three: Path) -> None:
 )
 def test_a_wrong_condition_is_a_sentence(three: Path, where: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        store.records(three, Wanted(where=where))
+        query.records(three, Wanted(where=where))
     assert str(caught.value).startswith(f'--where: found "{where}" (')
     assert sentence in str(caught.value)
 
 
 def test_an_index_that_is_missing_damaged_or_old_changes_nothing(three: Path) -> None:
     index = three / ".railyard" / "index.sqlite"
-    before = store.records(three)
+    before = query.records(three)
     whole = index.read_bytes()
     index.unlink()
-    assert store.records(three) == before
+    assert query.records(three) == before
     for damaged in (b"", b"no database", whole[:-3000], whole[:100] + os.urandom(len(whole) - 100)):
         index.write_bytes(damaged)
-        assert store.records(three) == before
+        assert query.records(three) == before
     with sqlite3.connect(index) as old:
         old.execute("PRAGMA user_version = 0")
         old.execute("DELETE FROM tests")
     old.close()
-    assert store.records(three) == before
+    assert query.records(three) == before
 
 
 def test_a_store_that_may_only_be_read_is_read(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,16 +108,16 @@ def test_a_store_that_may_only_be_read_is_read(three: Path, monkeypatch: pytest.
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "replace", refused)
-    assert len(store.records(three).records) == 4
+    assert len(query.records(three).records) == 4
     assert sorted(path.name for path in (three / ".railyard").iterdir()) == ["runs"]
 
 
 def test_a_run_that_grows_and_one_that_goes_are_seen(three: Path, stored: Stored, made: Made) -> None:
-    assert len(store.runs(three)) == 3
+    assert len(query.runs(three)) == 3
     stored(made(run="r3", time="2026-11-03T06:02:00Z", case="c", state="fail"))
     for path in (three / ".railyard" / "runs" / "r1").iterdir():
         path.unlink()
-    assert [(run.run, run.counts) for run in store.runs(three)] == [("r2", {"fail": 1}), ("r3", {"pass": 1, "fail": 1})]
+    assert [(run.run, run.counts) for run in query.runs(three)] == [("r2", {"fail": 1}), ("r3", {"pass": 1, "fail": 1})]
 
 
 def test_only_the_last_record_of_a_case_counts_and_a_failure_before_a_pass(
@@ -124,14 +125,14 @@ def test_only_the_last_record_of_a_case_counts_and_a_failure_before_a_pass(
 ) -> None:
     folder = stored(made(case="a", state="pass"), made(case="a", state="fail"), made(case="b", state="fail"))
     stored(made(case="b"))
-    found = store.records(home).records
+    found = query.records(home).records
     assert [(record.case, record.state) for record in found] == [("a", "fail"), ("b", "fail"), ("b", "pass")]
-    assert store.load(home, str(folder)).records == found
+    assert query.load(home, str(folder)).records == found
 
 
 def test_an_empty_store_has_no_runs_and_makes_no_files(home: Path) -> None:
-    assert store.runs(home) == ()
-    assert store.records(home).records == ()
+    assert query.runs(home) == ()
+    assert query.records(home).records == ()
     assert not (home / ".railyard").exists()
 
 
@@ -144,26 +145,26 @@ def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, mad
         f"{path}:3: the last line is cut after 17 bytes, its writer was stopped; that record is lost, "
         "the 1 before it are kept",
     )
-    found = store.records(three)
+    found = query.records(three)
     assert (len(found.records), found.problems) == (4, sentences)
-    assert store.runs(three)[-1].problems == sentences
+    assert query.runs(three)[-1].problems == sentences
 
 
 def test_a_run_is_loaded_by_any_of_its_names(three: Path) -> None:
     folder = three / ".railyard" / "runs" / "r3"
     for name in ("r3", "last", str(folder), str(folder / FILE_NAME)):
-        loaded = store.load(three, name)
+        loaded = query.load(three, name)
         assert (loaded.run, loaded.folder, len(loaded.records)) == ("r3", folder, 1)
     with pytest.raises(RailyardError):
-        store.load(three, "r*")
+        query.load(three, "r*")
     with pytest.raises(RailyardError):
-        store.load(three, "r9")
+        query.load(three, "r9")
 
 
 def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_path: Path, made: Made) -> None:
     file = tmp_path / "out.json"
     file.write_text(json.dumps({"format": 1, "records": [made().to_json(), {"format": 9}]}), encoding="utf-8")
-    loaded = store.load(three, str(file))
+    loaded = query.load(three, str(file))
     assert loaded.records == (made(),)
     assert loaded.problems == (
         f"{file}: records[1]: format 9 is too new, this Railyard reads format 1; read it with the "
@@ -171,7 +172,7 @@ def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_pa
     )
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        store.load(three, str(file))
+        query.load(three, str(file))
     assert str(caught.value) == (
         f'{file}: found something else, expected {{"format": 1, "records": […]}}; name an exported file'
     )
@@ -179,5 +180,5 @@ def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_pa
 
 def test_a_clock_that_went_back_loses_nothing(home: Path, stored: Stored, made: Made) -> None:
     stored(made(case="a", time="2026-11-21T06:10:00Z"), made(case="b", time="2026-11-21T05:10:00Z"))
-    (run,) = store.runs(home)
+    (run,) = query.runs(home)
     assert (run.began, run.ended, run.counts) == ("2026-11-21T05:10:00Z", "2026-11-21T06:10:00Z", {"pass": 2})

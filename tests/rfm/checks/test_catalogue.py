@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.metrics import BENCHMARKS
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 

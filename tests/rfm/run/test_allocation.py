@@ -13,7 +13,8 @@ from railyard.rfm.run.budget import ask
 from railyard.rfm.run.output import CaseId
 from railyard.site.matrix import Need
 from railyard.site.site import Site
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 
 ROOT = Path(__file__).parents[3]
 PAIR = Need("OsuLatency", "osu", "osu/osu_latency", 2)

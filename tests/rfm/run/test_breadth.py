@@ -3,7 +3,8 @@
 import pytest
 
 from railyard.rfm.run.breadth import everyday_words, leaves_out_extended
-from railyard.site.systems.load import System, find_system
+from railyard.site.systems.load import find_system
+from railyard.site.systems.model import System
 from tests.conftest import ROOT
 
 

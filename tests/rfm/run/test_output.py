@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.output import CaseId, RanCase, listed_cases, named_nothing, ran_cases, warnings
+from railyard.rfm.run.output import CaseId, RanCase, listed_cases, named_nothing, ran_cases
+from railyard.rfm.run.warnings import warnings
 
 UNIBAND = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
 PINGPONG = CaseId("ImbPingPong", "1a1b2c3d", "virtual", "hsn", "intelmpi")

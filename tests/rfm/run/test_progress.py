@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from railyard.results.record.file import FILE_NAME, FigureRecord, append_record
+from railyard.results.record.file import FILE_NAME, append_record
+from railyard.results.record.form import FigureRecord
 from railyard.rfm.run.progress import ended
 from tests.made.records import made_record
 

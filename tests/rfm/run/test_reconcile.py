@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.results.record.file import Record, RuleRecord, State, VerdictRecord
+from railyard.results.record.form import Record, RuleRecord, State, VerdictRecord
 from railyard.rfm.run.output import CaseId, RanCase
 from railyard.rfm.run.reconcile import settle
 from tests.made.records import made_record

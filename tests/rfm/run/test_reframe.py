@@ -11,7 +11,8 @@ import pytest
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import HOME_VARIABLE
-from railyard.results.record.file import FILE_NAME, Record, State, VerdictRecord, append_record, read_records
+from railyard.results.record.file import FILE_NAME, append_record, read_records
+from railyard.results.record.form import Record, State, VerdictRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, new_run_id
 from railyard.rfm.run import reframe as runs
 from railyard.rfm.run.output import CaseId

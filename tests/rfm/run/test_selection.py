@@ -7,7 +7,8 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.rfm.run.selection import refuse_unknown
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,8 @@ from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_t
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
-from railyard.site.systems.load import System, load_systems
+from railyard.site.systems.load import load_systems
+from railyard.site.systems.model import System
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())

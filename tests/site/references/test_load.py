@@ -10,8 +10,9 @@ from railyard.base.errors import InputError, RailyardError
 from railyard.results.reference_sheet import lines
 from railyard.site.references.bands import Band, Bound, regime
 from railyard.site.references.load import References, check_covered, load_references, references_of
-from railyard.site.systems.load import System, load_system
-from railyard.stacks import STACKS
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
+from railyard.stacks.table import STACKS
 
 ROOT = Path(__file__).parents[3]
 KIB, MIB = 1 << 10, 1 << 20

@@ -10,7 +10,8 @@ from railyard.results.capture.chosen import Group
 from railyard.results.capture.edit import with_entries
 from railyard.results.capture.entry import Captured
 from railyard.site.references.load import references_of
-from railyard.site.systems.load import System, load_system
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 
 SITE = """\
 system: site

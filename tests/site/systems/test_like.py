@@ -7,7 +7,8 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
-from railyard.site.systems.load import System, load_system, load_systems
+from railyard.site.systems.load import load_system, load_systems
+from railyard.site.systems.model import System
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,11 +6,11 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from railyard import stacks
 from railyard.base.errors import InputError
-from railyard.hardware import limits
-from railyard.site.systems.load import System, find_system, load_system, load_systems
-from railyard.site.systems.model import HeaderModel, Kind
+from railyard.hardware import links
+from railyard.site.systems.load import find_system, load_system, load_systems
+from railyard.site.systems.model import HeaderModel, Kind, System
+from railyard.stacks import model
 
 ROOT = Path(__file__).parents[3]
 
@@ -72,7 +72,7 @@ def test_a_site_is_read(tmp_path: Path) -> None:
     assert system.rail_counts("eth") == (1,)
     assert system.nodes.number == 16
     assert system.access == ("--partition=hdr",)
-    assert system.fabrics["edr"].link is limits.LINKS["ib-edr"]
+    assert system.fabrics["edr"].link is links.LINKS["ib-edr"]
     assert [rail.port for rail in system.fabrics["edr"].rails] == [1, 2]
     entry = system.disabled[0]
     assert entry.covers("edr", "mvapich2", 2) and not entry.covers("edr", "mvapich2", 1)
@@ -535,8 +535,8 @@ def test_only_local_takes_any_host() -> None:
 
 
 def test_kinds_and_headers_are_those_of_the_tables() -> None:
-    assert set(get_args(Kind)) == set(stacks.KINDS)
-    assert set(get_args(HeaderModel)) == set(limits.HEADERS)
+    assert set(get_args(Kind)) == set(model.KINDS)
+    assert set(get_args(HeaderModel)) == set(links.HEADERS)
 
 
 def test_a_system_is_frozen() -> None:

@@ -16,7 +16,8 @@ from railyard.verdict.blame.node_pairs import (
     rails_at_fault,
     rounds_text,
 )
-from railyard.verdict.blame.search import Settings, Step, Verdict, rounds
+from railyard.verdict.blame.search.model import Settings, Step, Verdict
+from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.blame.search.search import search
 from railyard.verdict.blame.search.simulated import Faults, Simulated, Tree
 from railyard.verdict.blame.suspects import Findings

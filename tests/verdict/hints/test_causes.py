@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks import metrics
-from railyard.hardware.limits import LINKS, SLOTS, limit
+from railyard.benchmarks.table import micro
+from railyard.hardware.limits import limit
+from railyard.hardware.links import LINKS, SLOTS
 from railyard.verdict.hints.causes import CAUSES, document, likely
 from railyard.verdict.hints.shapes import Seen
 
@@ -31,7 +32,7 @@ def seen(
     rails: int = 1,
     **rest: Any,
 ) -> Seen:
-    meant = metrics.metric(key, metric)
+    meant = micro.metric(key, metric)
     bound = limit(LINKS[link], SLOTS[slot] if slot else None, rails, 1, None, meant.directions)
     limit_mb_s = bound.value_mb_s if bound and metric == "bandwidth" else None
     return Seen(meant, points, LINKS[link], SLOTS[slot] if slot else None, rails, limit_mb_s=limit_mb_s, **rest)

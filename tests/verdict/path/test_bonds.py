@@ -7,7 +7,8 @@ import pytest
 
 from railyard.job.counters.node import NodeCounters
 from railyard.site.systems.model import Fabric
-from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
+from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.traffic import NodeTraffic, Plan
 from tests.made.sysfs import Tree, write
 
 MB = 1_000_000

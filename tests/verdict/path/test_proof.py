@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from railyard.job.counters.device import DeviceCounters, Direction
 from railyard.job.counters.node import NodeCounters
 from railyard.verdict.blame.suspects import Suspect
-from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge, not_judged
+from railyard.verdict.path.proof import PathProof, judge, not_judged
 from railyard.verdict.path.split import ShareRange, share_range
+from railyard.verdict.path.traffic import NodeTraffic, Plan
 
 MB = 1_000_000
 Moved = tuple[float, float]

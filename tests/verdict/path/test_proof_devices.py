@@ -9,7 +9,8 @@ import pytest
 from railyard.job.counters.device import DeviceCounters, Direction
 from railyard.job.counters.node import NodeCounters
 from railyard.verdict.blame.suspects import Suspect
-from railyard.verdict.path.proof import NodeTraffic, PathProof, Plan, judge
+from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.traffic import NodeTraffic, Plan
 
 MB = 1_000_000
 PLAN = Plan(

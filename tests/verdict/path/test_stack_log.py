@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard import stacks
+from railyard.stacks import ask
 from railyard.verdict.path.proof import PathProof
 from railyard.verdict.path.stack_log import LONGEST, Said, compared, read
 
@@ -16,7 +16,7 @@ ETH_ALONE = OTHER.replace("rma_am(tcp/hsn0)", "rma_am(tcp/eth0)")
 
 
 def patterns(stack: str = "mpich", policy: str = "striping") -> dict[str, str]:
-    return stacks.device_patterns(stack, "tcp", policy, DEVICES)
+    return ask.device_patterns(stack, "tcp", policy, DEVICES)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_the_logs_of_our_own_run_name_both_rails_and_no_other_network(stack: str
 
 
 def test_a_stack_that_names_no_devices_has_no_patterns() -> None:
-    assert stacks.device_patterns("intelmpi", "tcp", "single", DEVICES) == {}
+    assert ask.device_patterns("intelmpi", "tcp", "single", DEVICES) == {}
     assert read("MPI startup(): libfabric provider: tcp", {}) is None
 
 
 def test_two_ports_of_one_card_cannot_be_told_apart() -> None:
-    found = stacks.device_patterns("openmpi", "ib", "striping", ("mlx5_0:1", "mlx5_0:2", "mlx5_1:1"))
+    found = ask.device_patterns("openmpi", "ib", "striping", ("mlx5_0:1", "mlx5_0:2", "mlx5_1:1"))
     assert list(found) == ["mlx5_0:1", "mlx5_1:1"]
 
 

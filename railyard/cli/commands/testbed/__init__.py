@@ -13,7 +13,8 @@ from railyard.cli.commands.testbed.entering import become
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm.nodes import NodeState
-    from railyard.provision.testbed import RailStatus, Testbed
+    from railyard.provision.testbed.cluster import Testbed
+    from railyard.provision.testbed.rail_status import RailStatus
 
 _SYSTEM = "virtual"
 
@@ -44,7 +45,7 @@ def up(slurm: bool) -> None:
 @command.command()
 def down() -> None:
     """End everything in it, and clean up after one that was killed."""
-    from railyard.provision.testbed import Testbed
+    from railyard.provision.testbed.cluster import Testbed
 
     # No system file is read: whatever it says now, what is up must come down.
     click.echo("down" if Testbed(find_home()).down() else "it was not up")
@@ -104,7 +105,8 @@ def restore(node: str | None, rail: str | None) -> None:
 
 def _bed() -> "Testbed":
     """Return the testbed of the site folder, as its systems/virtual.yaml says where there is one."""
-    from railyard.provision.testbed import DEFAULT_SPEC, Testbed, spec_of
+    from railyard.provision.testbed.cluster import Testbed
+    from railyard.provision.testbed.spec import DEFAULT_SPEC, spec_of
     from railyard.site.systems.load import find_system
 
     home = find_home()
@@ -115,7 +117,7 @@ def _bed() -> "Testbed":
 
 def _found() -> "Testbed":
     """Return the testbed that is up. Raises SetupError where none is."""
-    from railyard.provision.testbed import Testbed
+    from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.entry import NOT_UP
 
     bed = Testbed.find(find_home())

@@ -36,8 +36,8 @@ def up() -> None:
 @command.command()
 def down() -> None:
     """End both, and clean up after ones that were killed."""
-    from railyard.provision.testbed import DEFAULT_SPEC
     from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.spec import DEFAULT_SPEC
 
     # No system file is read: whatever it says now, what is up must come down.
     click.echo("down" if Guests(find_home(), DEFAULT_SPEC).down() else "they were not up")
@@ -76,8 +76,8 @@ def exec(node: str, words: tuple[str, ...]) -> None:
 
 def _guests() -> "Guests":
     """Return the guests of the site folder, as its systems/virtual-verbs.yaml says. Raises SetupError without one."""
-    from railyard.provision.testbed import spec_of
     from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.spec import spec_of
     from railyard.site.systems.load import find_system
 
     home = find_home()

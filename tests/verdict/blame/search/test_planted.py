@@ -7,8 +7,9 @@ import statistics
 
 import pytest
 
-from railyard.verdict.blame.search import Step, rounds
+from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.planted import PLANTS, Plant, plant, play
+from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.blame.search.simulated import Faults, Noise, Simulated, Tree
 
 SMALL = {routes: Tree(128, 8, routes=routes) for routes in ("destination", "random")}

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.verdict.blame.search import Cost, Step, cost, packed, rounds
+from railyard.verdict.blame.search.model import Step
+from railyard.verdict.blame.search.rounds import Cost, cost, packed, rounds
 
 
 def is_matching(pairs: tuple[tuple[int, int], ...]) -> bool:

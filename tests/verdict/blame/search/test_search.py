@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from railyard.verdict.blame import suspects
-from railyard.verdict.blame.search import Layout, PairsError, Settings, Step, Value, Verdict, advance
+from railyard.verdict.blame.search.model import Layout, PairsError, Settings, Step, Value, Verdict
+from railyard.verdict.blame.search.search import advance
 
 GOOD = 48.0
 Speed = Callable[[int, int], float | None]
