@@ -13,7 +13,6 @@ from reframe.core.builtins import parameter, variable
 
 from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.parsers import npb
-from railyard.provision.installed import installed
 from railyard.rfm.checks.application import ApplicationCheck, stated
 from railyard.site.matrix import NPB_MZ
 from railyard.stacks.policy import NIC_PER_RANK
@@ -66,11 +65,12 @@ class NpbMz(ApplicationCheck):
     @property
     def program(self) -> str:
         """The executable of NPB 3.4: one a kernel and class, for any number of ranks."""
-        return npb_mz_shape.programs(self.code, self.problem, self.num_tasks)[0]
+        return self.programs[0]
 
-    def _program(self, program: str = "") -> str:
-        names = npb_mz_shape.programs(self.code, self.problem, self.num_tasks)
-        return installed(self.site, self.current_environ.name).executable(self.tool, *names)
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Its executable's names by release: NPB 3.4's and, with the number of ranks, that of those before."""
+        return tuple(npb_mz_shape.programs(self.code, self.problem, self.num_tasks))
 
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware

@@ -11,7 +11,6 @@ from reframe.core.builtins import parameter
 
 from railyard.benchmarks.apps import wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
-from railyard.job.launch import Launch
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck, node_counts, stated
 
@@ -37,10 +36,8 @@ class WrfCheck(ApplicationCheck):
         system = self.site.system
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
 
-    def _install_launch(self, launch: Launch) -> None:
-        super()._install_launch(launch)
-        if not self.is_replayed:
-            self.prerun_cmds = [*wrf_cases.before(self._inputs, self._program()), *self.prerun_cmds]
+    def before(self, program: str) -> list[str]:
+        return list(wrf_cases.before(self._inputs, program))
 
 
 @rfm.simple_test

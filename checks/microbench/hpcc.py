@@ -11,11 +11,8 @@ All parts of HPC Challenge run, since it cannot leave any out; those that comput
 import reframe as rfm
 
 from railyard.benchmarks.apps import hpcc_input
-from railyard.job.launch import Launch
 from railyard.parsers import hpcc
 from railyard.rfm.checks.application import ApplicationCheck
-
-OUTPUT = "hpccoutf.txt"
 
 
 @rfm.simple_test
@@ -26,6 +23,7 @@ class Hpcc(ApplicationCheck):
     benchmark = "Summary"
     tags = {"microbench", "hpcc", "extended"}
     parse = staticmethod(hpcc.parse)
+    output_file = "hpccoutf.txt"
 
     @property
     def validates(self) -> bool:
@@ -34,9 +32,3 @@ class Hpcc(ApplicationCheck):
 
     def input_files(self) -> dict[str, str]:
         return {"hpccinf.txt": hpcc_input.text(self.num_tasks)}
-
-    def _install_launch(self, launch: Launch) -> None:
-        super()._install_launch(launch)
-        if not self.is_replayed:  # it appends to a file, and prints nothing
-            self.prerun_cmds = [f"rm -f {OUTPUT}", *self.prerun_cmds]
-            self.postrun_cmds = [f"cat {OUTPUT}"]

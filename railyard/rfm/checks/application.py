@@ -81,8 +81,6 @@ class ApplicationCheck(InterconnectCheck):
     pair_a_rail = True
     #: The check's own parameters, which choose its problem; ``nodes`` among them makes it a sweep.
     own_parameters: tuple[str, ...] = ()
-    #: Variables that must not reach the benchmark from whoever starts the run.
-    cleared: tuple[str, ...] = ()
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -156,13 +154,6 @@ class ApplicationCheck(InterconnectCheck):
         more = ask.forward(self.current_environ.name, self.told_ranks) if told else []
         return replace(launch, env={**launch.env, **self.told_ranks}, options=(*launch.options, *more))
 
-    def _install_launch(self, launch: Launch) -> None:
-        super()._install_launch(launch)
-        if not self.is_replayed:
-            # What the system's file says itself stays.
-            unset = [f"unset {name}" for name in self.cleared if name not in launch.env]
-            self.prerun_cmds = [*unset, *self.prerun_cmds]
-
     @run_before("run")
     def write_inputs(self) -> None:
         """Write what the application reads beside the job's script."""
@@ -207,11 +198,11 @@ class EveryNodeCheck(ApplicationCheck):
     def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
         return ["sh", every_node.SCRIPT, PARTS, self._tag, *super()._benchmark_words(arguments, launch, program)]
 
-    def _install_launch(self, launch: Launch) -> None:
-        super()._install_launch(launch)
-        if not self.is_replayed:
-            self.prerun_cmds = [f"mkdir -p {PARTS}", *self.prerun_cmds]
-            self.postrun_cmds = [f"cat {PARTS}/*.out"]
+    def before(self, program: str) -> list[str]:
+        return [f"mkdir -p {PARTS}"]
+
+    def after(self) -> list[str]:
+        return [f"cat {PARTS}/*.out"]
 
     def input_files(self) -> Mapping[str, str]:
         return {every_node.SCRIPT: every_node.each_script()}

@@ -111,6 +111,19 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
 
+    #: The file that the benchmark appends its output to, where it prints none.
+    output_file = variable(str, value="")
+    #: Variables that must not reach the benchmark from whoever starts the run.
+    cleared: tuple[str, ...] = ()
+
+    def before(self, program: str) -> list[str]:
+        """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""
+        return []
+
+    def after(self) -> list[str]:
+        """Return lines of the job behind the benchmark's launch."""
+        return []
+
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         """Return the benchmark's own words for these message sizes in bytes."""
         raise ReframeError(
@@ -160,6 +173,11 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     def program(self) -> str:
         """The executable of a tool that has one a benchmark, of its name; empty for a tool that is one executable."""
         return str(self.benchmark).partition("/")[0] if self.program_a_benchmark else ""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names that its executable may have, of which the first that is installed runs."""
+        return (self.program,)
 
     @property
     def key(self) -> str:
@@ -295,7 +313,12 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
         words = [READER, COUNTERS, self._tag, ",".join(launch.meant), ",".join(launch.watched), "--", *benchmark]
         self.executable = "sh"
         self.executable_opts = [shlex.quote(word) for word in (*self.place_words(launch), *words)]
-        self.prerun_cmds = [f"mkdir -p {COUNTERS}", *self._checks_before_the_run(self._program())]
+        program, output = self._program(), [shlex.quote(name) for name in (self.output_file,) if name]
+        # What the system's file says itself stays.
+        unset = [f"unset {name}" for name in self.cleared if name not in launch.env]
+        begins = [*self.before(program), *(f"rm -f {name}" for name in output), *unset]
+        self.prerun_cmds = [*begins, f"mkdir -p {COUNTERS}", *self._checks_before_the_run(program)]
+        self.postrun_cmds = [*self.after(), *(f"cat {name}" for name in output), *self.postrun_cmds]
 
     def _install_recording(self) -> None:
         """Give ReFrame the job of a replay: the recording is printed, and the benchmark's words stand behind it."""
@@ -325,4 +348,5 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
         )  # fmt: skip
 
     def _program(self, program: str = "") -> str:
-        return installed(self.site, self.current_environ.name).executable(self.tool, program or self.program)
+        names = (program,) if program else self.programs
+        return installed(self.site, self.current_environ.name).executable(self.tool, *names)

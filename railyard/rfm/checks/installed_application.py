@@ -58,8 +58,7 @@ class InstalledApplication(ApplicationCheck):
             tag=f"{self.hashcode}-{time.time_ns():x}",
         )  # fmt: skip
 
-    def _install_launch(self, launch: Launch) -> None:
-        super()._install_launch(launch)
-        if self.described.inputs is not None and not self.is_replayed:
-            folder = installed_output.folder(self.described.inputs, self.site.home)
-            self.prerun_cmds = [f"cp -R {shlex.quote(folder)}/. .", *self.prerun_cmds]
+    def before(self, program: str) -> list[str]:
+        if self.described.inputs is None:
+            return []
+        return [f"cp -R {shlex.quote(installed_output.folder(self.described.inputs, self.site.home))}/. ."]
