@@ -45,7 +45,7 @@ def user_words(request: pytest.FixtureRequest, namespaces: None) -> list[str]:
         pytest.skip("only root can become another user; this run is an ordinary user's already")
     words = ["setpriv", f"--reuid={ORDINARY_USER}", f"--regid={ORDINARY_USER}", "--clear-groups"]
     tried = subprocess.run(
-        [*words, sys.executable, "-c", "import railyard.provision.testbed"], capture_output=True, text=True
+        [*words, sys.executable, "-c", "import railyard.provision.testbed.cluster"], capture_output=True, text=True
     )
     if tried.returncode:
         pytest.skip("an ordinary user cannot read this Python or this clone")

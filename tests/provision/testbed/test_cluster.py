@@ -312,7 +312,8 @@ def test_orphans_are_reaped(bed: Testbed) -> None:
 
 def test_up_and_down_twice(small: TestbedSpec, user_words: list[str], open_home: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from railyard.provision.testbed import Testbed, Network, TestbedSpec;"
+        "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
+        "from railyard.provision.testbed.spec import Network, TestbedSpec;"
         f"bed = Testbed(Path({str(open_home)!r}), {small!r});"
         "print(bed.up(), bed.up(), bed.exec('beta', ['hostname']).stdout.strip(), len(bed.status()));"
         "print(bed.degrade('beta', 'hsn0', 'slow', 40), bed.degrade('alpha', 'hsn0', 'unplugged'), len(bed.restore()));"
@@ -416,7 +417,7 @@ def test_an_interrupted_up_leaves_nothing(
     namespaces: None, tmp_path: Path, number: signal.Signals, after_s: float
 ) -> None:
     program = (
-        "import sys; from pathlib import Path; from railyard.provision.testbed import Testbed;"
+        "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
         "bed = Testbed(Path(sys.argv[1])); print('go', flush=True);"
         "bed.up(); bed.down() if len(sys.argv) > 2 else input()"
     )
@@ -450,7 +451,7 @@ def test_bridges_of_the_host_do_not_matter(namespaces: None, tmp_path: Path) -> 
     from railyard.provision.testbed.needs import outer_options
 
     program = (
-        "from pathlib import Path; from railyard.provision.testbed import Testbed;"
+        "from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
         f"bed = Testbed(Path({str(tmp_path)!r}));"
         "print(bed.up(), bed.exec('vn1', ['hostname']).stdout.strip(), bed.down())"
     )
@@ -470,7 +471,7 @@ def test_no_permission_is_one_sentence(namespaces: None, tmp_path: Path) -> None
     if os.geteuid() != 0:
         pytest.skip("only root can forbid user namespaces, in a namespace of its own")
     program = (
-        "from railyard.provision.testbed import Testbed; from railyard.base.errors import SetupError\n"
+        "from railyard.provision.testbed.cluster import Testbed; from railyard.base.errors import SetupError\n"
         "from pathlib import Path\n"
         "try:\n"
         f"    Testbed(Path({str(tmp_path)!r})).up()\n"

@@ -15,7 +15,7 @@ from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file,
 HOLDER = """
 import sys
 from pathlib import Path
-from railyard.provision.testbed import measurement_lock
+from railyard.provision.testbed.lock import measurement_lock
 with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
