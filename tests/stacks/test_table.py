@@ -145,6 +145,9 @@ def test_the_search_for_names_finds_them() -> None:
 
 
 def test_the_page_is_the_table() -> None:
-    """Write it anew: python -c "from railyard.stacks import document; print(document.document(), end='')" >docs/stacks.md"""
+    """Write it anew:
+
+    python -c "from railyard.stacks.document import document; print(document(), end='')" > docs/stacks.md
+    """
     page = (ROOT / "docs" / "stacks.md").read_text(encoding="utf-8")
     assert page == document.document()

@@ -79,6 +79,7 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
         spack_environment = fixture(SpackEnvironment, scope="environment")
 
     tags: Any
+    postrun_cmds: Any
     rails = parameter(rail_counts(), type=int, loggable=True)
     #: How messages are spread over the rails; ``default`` is the stack's own way, and stands in no name.
     policy = parameter(rail_policies(), type=str, loggable=True)
