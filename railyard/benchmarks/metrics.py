@@ -1,6 +1,6 @@
 """What each benchmark's numbers mean: which curves a table gives, and the key figures that stand for them.
 
-The table of benchmarks is ``table.micro``, the bytes that a run moves are ``moved_bytes``; both are given here too.
+The table of benchmarks is ``table.micro``, the bytes that a run moves are ``moved_bytes``.
 Nothing here reads a file, the clock or the host.
 """
 

@@ -94,7 +94,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     )
     if figures:  # beside what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
-    reached = _verdict(case, inputs, tables)
+    reached = _verdict(case, run, inputs, tables)
     own = applications.remarks(case, tables)
     reached = reached.with_remarks(*node_pairs.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
     pair_tables = (*tables[:1], *again) if node_pairs.is_of_pairs(case.benchmark) else ()
@@ -103,11 +103,11 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     return Assessment(case, inputs, reached, curves, figures, path, pair_tables, version)
 
 
-def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
+def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
     """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
     judged = verdict.judge(inputs)
     if judged.state == "fail" and judged.rule in (3, 5) and not node_pairs.is_of_pairs(case.benchmark):
-        judged = judged.with_remarks(*_looks_like(case, inputs, tables[0]))
+        judged = judged.with_remarks(*_looks_like(case, run, inputs, tables[0]))
     if inputs.replayed is not None:
         return judged.with_remarks(inputs.replayed)
     if case.site.system.provider != "host" or judged.rule in (1, 2):
@@ -116,14 +116,14 @@ def _verdict(case: Case, inputs: Inputs, tables: list[Table]) -> Verdict:
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
 
 
-def _looks_like(case: Case, inputs: Inputs, table: Table) -> tuple[str, ...]:
+def _looks_like(case: Case, run: Run, inputs: Inputs, table: Table) -> tuple[str, ...]:
     """Return what a failed run looks like.
 
     The rails of the virtual cluster are shaped at rates of no hardware, and one host has none: nothing is said there.
     """
     if case.site.system.provider not in ("nodes", "replay"):
         return ()
-    found = likenesses(table, micro.find(case.benchmark), inputs.metrics, of_case(case))
+    found = likenesses(table, run.benchmark, inputs.metrics, run.target)
     return tuple(dict.fromkeys(cause.sentence for cause in found))
 
 

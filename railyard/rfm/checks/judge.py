@@ -12,7 +12,6 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
-from railyard.base.paths import ALLOCATION_VARIABLE
 from railyard.job.launch import Launch, seconds
 from railyard.provision.replay.form import Cell
 from railyard.provision.replay.index import folder_of
@@ -128,7 +127,7 @@ class Judged(Scheduled):
         from railyard.provision.testbed.cluster import Testbed
         from railyard.provision.testbed.starvation import Watch
 
-        if ALLOCATION_VARIABLE in os.environ:
+        if self.site.system.is_allocated:
             # ReFrame runs on one of its nodes then, where the others cannot be told: the whole host's wait counts.
             return Watch(frozenset()).start()
         return Testbed(self.site.home).watch()

@@ -284,6 +284,10 @@ class Measure(Model):
     )
 
 
+#: ReFrame's launcher of steps in an allocation that is there already.
+_OF_ALLOCATION = "srunalloc"
+
+
 class System(Model):
     """A cluster."""
 
@@ -349,7 +353,12 @@ class System(Model):
     def allocated(self, nodes: tuple[str, ...]) -> "System":
         """Return the system as tests see it that are steps of one allocation of these nodes."""
         there = self.nodes.model_copy(update={"names": nodes, "count": None})
-        return self.model_copy(update={"scheduler": "local", "launcher": "srunalloc", "access": (), "nodes": there})
+        return self.model_copy(update={"scheduler": "local", "launcher": _OF_ALLOCATION, "access": (), "nodes": there})
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether its tests are steps of one allocation, and ReFrame runs within it."""
+        return self.launcher == _OF_ALLOCATION
 
     def rail_counts(self, fabric: str) -> tuple[int, ...]:
         """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""
