@@ -11,7 +11,6 @@ import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
 from railyard.benchmarks.apps import every_node, hpl_input, hpl_problem
-from railyard.job.launch import limit_s
 from railyard.parsers import hpl
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, node_counts
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
     """Return a system's nodes and the seconds that a solution may take; 0 is an eighth of the system's time limit."""
     hardware = hpl_problem.stated(system.nodes.hardware, system.system)
-    return hardware, budget_s or hpl_problem.SHARE_OF_LIMIT * limit_s(system, "app")
+    return hardware, budget_s or hpl_problem.SHARE_OF_LIMIT * system.limit_s("app")
 
 
 class HplCheck(ApplicationCheck):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.launch import Launch
+from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm.jobs import Ended
 from railyard.provision.replay.form import Played
 from railyard.site.site import Site
@@ -50,7 +51,8 @@ class Evidence:
     ``ended`` is the scheduler's word on a job that did not run to its end. ``unplaced`` is why its processes were
     not near its rails, or far from them, as they were told to be.
     ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
-    of nodes gave when they were measured again, a text a step.
+    of nodes gave when they were measured again, a text a step. ``facts`` is what each node said of itself in the job.
+    ``job_id`` is the scheduler's.
     """
 
     stdout: str
@@ -65,3 +67,5 @@ class Evidence:
     ended: Ended | None = None
     played: Played | None = None
     again: tuple[str, ...] = ()
+    facts: tuple[NodeFacts, ...] = ()
+    job_id: object = None

@@ -1,9 +1,8 @@
 """How one run is launched: variables, launcher words, and which rails of which nodes it is meant to use."""
 
-import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from railyard.job import client_server
 from railyard.job.mpi_identity import Meant
@@ -22,6 +21,8 @@ from railyard.stacks.ask import Settings
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
 #: Launchers that are Slurm's srun: of a job's script, and of a step in an allocation.
 SRUN = ("srun", "srunalloc")
+#: Launchers that are a stack's own, inside a scheduler's job.
+OWN_LAUNCHERS = ("mpirun", "mpiexec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +54,35 @@ def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for rail in rails if (name := device_name(rail)) not in meant))
 
 
-def plan_launch(
-    site: Site,
-    fabric: str,
-    stack: str,
-    devices: tuple[str, ...],
-    nodes: tuple[str, ...],
-    *,
-    ranks: int,
-    ranks_per_node: int,
-    as_root: bool,
-    policy: str | None = None,
-    within_node: bool = False,
-    launcher: str | None = None,
-    threads: int = 1,
-) -> Launch:
-    """Return how a run over these devices of these nodes is launched; ``policy`` None leaves that to the stack.
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Which ranks a run has on its nodes, and what each of them is told; ``policy`` None leaves that to the stack.
 
     ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched. ``launcher`` is
     ReFrame's, the system's own where it is None. ``threads``: of each rank, which has as many cores of its own; not in
-    our testbeds, where all nodes share the host's.
+    our testbeds, where all nodes share the host's. ``variables`` are set for every rank.
+    """
+
+    total: int
+    per_node: int
+    threads: int = 1
+    policy: str | None = None
+    within_node: bool = False
+    launcher: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_launch(
+    site: Site, fabric: str, stack: str, devices: tuple[str, ...], nodes: tuple[str, ...], ranks: Ranks, as_root: bool
+) -> Launch:
+    """Return how a run over these devices of these nodes is launched.
+
     Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
     """
     system, there = site.system, installed(site, stack)
-    launcher = launcher or system.launcher
+    launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
     kind = system.fabrics[fabric].kind
-    told = ask.settings(stack, kind, devices, len(devices), policy)
+    told = ask.settings(stack, kind, devices, len(devices), ranks.policy)
     if system.provider == "host" or within_node:
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
         # stack on its rails keeps it from shared memory.
@@ -90,13 +94,13 @@ def plan_launch(
     pair = stacks_table.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
-        options = list(client_server.start_words(site.home, nodes, ranks_per_node, bed))
+        options = list(client_server.start_words(site.home, nodes, ranks.per_node, bed))
     elif bed is not None:
         options = ask.launch_options(
             stack,
             hosts=nodes,
-            ranks=ranks,
-            ranks_per_node=ranks_per_node,
+            ranks=ranks.total,
+            ranks_per_node=ranks.per_node,
             agent=str(agent_script(site.home, bed)),
             # Launchers start over the testbed's management network.
             network=MANAGEMENT_DEVICE,
@@ -105,19 +109,22 @@ def plan_launch(
         options += ask.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:
         options = _srun_words(site, stack)
-        if threads > 1:
+        if ranks.threads > 1:
             # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
             # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
             env |= stacks_table.STACKS[stack].own_pinning
         if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
-        options = _words_in_a_job(system, stack, threads, binds=bool(told.options))
+        options = _words_in_a_job(system, stack, ranks.threads, binds=bool(told.options))
     if launcher not in SRUN:  # these words are the stack's own mpirun's
         options += told.options
+    if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
+        # A stack's own launcher may hand on to other nodes what it is told to, and nothing else; srun hands on all.
+        options += ask.forward(stack, ranks.variables)
     return Launch(
         program=client_server.STARTER if pair else there.launcher,
-        env=env,
+        env={**env, **ranks.variables},
         options=tuple(options),
         settings=told,
         meant=() if within_node else devices,
@@ -191,19 +198,3 @@ def bonded_ports(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str,
     """Return how many ports the system's file says are bonded to each meant rail."""
     rails = {device_name(rail): rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
     return {device: rails[device] for device in devices}
-
-
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-
-
-def seconds(duration: str) -> int:
-    """Return a system file's duration (``1h30m``, checked when it was read) in seconds."""
-    found = _DURATION.fullmatch(duration)
-    if found is None:
-        raise ValueError(f"{duration!r} is no duration")
-    return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))
-
-
-def limit_s(system: System, check_class: str = "micro") -> int:
-    """Return how long a run may take, in seconds: the system's limit for a class of checks (``app``, or any other)."""
-    return seconds(system.jobs.time_limit("app" if check_class == "app" else "micro", system.time_limit))

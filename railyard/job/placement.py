@@ -6,17 +6,70 @@ threads than processors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
 from railyard.base.bounds import CLOCK_SHARE
+from railyard.base.errors import RailyardError
 from railyard.base.wording import listing, percent
+from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
+from railyard.stacks.table import STACKS
 
 _MOST_PROCESSORS = 1 << 16
 #: Near the rails, on the processors of their NUMA nodes, or on all the others.
 Side = Literal["near", "far"]
 SCRIPT = "place.sh"
+#: What may be asked for in place of the system's file (``-S placement=far``); ``launcher`` leaves processes where
+#: launcher and library put them.
+_SIDES: Mapping[str, Side | None] = {"near": "near", "far": "far", "launcher": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where a run's processes are put: on one side of its rails, or where launcher and library put them (None).
+
+    ``asked`` is the word that replaced what the system's file says, empty where none did. ``threads`` of each rank are
+    to have a processor each, where a node's processors are its own.
+    """
+
+    side: Side | None
+    asked: str = ""
+    threads: int = 1
+
+    def words(self, launch: Launch) -> tuple[str, ...]:
+        """Return the words of a shell that stand before the counter reader's, none where nothing is placed."""
+        return () if self.side is None else (SCRIPT, self.side, ",".join(launch.meant), "--", "sh")
+
+    def variables(self, stack: str) -> dict[str, str]:
+        """Return what keeps the library from binding the processes elsewhere when it starts."""
+        return {} if self.side is None else dict(STACKS[stack].own_pinning)
+
+    def scripts(self) -> dict[str, str]:
+        """Return the script that is to be written beside the job's own: name and text, none where nothing is placed."""
+        return {} if self.side is None else {SCRIPT: place_script()}
+
+    def remarks(self, launch: Launch) -> tuple[str, ...]:
+        """Return what is said of a run that was placed in another way than the system's file says."""
+        if not self.asked or self.side is None:
+            return ()
+        return (f"run {self.side} {listing(launch.meant)} (-S placement={self.asked}), against the same references",)
+
+    def why_not(self, facts: Sequence[NodeFacts], launch: Launch) -> str | None:
+        """Return why the processes were not where they were to be; None where they were, or nothing was asked."""
+        side = self.side
+        elsewhere = None if side is None else why_elsewhere(facts, launch.nodes, side, launch.meant)
+        if elsewhere is not None or self.threads == 1:
+            return elsewhere
+        return why_too_few(facts, launch.nodes, self.threads)
+
+
+def side_of(asked: str, own: Side | None) -> Side | None:
+    """Return where processes are put: as asked, else as the system's file says. Raises RailyardError for another word."""
+    if asked not in ("", *_SIDES):
+        raise RailyardError(f'-S placement: found "{asked}", expected {", ".join(_SIDES)}')
+    return _SIDES.get(asked, own)
 
 
 def place_script() -> str:

@@ -2,11 +2,10 @@
 
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from functools import lru_cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard import __version__
@@ -73,26 +72,23 @@ def _mpi_version(program: str) -> str:
 
 
 def circumstances(
-    folder: Path,
-    tag: str,
+    facts: Iterable[node_facts.NodeFacts],
     *,
-    said: str | None,
+    linked: str | None,
     variables: Mapping[str, str],
     scheduler: str | None,
     job_id: object,
-    started: datetime | None,
+    started: datetime,
 ) -> dict[str, Any]:
-    """Return fields of a record. ``folder`` holds a ``.facts`` file a node, ``said`` is what ``ldd`` printed.
+    """Return fields of a record: ``facts`` of each node, ``linked`` is what ``ldd`` printed.
 
-    What cannot be read is left empty: no verdict rests on it.
+    What could not be read is left empty: no verdict rests on it.
     """
-    texts = (path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.facts")))
-    nodes = [facts for text in texts if (facts := node_facts.parse(text, tag)) is not None]
     return {
-        "started": None if started is None else f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
+        "started": f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
         "scheduler": scheduler,
         "job_id": None if job_id is None else str(job_id),
-        "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linkage.parse(said or "").items()),
+        "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linkage.parse(linked or "").items()),
         "variables": allowed(variables),
-        "hardware": node_facts.grouped(nodes),
+        "hardware": node_facts.grouped(facts),
     }

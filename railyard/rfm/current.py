@@ -1,9 +1,12 @@
-"""What ReFrame's current system offers while a check file is read: its partitions, or that there is no system."""
+"""What ReFrame knows of where a test is: its current system while a check file is read, a test's own site and name."""
 
+from pathlib import Path
 from typing import Any
 
 from reframe.core.exceptions import ReframeFatalError
 from reframe.core.runtime import runtime
+
+from railyard.site.site import Site, site_at
 
 
 def partitions() -> tuple[Any, ...] | None:
@@ -26,3 +29,14 @@ def environment_features() -> set[str] | None:
     """Return every feature that some environment of the current system has; None without a system."""
     found = partitions()
     return None if found is None else {f for each in found for environ in each.environs for f in environ.features}
+
+
+def site_of(test: Any) -> Site:
+    """Return the site and system that a test runs on, once it is set up."""
+    partition = test.current_partition
+    return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
+
+
+def case_name(test: Any) -> str:
+    """Return a test's case as ReFrame's listing has it, without the hash."""
+    return f"{test.display_name} @{test.current_partition.fullname}+{test.current_environ.name}"

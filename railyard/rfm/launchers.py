@@ -17,14 +17,7 @@ from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
 
-from railyard.provision.testbed.entry import CLUSTER, bed_folder, enter_script
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.needs import front
-
-#: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
-KILL_AFTER_S = 5
-#: What `timeout` exits with where it ended the job (coreutils).
-TIMEOUT_EXIT = 124
 
 
 @register_launcher("namespaces")
@@ -57,30 +50,6 @@ class ReplayLauncher(JobLauncher):
             sentence = "this test has no recording: it is not derived from InterconnectCheck"
             return ["sh", "-c", shlex.quote(f"echo {sentence!r} >&2; exit 1")]
         return ["sh", "-c", shlex.quote('exec cat -- "$0"'), shlex.quote(str(self.recording))]
-
-
-def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
-    """Return the words that run a launcher on a node of a testbed of ours: one at a time, and not for ever.
-
-    ReFrame runs the tests of two partitions at once unless it is told otherwise: the jobs wait for one another.
-    """
-    lock = bed_folder(home, bed) / "job.lock"
-    return ["flock", str(lock), *node_words(home, node, limit_s, program, bed)]
-
-
-def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
-    """Return the words that run a program on a node of a testbed of ours, ended after a time."""
-    limited = ["timeout", "-k", str(KILL_AFTER_S), str(limit_s)]
-    return [*limited, *front(), str(enter_script(home, bed)), node, "--", program]
-
-
-def each_node_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> list[str]:
-    """Return the words that run a program on each of these nodes of a testbed of ours, and fail as any does."""
-    script = (
-        f'for node in {shlex.join(nodes)}; do "$0" "$node" -- "$@" & all="$all $!"; done; '
-        "code=0; for one in $all; do wait $one || code=$?; done; exit $code"
-    )
-    return ["sh", "-c", script, str(enter_script(home, bed))]
 
 
 _held = contextlib.ExitStack()

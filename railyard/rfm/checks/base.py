@@ -1,76 +1,57 @@
-"""The ReFrame base class of every check: selects its cells and launches; a check says only what is measured."""
+"""The ReFrame base class of every check: hooks, in the order of a run. A check says only what is measured.
 
+What the hooks need is decided by plain objects: who makes the output (`runner`), when and on how many nodes
+(`job/scheduling`), on which processors (`job/placement`), as what (`job/command`), whom to ask after a failure
+(`prober`), and which measurement counts (`measure_again`).
+"""
+
+import os
 import shlex
 import time
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import reframe as rfm
-import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, parameter, run_after, variable
-from reframe.core.exceptions import ReframeError
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function
+from reframe.core.exceptions import PerformanceError, SanityError
 
-from railyard.job import client_server
-from railyard.job.launch import TESTBEDS, Launch, device_name, exported, plan_launch
-from railyard.provision.installed import installed
-from railyard.provision.replay.form import REPLAYED
-from railyard.rfm.checks.judge import LINKED
-from railyard.rfm.checks.place import COUNTERS
-from railyard.rfm.checks.probe import READER
-from railyard.rfm.checks.start import Starting
-from railyard.rfm.current import partition_features, partitions
-from railyard.rfm.guards import CarriedInit, as_reframe_error
-from railyard.rfm.launchers import namespace_words, running_as_root
+from railyard.rfm.checks.declaration import Declaration
+from railyard.rfm.checks.sizes import largest_allowed
+from railyard.rfm.checks.variants import builds_with_spack
+from railyard.rfm.current import case_name
+from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
+from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.breadth import EXTENDED
-from railyard.site.matrix import RAIL_COUNTS, disabled_reason
-from railyard.site.policies import DEFAULT, environment_terms, is_extended, named_policies, policy_of
-from railyard.site.systems.jobs import is_slurm
+from railyard.site.matrix import disabled_reason
+from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
 from railyard.stacks.policy import NIC_PER_RANK
 from railyard.stacks.programs import own_feature, pair_feature
 
-#: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
-QUICK_SIZES = tuple(4**n for n in range(12))
-FULL_SIZES = tuple(2**n for n in range(23))
+# What runs, judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
+if TYPE_CHECKING:
+    from railyard.job.case import Case, Evidence
+    from railyard.job.launch import Launch
+    from railyard.job.placement import Placing
+    from railyard.job.scheduling import Scheduling
+    from railyard.parsers.parsed import Parsed
+    from railyard.provision.replay.form import Cell
+    from railyard.rfm.checks.measure_again import Again, Clock
+    from railyard.rfm.checks.prober import RailProber
+    from railyard.rfm.checks.runner import Left, PlannedJob, Runner
+    from railyard.verdict.assess import Assessment
+
+#: What every check has a variant for; a parameter besides these chooses its benchmark.
+COMMON_PARAMETERS = ("rails", "policy")
 
 
-def sizes_within(smallest: int, largest: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes from smallest to largest, in bytes, of ascending ones from 1.
-
-    Where a system allows none that a check asks for, such as its one size of 4 MiB, it is the largest allowed.
-    """
-    allowed = [size for size in sizes if size <= largest]
-    return tuple(size for size in allowed if size >= smallest) or (allowed[-1],)
-
-
-def rail_counts() -> tuple[int, ...]:
-    """Return the rail counts that tests are made for: those that ReFrame's current system has, else all.
-
-    A count that no partition has would never be selected, and making each such variant costs ReFrame 2 ms.
-    """
-    features = partition_features()
-    if features is None:
-        return RAIL_COUNTS
-    return tuple(count for count in RAIL_COUNTS if f"rails{count}" in features) or RAIL_COUNTS
-
-
-def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
-    """Return the rail policies that tests are made for: each stack's own, and those that some stack has besides.
-
-    Those are of ReFrame's current system, as ``rail_counts`` are. A NIC per rank only where there is a pair a rail.
-    """
-    named = named_policies(environ.features for each in partitions() or () for environ in each.environs)
-    return (DEFAULT, *(policy for policy in named if pair_a_rail or policy != NIC_PER_RANK))
-
-
-def builds_with_spack() -> bool:
-    """Return whether ReFrame's current system has stacks whose benchmarks Spack builds."""
-    return any(each.extras.get("railyard_spack") for each in partitions() or ())
-
-
-class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
+class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
     """One benchmark over one fabric, stack and number of rails.
 
-    A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``; all else is here.
+    A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``, and what else it
+    declares otherwise than ``Declaration`` does.
     """
 
     if builds_with_spack():
@@ -78,124 +59,31 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
 
         spack_environment = fixture(SpackEnvironment, scope="environment")
 
-    tags: Any
-    postrun_cmds: Any
-    rails = parameter(rail_counts(), type=int, loggable=True)
-    #: How messages are spread over the rails; ``default`` is the stack's own way, and stands in no name.
-    policy = parameter(rail_policies(), type=str, loggable=True)
-    full = variable(typ.Bool, value=False, loggable=True)
-    tool = variable(str)
-    benchmark = variable(str)
-    num_nodes = variable(int, value=2)
-    #: Whether it spans all nodes of the system, of which there must be ``num_nodes``.
-    all_nodes = variable(typ.Bool, value=False)
-    ranks_per_node = variable(int, value=1)
-    #: Whether each rank's partner is on its own node, so that no rail is meant to carry anything.
-    within_node = variable(typ.Bool, value=False)
-    #: Whether several ranks of a node each have a partner of their own: such a check shows a NIC per rank too, with a
-    #: rank a rail, and has ``policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)``.
-    pair_a_rail = variable(typ.Bool, value=False)
-    #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail
-    #: (`client_server_words`).
-    pair = variable(typ.Bool, value=False)
-    #: Whether it is an application that starts its own processes on a stack without MPI, as the first node's process.
-    starts_itself = variable(typ.Bool, value=False)
-    #: Whether such pairs run one rail after the other, and the worst rail is judged; else all at once, and summed.
-    in_turn = variable(typ.Bool, value=False)
-    #: Whether the tool has a program a benchmark; else it is one program.
-    program_a_benchmark = variable(typ.Bool, value=False)
-    #: Messages in flight of a windowed test; 1 for all others.
-    window = variable(int, value=1)
-    #: How often one job measures everything; the median at each size is judged.
-    passes = variable(int, value=1)
-    #: The smallest and largest message that make sense for this benchmark, in bytes.
-    smallest = variable(int, value=1)
-    largest = variable(int, value=4 << 20)
-
-    #: The file that the benchmark appends its output to, where it prints none.
-    output_file = variable(str, value="")
-    #: Variables that must not reach the benchmark from whoever starts the run.
-    cleared: tuple[str, ...] = ()
-
-    def before(self, program: str) -> list[str]:
-        """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""
-        return []
-
-    def after(self) -> list[str]:
-        """Return lines of the job behind the benchmark's launch."""
-        return []
-
-    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        """Return the benchmark's own words for these message sizes in bytes."""
-        raise ReframeError(
-            f"{type(self).__name__}: found no arguments(), expected the benchmark's words for some sizes"
-        )
-
-    def probe_arguments(self, size: int) -> list[str]:
-        """Return the words of a short two-rank ping-pong at one size, which measures a rail alone."""
-        raise ReframeError(
-            f"{type(self).__name__}: found no probe_arguments(), expected the words of a short ping-pong"
-        )
-
-    @property
-    def display_name(self) -> str:
-        """The test's name with its parameters; a policy that it leaves to the stack is none of them."""
-        return str(super().display_name).replace(f" %policy={DEFAULT}", "")
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of ranks, or of a client and a server, two nodes have between them."""
-        return int(self.rails if self.pair else self.ranks_per_node)
-
-    @classmethod
-    def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
-        """Return the benchmark of a variant with these values of the check's own parameters, which may choose it."""
-        return str(cls.benchmark)
-
-    @classmethod
-    def tool_of(cls, parameters: Mapping[str, str]) -> str:
-        """Return the tool that a stack must have for such a variant."""
-        return str(cls.tool)
-
-    @classmethod
-    def nodes_of(cls, parameters: Mapping[str, str]) -> int:
-        """Return the nodes of a variant with these values of the check's own parameters, which may choose them."""
-        return int(cls.num_nodes)
-
-    @classmethod
-    def feature_of(cls, parameters: Mapping[str, str]) -> str:
-        """Return the feature by which a system asks for the problem of such a variant (``npb-W``); empty for none."""
-        return ""
-
-    def fit_ranks(self) -> None:
-        """Choose nodes and ranks a node once it is known how many nodes there are; most checks have fixed numbers."""
-
-    @property
-    def program(self) -> str:
-        """The executable of a tool that has one a benchmark, of its name; empty for a tool that is one executable."""
-        return str(self.benchmark).partition("/")[0] if self.program_a_benchmark else ""
-
-    @property
-    def programs(self) -> tuple[str, ...]:
-        """The names that its executable may have, of which the first that is installed runs."""
-        return (self.program,)
-
-    @property
-    def key(self) -> str:
-        """The benchmark's name in references and records: ``imb/Uniband``."""
-        return f"{self.tool}/{self.benchmark}"
-
-    @property
-    def message_sizes(self) -> tuple[int, ...]:
-        """The message sizes of this run, in bytes."""
-        return sizes_within(self.smallest, self.largest, FULL_SIZES if self.full else QUICK_SIZES)
+    _runner: "Runner"
+    _scheduling: "Scheduling"
+    _placing: "Placing"
+    _launch: "Launch"
+    _tag: str
+    _clock: "Clock"
+    _again: "Again"
+    _assessment: "Assessment | None" = None
+    #: What is said beside the verdict: how many of the system's nodes were not tested, and which.
+    _nodes_remark: str | None = None
 
     @run_after("init")
     def select_cells(self) -> None:
         """Load only where the system's own file gives enough rails and nodes, and a stack that can drive them."""
-        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
-        if is_extended(self.policy):
+        own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
+        if own:
+            self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
+        self.within_node = self.is_within_node(own)
+        self.tags = {*self.tags, type(self).tool}
+        if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
+        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
+        if self.within_node:  # no network carries it: once, on the first fabric
+            once = self.rails == 1 and self.policy == DEFAULT
+            self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
         # With `-P policy=…` the class has the asked values alone: then the stacks count that do it anyhow.
         made = DEFAULT in type(self).raw_params["policy"].values
         self.valid_prog_environs = environment_terms(
@@ -204,150 +92,221 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
             beside_default=made,
         )
         if self.starts_itself and self.rails == 1:
-            own = own_feature(self.tool)
-            self.valid_prog_environs += environment_terms(own, 1, self.policy, self.pairs, beside_default=made)
+            own_terms = environment_terms(own_feature(self.tool), 1, self.policy, self.pairs, beside_default=made)
+            self.valid_prog_environs += own_terms
+        feature = self.feature_of(own)
+        if feature:
+            self.valid_prog_environs = [f"{term} +{feature}" for term in self.valid_prog_environs]
 
     @run_after("setup")
     def plan(self) -> None:
-        """Work out devices, variables and launcher words; skip what the site switched off, with its reason."""
-        fabric, stack = self.current_partition.name, self.current_environ.name
-        reason = disabled_reason(
-            self.site.system, fabric, stack, self.rails, self.key, self.site.references.has_number, self.policy
-        )
+        """Work out nodes, ranks, devices, variables and launcher words; skip what is not tested, with its reason."""
+        from railyard.job.launch import Ranks, device_name
+        from railyard.job.placement import Placing, side_of
+        from railyard.job.scheduling import Scheduling, span
+        from railyard.rfm.checks.runner import runner_of
+
+        site, fabric, stack = self.site, self.current_partition.name, self.current_environ.name
+        system = site.system
+        self._runner = runner_of(site, self.test_id, self.is_dry_run())
+        self._scheduling = Scheduling(system, stack, self.check_class, self.use_launcher)
+        reason = disabled_reason(system, self.test_id, site.references.has_number)
         if reason is not None:
-            self.skip_untested(reason, f"disabled by the site: {reason}")
-        self._keep_to_system()
-        least = self.num_nodes
-        if self.all_nodes:
-            self.num_nodes = max(least, self.site.system.nodes.number)
-        self.keep_to_fit_nodes(least)
-        self.fit_ranks()
-        if self.pair_a_rail and self._policy(fabric, stack) == NIC_PER_RANK:
+            self._skip_untested(reason, f"disabled by the site: {reason}")
+        self.largest = largest_allowed(self.largest, system.measure, self.num_nodes, self.rails)
+        self.passes = min(self.passes, system.measure.passes or self.passes)
+        with as_reframe_error():
+            least = self.num_nodes if self.all_nodes else None
+            asked = max(self.num_nodes, system.nodes.number) if self.all_nodes else self.num_nodes
+            there = span(asked, self._runner.node_states(), least=least)
+            if there.untested is not None:
+                self._skip_untested(there.untested, f"not tested: {there.untested}")
+            self.num_nodes, self._nodes_remark = there.nodes, there.remark
+            self._runner.choose_ranks(self.shape)
+        if self.pair_a_rail and self.test_id.policy == NIC_PER_RANK:
             self.ranks_per_node = max(self.ranks_per_node, self.rails)
         self.num_tasks = self.num_nodes * self.ranks_per_node
-        alone = self.site.system.provider == "host"
-        self.num_tasks_per_node = self.num_tasks if alone else self.ranks_per_node
-        if self.threads_a_rank > 1:
+        self.num_tasks_per_node = self.num_tasks if system.provider == "host" else self.ranks_per_node
+        threads = self.threads_a_rank
+        if threads > 1:
             # Without a hint Slurm counts both threads of a core as processors, and gives half of the cores.
-            self.num_cpus_per_task, self.use_multithreading = self.threads_a_rank, False
+            self.num_cpus_per_task, self.use_multithreading = threads, False
         with as_reframe_error():
-            asked = None if self.policy == DEFAULT else self.policy
-            self._launch = self._plan_for(self._devices(), self._node_names(), asked)
-        self._install_launch(self._launch)
+            side = side_of(self.placement, system.fabrics[fabric].placement)
+            # Our testbeds' nodes, and a single host's, share processors.
+            shared = system.provider != "nodes"
+            self._placing = Placing(None if self.within_node else side, self.placement, 1 if shared else threads)
+            self._ranks = Ranks(
+                self.num_tasks, self.num_tasks_per_node, threads, None if self.policy == DEFAULT else self.policy,
+                bool(self.within_node), self._scheduling.launcher, self.told_ranks,
+            )  # fmt: skip
+            devices = tuple(device_name(rail) for rail in system.fabrics[fabric].rails[: self.rails])
+            nodes = self._runner.node_names(self.num_nodes)
+            self._launch, self._tag = self._planned(devices, nodes, self._ranks), self.new_tag()
+            self._give(self._runner.job(self, self._launch, self._scheduling, self._placing, self._tag))
 
-    def _keep_to_system(self) -> None:
-        """Measure no larger messages and no more passes than the system's file allows.
+    @run_before("run")
+    def stage(self) -> None:
+        """Put what the run reads beside the job's script, on the file system that the nodes share, and note the time."""
+        from railyard.rfm.checks.measure_again import Again, Clock
 
-        Collectives cut what they are given into a piece a node. Of pieces smaller than that a stack may give all to one
-        of several rails, so over several rails a collective's messages are as many times as large.
-        """
-        measure = self.site.system.measure
-        if measure.largest is not None:
-            pieces = self.num_nodes if self.num_nodes > 2 and self.rails > 1 else 1
-            self.largest = min(self.largest, pieces * measure.largest)
-        if measure.passes is not None:
-            self.passes = min(self.passes, measure.passes)
+        with as_reframe_error():
+            self._runner.start(hold_measurement_lock)
+            for name, text in self._runner.files(self, self._placing).items():
+                Path(self.stagedir, name).write_text(text, encoding="utf-8")
+            self.postrun_cmds = [*self._runner.after(self), *self.postrun_cmds]
+            self._again = Again(self.job, Path(self.stagedir), self.hashcode)
+            self._clock = Clock(self._runner)
 
-    def skip_untested(self, reason: str, said: str) -> None:
-        """Store that this case was not tested, with the reason, and end it there as ReFrame's own skip."""
-        from railyard.verdict.recording import untested_record
-
-        replayed = REPLAYED if self.is_replayed else None
-        policy = self._policy(self.current_partition.name, self.current_environ.name)
-        names = {**self._names(), **self._stamp(None)}
-        self._write(untested_record(reason, **names, replayed=replayed, policy=policy))
-        self.skip(said)
-
-    def _policy(self, fabric: str, stack: str) -> str:
-        return policy_of(self.site.system, fabric, stack, self.rails, self.policy)
-
-    def _devices(self) -> tuple[str, ...]:
-        rails = self.site.system.fabrics[self.current_partition.name].rails
-        return tuple(device_name(rail) for rail in rails[: self.rails])
-
-    def _node_names(self) -> tuple[str, ...]:
-        nodes = self.site.system.nodes
-        if self.is_replayed or is_slurm(self.site.system.scheduler):  # which nodes it was given, the job will say
-            return ()
-        return nodes.names if self.site.system.provider == "host" else nodes.names[: self.num_nodes]
-
-    def _plan_for(
-        self, devices: tuple[str, ...], nodes: tuple[str, ...], policy: str | None = None, per_node: int = 0
-    ) -> Launch:
-        """Return how a run over these devices is launched, with so many ranks a node; 0: as many as the test has."""
-        per_node = per_node or self.num_tasks_per_node
-        return plan_launch(
-            self.site,
-            self.current_partition.name,
-            self.current_environ.name,
-            devices,
-            nodes,
-            ranks=len(nodes) * per_node,
-            ranks_per_node=per_node,
-            # In our own testbeds everybody is root, by the user namespace if not by right.
-            as_root=running_as_root() or self.site.system.provider in ("testbed", "guests"),
-            policy=policy,
-            within_node=self.within_node,
-            launcher=self.launcher_name,
-            threads=self.threads_a_rank,
-        )
-
-    def _install_launch(self, launch: Launch) -> None:
-        """Give ReFrame the job: the counter reader and the benchmark, in one launch."""
-        self.env_vars = exported({**launch.env, **self.place_variables()})
-        self._tag = f"{self.hashcode}-{time.time_ns():x}"
-        if self.is_replayed:
-            self._install_recording()
+    @run_before("sanity")
+    def judge(self) -> None:
+        """Reach the verdict and store it; fail here where the run itself is not sound (rules 1 and 2)."""
+        if self.is_dry_run():
             return
-        self.use_asked_launcher()
-        self.job.launcher.options = [shlex.quote(word) for word in launch.options]
-        limit = self.limit_s
-        bed = TESTBEDS.get(self.site.system.launcher)
-        if bed is not None:
-            self.job.launcher.railyard = namespace_words(self.site.home, launch.nodes[0], limit, launch.program, bed)
-            # The job may wait for another measurement; `timeout` inside it bounds the run itself.
-            self.time_limit = None
-        elif not self.bound_step(limit):
-            self.time_limit = f"{limit}s"
-            self.ask_scheduler()
-        benchmark = self._benchmark_words(self.arguments(self.message_sizes), launch)
-        words = [READER, COUNTERS, self._tag, ",".join(launch.meant), ",".join(launch.watched), "--", *benchmark]
-        self.executable = "sh"
-        self.executable_opts = [shlex.quote(word) for word in (*self.place_words(launch), *words)]
-        program, output = self._program(), [shlex.quote(name) for name in (self.output_file,) if name]
-        # What the system's file says itself stays.
-        unset = [f"unset {name}" for name in self.cleared if name not in launch.env]
-        begins = [*self.before(program), *(f"rm -f {name}" for name in output), *unset]
-        self.prerun_cmds = [*begins, f"mkdir -p {COUNTERS}", *self._checks_before_the_run(program)]
-        self.postrun_cmds = [*self.after(), *(f"cat {name}" for name in output), *self.postrun_cmds]
+        from railyard.job import placement
+        from railyard.rfm.checks.measure_again import measured
+        from railyard.verdict.findings import explained
 
-    def _install_recording(self) -> None:
-        """Give ReFrame the job of a replay: the recording is printed, and the benchmark's words stand behind it."""
-        self.job.launcher.recording = self.recordings / self.cell.file
-        self.time_limit = f"{self.limit_s}s"
-        self.executable = self.program or self.tool
-        self.executable_opts = [shlex.quote(word) for word in self.arguments(self.message_sizes)]
+        with as_reframe_error():
+            made = measured(self._runner, self._clock, self._judged, self._run_again)
+            facts, path = made.evidence.facts, made.found.path
+            found = explained(
+                self.prober.explain(made.found), made.attempts, self._nodes_remark,
+                placement.remarks(facts, path.clocks_khz, made.found.case.launch.meant),
+            )  # fmt: skip
+            self._assessment = found
+            errors = Path(self.stagedir) / str(self.stderr) if self.rows_on_stderr else None
+            launched = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
+            store_run(self._runner, made, found, launched, Path(self.stagedir) / str(self.stdout), errors)
+        if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
+            raise SanityError(found.verdict.line)
 
-    def _checks_before_the_run(self, executable: str) -> list[str]:
-        """Return lines of the job that say what the benchmark is linked to here, and whether this node can run it."""
-        from railyard.provision.spack import target
+    @sanity_function
+    def is_sound(self) -> bool:
+        """Return whether rules 1 and 2 hold; judge() has said so already."""
+        return self._assessment is not None and self._assessment.verdict.rule not in (1, 2)
 
-        # Of a script it exits 1, which would end the job; what it said is judged afterwards.
-        lines = [f"LC_ALL=C ldd {shlex.quote(executable)} > {LINKED} 2>&1 || :"]
-        built = installed(self.site, self.current_environ.name).built
-        return lines if built is None else [*target.job_checks(built, executable), *lines]
+    @run_before("performance")
+    def show_figures(self) -> None:
+        """Give ReFrame the key figures, with a bound where a reference asserts one."""
+        found = self._assessment
+        if found is None:
+            return
+        from railyard.rfm.checks.figures import asserted_bounds, shown_figures
 
-    def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
-        """Return the words of the benchmark's own command: of an MPI program, or of both ends of a pair a rail."""
-        executable = self._program(program)
-        if not self.pair:
-            return [executable, *arguments]
-        kind = self.site.system.fabrics[self.current_partition.name].kind
-        return client_server.run_words(
-            self.tool, kind, launch.meant, executable, tuple(arguments),
-            tag=f"{self.hashcode}-{time.time_ns():x}", in_turn=self.in_turn,
+        asserted = {} if found.verdict.fails else asserted_bounds(found)
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit) for name, value, unit in shown_figures(found)
+        }
+        self.reported_figures = tuple(name for name in self.perf_variables if name not in asserted)
+        self.reference = {self.current_partition.fullname: asserted}
+
+    @run_after("performance")
+    def fail_on_verdict(self) -> None:
+        """Fail with the verdict's sentence (rules 3 to 5)."""
+        if self._assessment is not None and self._assessment.verdict.fails:
+            raise PerformanceError(self._assessment.verdict.line)
+
+    # --- what the hooks are made of
+
+    @property
+    def test_id(self) -> TestId:
+        """This test, with the rail policy that it has."""
+        system, fabric, stack = self.site.system, self.current_partition.name, self.current_environ.name
+        return TestId(
+            fabric, stack, self.rails, self.key, type(self).__name__,
+            policy_of(system, fabric, stack, self.rails, self.policy), system.system, self.display_name, self.hashcode,
         )  # fmt: skip
 
-    def _program(self, program: str = "") -> str:
-        names = (program,) if program else self.programs
-        return installed(self.site, self.current_environ.name).executable(self.tool, *names)
+    @property
+    def rail_prober(self) -> "RailProber":
+        """What measures each rail of the run alone, by the tool's own ping-pong, with one rank a node."""
+        from railyard.rfm.checks.prober import PROBE_SIZE_BYTES, PingPong, RailProber
+
+        def words(launch: "Launch") -> list[str]:
+            program = self._runner.program(self.tool, (self.probe_program,) if self.probe_program else self.programs)
+            return self.command.words(program, self.probe_arguments(PROBE_SIZE_BYTES), launch.meant, self.new_tag())
+
+        ping_pong = PingPong(self.probe_key, self.read_rails, lambda rail, nodes: self.launch_alone(rail, nodes, 1), words)
+        fabric, stage = self.current_partition.name, Path(self.stagedir)
+        return RailProber(self.site, fabric, stage, ping_pong, self._runner.watch)
+
+    def read_rails(self, text: str) -> "Parsed":
+        """Return what the tool's parser finds, where a client a rail printed, in all of them together."""
+        from railyard.parsers import rail_parts
+
+        return rail_parts.parse(text, self.parse, worst=self.in_turn)
+
+    def new_tag(self) -> str:
+        """Return a word that stands for one run of this test alone."""
+        return f"{self.hashcode}-{time.time_ns():x}"
+
+    def launch_alone(self, rail: str, nodes: tuple[str, ...], per_node: int) -> "Launch":
+        """Return how a run over one rail alone is launched, by the stack's own policy, with so many ranks a node."""
+        ranks = replace(self._ranks, total=len(nodes) * per_node, per_node=per_node, policy=None)
+        return self._planned((rail,), nodes, ranks)
+
+    def _planned(self, devices: tuple[str, ...], nodes: tuple[str, ...], ranks: "Ranks") -> "Launch":
+        from railyard.job.launch import plan_launch, runs_as_root
+
+        fabric, stack = self.current_partition.name, self.current_environ.name
+        return plan_launch(self.site, fabric, stack, devices, nodes, ranks, runs_as_root(self.site.system))
+
+    def _skip_untested(self, reason: str, said: str) -> None:
+        """Store that this case was not tested, with the reason, and end it there as ReFrame's own skip."""
+        from railyard.rfm.checks.record import store_untested
+
+        with as_reframe_error():
+            store_untested(self.site, self.test_id, self._runner, reason)
+        self.skip(said)
+
+    def _give(self, job: "PlannedJob") -> None:
+        """Give ReFrame the job."""
+        self.env_vars, self.executable, self.executable_opts = job.env, job.executable, list(job.words)
+        self.prerun_cmds = list(job.before)
+        self.time_limit = None if job.limit_s is None else f"{job.limit_s}s"
+        if job.longest_wait_s is not None:
+            self.max_pending_time = f"{job.longest_wait_s}s"
+        if job.launcher is not None:
+            self.job.launcher = getlauncher(job.launcher)()
+        launcher = self.job.launcher
+        launcher.options = list(job.launcher_options)
+        launcher.railyard, launcher.recording = job.launcher_words, job.recording
+        if job.modifier:
+            launcher.modifier, launcher.modifier_options = job.modifier[0], list(job.modifier[1:])
+        self.job.options = [*self.job.options, *job.options]
+
+    def _judged(self) -> "tuple[Assessment, Evidence]":
+        """Return the assessment of the run that was made, and what it left."""
+        from datetime import date
+
+        from railyard.rfm.checks.runner import Left
+        from railyard.verdict.assess import assess
+
+        left = Left(self.job, Path(self.stagedir), str(self.stdout), str(self.stderr), self._tag)
+        launch = self._runner.launched(self._launch, self.job)
+        evidence = self._runner.evidence(self, left, launch, self._placing)
+        return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
+
+    def _case(self, launch: "Launch") -> "Case":
+        from railyard.job.case import Case
+
+        return Case(
+            test=replace(self.test_id, policy=launch.settings.policy_name),
+            site=self.site,
+            launch=launch,
+            ranks_per_node=self.ranks_per_node,
+            window=self.window,
+            repetitions=self.fixed_repetitions,
+            passes=self.passes,
+            node_pairs=max(1, self.num_nodes // 2),
+            pairs=self.pairs,
+            validates=self.validates,
+            hops=self._runner.hops(launch, self.rails),
+            time_limit_s=self._scheduling.limit_s,
+            remarks=(*self.remarks, *self._placing.remarks(launch)),
+            threads=self.threads_a_rank if self.prints_threads else 0,
+        )
+
+    def _run_again(self) -> None:
+        self._job, self._tag = self._again.run(self._tag)

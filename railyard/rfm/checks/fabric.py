@@ -11,10 +11,10 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import SanityError
 
 from railyard.base.paths import HOME_VARIABLE
-from railyard.job.launch import TESTBEDS, limit_s
+from railyard.job.launch import TESTBEDS
 from railyard.rfm.current import partitions
 from railyard.rfm.guards import CarriedInit, as_reframe_error
-from railyard.rfm.launchers import each_node_words
+from railyard.job.testbed_words import each_node_words
 from railyard.site.matrix import RDMA_PORTS
 from railyard.site.site import Site, site_at
 
@@ -65,7 +65,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         system = self.site.system
         self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
         self.env_vars = {HOME_VARIABLE: str(self.site.home)}
-        self.time_limit = f"{limit_s(system)}s"
+        self.time_limit = f"{system.limit_s()}s"
         bed = TESTBEDS.get(system.launcher)
         if bed is not None:
             self.job.launcher.railyard = each_node_words(self.site.home, system.nodes.names[: self.num_tasks], bed)

@@ -1,14 +1,25 @@
-"""A job that is run again as it was, for a measurement that was disturbed."""
+"""A measurement that was disturbed is made again: which one counts, and how a job is run again as it was."""
 
 import copy
 import re
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import reframe.utility.osext as osext
 
-from railyard.rfm.checks.place import COUNTERS
+from railyard.job.case import Evidence
+from railyard.results.record.form import AttemptRecord
+from railyard.rfm.checks.runner import COUNTERS, Runner
+from railyard.verdict.assess import Assessment
+from railyard.verdict.findings import with_starvation
+from railyard.verdict.recording import attempt_of
+
+#: Seconds to wait for a quiet moment before a disturbed measurement is made again.
+QUIET_WITHIN_S = 5
 
 
 class Again:
@@ -37,3 +48,48 @@ class Again:
             job.submit()
             job.wait()
         return job, new[tag]
+
+
+class Clock:
+    """The time of one measurement, from when it was made, with what its processes wait for."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.started, self._began, self._watch = datetime.now(timezone.utc), time.monotonic(), runner.watch()
+
+    def stop(self) -> tuple[float, float | None]:
+        """Return the seconds since then, and the share of them in which processes waited; None where that is unseen."""
+        return time.monotonic() - self._began, None if self._watch is None else self._watch.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The measurement that counts, and the earlier ones that were disturbed."""
+
+    found: Assessment
+    evidence: Evidence
+    elapsed_s: float
+    started: datetime
+    attempts: tuple[AttemptRecord, ...]
+
+
+def measured(
+    runner: Runner, clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[], None]
+) -> Measurement:
+    """Return the first measurement that was not disturbed, or the last that the system's file allows.
+
+    ``clock`` is of the one that was made; ``judge`` judges what is there, ``again`` makes another.
+    """
+    times, within_s = runner.again
+    last = time.monotonic() + within_s
+    attempts: list[AttemptRecord] = []
+    while True:
+        elapsed_s, starved = clock.stop()
+        found, evidence = judge()
+        judged = with_starvation(found, starved)
+        is_last = len(attempts) >= times or time.monotonic() > last
+        if judged.verdict.state != "disturbed" or is_last:
+            return Measurement(replace(found, starved=starved), evidence, elapsed_s, clock.started, tuple(attempts))
+        attempts.append(attempt_of(judged, elapsed_s, clock.started))
+        runner.wait_for_quiet(QUIET_WITHIN_S)
+        clock = Clock(runner)
+        again()

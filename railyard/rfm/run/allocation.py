@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.job.launch import limit_s
 from railyard.site.matrix import Need
 from railyard.site.systems.jobs import options
 from railyard.site.systems.model import System
@@ -46,7 +45,7 @@ def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -
     for name in checks:
         need = asked.get(name)
         nodes = 2 if need is None else max(need.nodes, system.nodes.number) if need.all_nodes else need.nodes
-        limit_min = limit_s(system, "micro" if need is None else need.check_class) / 60
+        limit_min = system.limit_s("micro" if need is None else need.check_class) / 60
         total += nodes * limit_min
         minutes += limit_min
         most = max(most, nodes)

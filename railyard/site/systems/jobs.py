@@ -5,6 +5,7 @@ refused with that sentence when the file is read. Sources: sbatch(1) of Slurm 22
 PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -155,3 +156,14 @@ def _text(value: object) -> str:
     if value is True:
         return ""
     return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+def seconds(duration: str) -> int:
+    """Return a system file's duration (``1h30m``, checked when it was read) in seconds."""
+    found = _DURATION.fullmatch(duration)
+    if found is None:
+        raise ValueError(f"{duration!r} is no duration")
+    return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))

@@ -34,7 +34,7 @@ from railyard.site.systems.fields import (
     ToolName,
     sentence_or_false,
 )
-from railyard.site.systems.jobs import SchedulerSettings
+from railyard.site.systems.jobs import SchedulerSettings, seconds
 from railyard.site.systems.prices import Price
 
 #: A shorter reading of an idle rail gives no rate (bound idle-interval); a longer one would hold every run.
@@ -359,6 +359,10 @@ class System(Model):
     def is_allocated(self) -> bool:
         """Whether its tests are steps of one allocation, and ReFrame runs within it."""
         return self.launcher == _OF_ALLOCATION
+
+    def limit_s(self, check_class: str = "micro") -> int:
+        """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""
+        return seconds(self.jobs.time_limit("app" if check_class == "app" else "micro", self.time_limit))
 
     def rail_counts(self, fabric: str) -> tuple[int, ...]:
         """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""

@@ -9,7 +9,6 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, plan, stated
 from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
 from railyard.hardware.node import NodeHardware
-from railyard.job.launch import limit_s
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
 from railyard.site.systems.model import System
@@ -19,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def share_of_limit(system: System) -> float:
     """Return the seconds that a check of HPL takes where it is told none."""
-    return SHARE_OF_LIMIT * limit_s(system, "app")
+    return SHARE_OF_LIMIT * system.limit_s("app")
 
 
 def test_the_virtual_cluster_solves_within_an_eighth_of_its_limit() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.testbed.entry import GUESTS, enter_script
-from railyard.rfm.launchers import each_node_words, namespace_words
+from railyard.job.testbed_words import each_node_words, namespace_words
 
 
 @pytest.fixture

@@ -1,0 +1,60 @@
+"""What a launch starts as each of its processes: the benchmark itself, or a script that becomes one end or copy of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from railyard.benchmarks.apps import every_node
+from railyard.job import client_server
+
+#: Where each node has a copy of its own, what they print; a folder a job.
+PARTS = "parts"
+
+
+class Command(Protocol):
+    """How the processes of a launch are told what to run."""
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        """Return each process's words; ``tag`` is of this run alone. Raises RailyardError where it cannot be told."""
+
+
+class Program:
+    """An MPI program: each process is a rank of it."""
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        return [executable, *arguments]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAndServer:
+    """A client and a server of a tool, a pair of them a rail: all at once, or one rail after the other (``in_turn``).
+
+    ``kind`` is the fabric's.
+    """
+
+    tool: str
+    kind: str
+    in_turn: bool = False
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        return client_server.run_words(
+            self.tool, self.kind, devices, executable, tuple(arguments), tag=tag, in_turn=self.in_turn
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FirstProcess:
+    """An application that starts its own processes, as the first of one process a node; ``agent`` starts the others."""
+
+    nodes: int
+    agent: str
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        return client_server.first_words(self.nodes, devices, self.agent, executable, tuple(arguments), tag=tag)
+
+
+class CopyANode:
+    """A copy of the program on each node by itself, which prints to a file of its own in PARTS."""
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        return ["sh", every_node.SCRIPT, PARTS, tag, executable, *arguments]

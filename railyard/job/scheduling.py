@@ -1,0 +1,87 @@
+"""What a run asks of launcher and scheduler: its time, whether it may run again, and nodes that can run a job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.parsers.slurm import nodes as slurm_nodes
+from railyard.parsers.slurm.nodes import NodeState
+from railyard.site.systems.jobs import is_slurm, seconds
+from railyard.site.systems.model import System
+from railyard.stacks.table import STACKS
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """How one run of a stack is scheduled on a system.
+
+    ``check_class`` says which of the system's time limits holds (``micro``, ``app``); ``asked_launcher`` is a launcher
+    of ReFrame in place of the system's, empty for none.
+    """
+
+    system: System
+    stack: str
+    check_class: str = "micro"
+    asked_launcher: str = ""
+
+    @property
+    def limit_s(self) -> int:
+        """How long the run may take, in seconds: the system's limit for this class of checks."""
+        return self.system.limit_s(self.check_class)
+
+    @property
+    def launcher(self) -> str:
+        """ReFrame's name of the launcher; a client and a server are started by the system's own whatever is asked."""
+        own = self.system.launcher
+        return own if STACKS[self.stack].pair else self.asked_launcher or own
+
+    @property
+    def other_launcher(self) -> str | None:
+        """The launcher that the job is given in place of the partition's; None where it keeps that."""
+        return None if self.launcher == self.system.launcher else self.launcher
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a step of an allocation that is there: ReFrame's own limit of it would raise before a verdict."""
+        return self.launcher == "srunalloc"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The job's options that are no partition's.
+
+        It never runs twice: the output may then be of one run and the counters of the other.
+        """
+        return ("--no-requeue",) if is_slurm(self.system.scheduler) else ()
+
+    @property
+    def longest_wait_s(self) -> int | None:
+        """How long the job may wait for its nodes, in seconds; None where the system's file says nothing."""
+        most = self.system.jobs.max_pending
+        return None if most is None else seconds(most)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How many nodes a run has. ``remark`` says which of the system's were left out; ``untested`` why it cannot run."""
+
+    nodes: int
+    remark: str | None = None
+    untested: str | None = None
+
+
+def span(asked: int, states: Sequence[NodeState], *, least: int | None = None) -> Span:
+    """Return how many of the nodes that can run a job a run has, of ``asked``.
+
+    ``least`` is how many a run over all nodes (``asked``) must have; None for one that needs just those. Without
+    ``states`` nobody was asked, or nobody answered: what is wrong there, the scheduler will say.
+    """
+    if not states:
+        return Span(asked)
+    fit = sum(node.unfit is None for node in states)
+    nodes, remark = asked, None
+    if least is not None and fit >= least:
+        nodes = min(asked, fit)
+        remark = slurm_nodes.how_many(nodes, states, asked)
+    if fit >= nodes:
+        return Span(nodes, remark)
+    why = slurm_nodes.untested(states)
+    return Span(nodes, remark, f"it needs {nodes} nodes and {fit} can run a job" + (f": {why}" if why else ""))

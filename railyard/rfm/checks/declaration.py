@@ -1,0 +1,204 @@
+"""What a check declares of its benchmark: ReFrame's variables and parameters, and what follows from them alone."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import parameter, variable
+from reframe.core.exceptions import ReframeError
+
+from railyard.rfm.checks.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
+from railyard.rfm.checks.variants import rail_counts, rail_policies
+from railyard.rfm.current import site_of
+from railyard.site.policies import DEFAULT
+from railyard.site.site import Site
+
+if TYPE_CHECKING:
+    from railyard.benchmarks.moved_bytes import Repetitions
+    from railyard.job.command import Command
+    from railyard.rfm.checks.prober import Prober, RailProber
+
+
+class Declaration(rfm.RegressionTestPlugin):
+    """What a check says, each with what most checks say: no hook, and no decision."""
+
+    tags: Any
+    rails = parameter(rail_counts(), type=int, loggable=True)
+    #: How messages are spread over the rails; ``default`` is the stack's own way, and stands in no name.
+    policy = parameter(rail_policies(), type=str, loggable=True)
+    full = variable(typ.Bool, value=False, loggable=True)
+    tool = variable(str)
+    benchmark = variable(str)
+    #: The parser of the tool's output.
+    parse: Any
+    #: Whether an everyday run leaves it out: what it asks is answered, less closely, by another.
+    extended = variable(typ.Bool, value=False)
+    num_nodes = variable(int, value=2)
+    #: Whether it spans all nodes of the system, of which there must be ``num_nodes``.
+    all_nodes = variable(typ.Bool, value=False)
+    ranks_per_node = variable(int, value=1)
+    #: Whether each rank's partner is on its own node, so that no rail is meant to carry anything: then it belongs to
+    #: no fabric, and runs on the first one alone.
+    within_node = variable(typ.Bool, value=False)
+    #: Whether several ranks of a node each have a partner of their own, at least one a rail (see ``many_pairs``).
+    pair_a_rail = variable(typ.Bool, value=False)
+    #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail
+    #: (`client_server_words`).
+    pair = variable(typ.Bool, value=False)
+    #: Whether it is an application that starts its own processes on a stack without MPI, as the first node's process.
+    starts_itself = variable(typ.Bool, value=False)
+    #: Whether such pairs run one rail after the other, and the worst rail is judged; else all at once, and summed.
+    in_turn = variable(typ.Bool, value=False)
+    #: Whether the tool has a program a benchmark; else it is one program.
+    program_a_benchmark = variable(typ.Bool, value=False)
+    #: Messages in flight of a windowed test; 1 for all others.
+    window = variable(int, value=1)
+    #: How often one job measures everything; the median at each size is judged.
+    passes = variable(int, value=1)
+    #: The smallest and largest message that make sense for this benchmark, in bytes.
+    smallest = variable(int, value=1)
+    largest = variable(int, value=4 << 20)
+    #: The file that the benchmark appends its output to, where it prints none.
+    output_file = variable(str, value="")
+    #: Which of the system's time limits holds: ``micro``, or ``app`` for an application.
+    check_class = variable(str, value="micro")
+    #: Another launcher of ReFrame than the system's (``-S use_launcher=mpirun``: the stack's own, inside the job).
+    use_launcher = variable(str, value="", loggable=True)
+    #: Near the rails or far from them, in place of what the system's file says of the fabric (``-S placement=far``);
+    #: ``launcher`` leaves processes where launcher and library put them.
+    placement = variable(str, value="", loggable=True)
+    #: Variables that must not reach the benchmark from whoever starts the run.
+    cleared: tuple[str, ...] = ()
+    #: What the check chose and why, behind the verdict's sentence.
+    remarks: tuple[str, ...] = ()
+    #: Files with more of the benchmark's output, which lines behind its launch made (``after``).
+    more_outputs: tuple[str, ...] = ()
+    #: Whether the tool prints how many threads it had, which is then held against what it was given.
+    prints_threads = False
+    #: Whether the tool prints its rows on standard error.
+    rows_on_stderr = False
+    #: What ``probe_arguments`` runs: a ping-pong, and its executable, of a tool that is a folder of them.
+    probe_key = ""
+    probe_program = ""
+
+    @classmethod
+    def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the benchmark of a variant with these values of the check's own parameters, which may choose it."""
+        return str(cls.benchmark)
+
+    @classmethod
+    def tool_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the tool that a stack must have for such a variant."""
+        return str(cls.tool)
+
+    @classmethod
+    def nodes_of(cls, parameters: Mapping[str, str]) -> int:
+        """Return the nodes of such a variant."""
+        return int(cls.num_nodes)
+
+    @classmethod
+    def is_within_node(cls, parameters: Mapping[str, str]) -> bool:
+        """Return whether such a variant keeps off every network."""
+        return bool(cls.within_node)
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        """Return the feature by which a system asks for the problem of such a variant (``npb-W``); empty for none."""
+        return ""
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        """Return the benchmark's own words for these message sizes in bytes."""
+        raise ReframeError(f"{type(self).__name__}: found no arguments(), expected the benchmark's words for some sizes")
+
+    def probe_arguments(self, size: int) -> list[str]:
+        """Return the words of a short two-rank ping-pong at one size, which measures a rail alone."""
+        raise ReframeError(f"{type(self).__name__}: found no probe_arguments(), expected the words of a short ping-pong")
+
+    def before(self, program: str) -> list[str]:
+        """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""
+        return []
+
+    def after(self) -> list[str]:
+        """Return lines of the job behind the benchmark's launch."""
+        return []
+
+    def input_files(self) -> Mapping[str, str]:
+        """Return the files that the benchmark reads in its folder: name and text."""
+        return {}
+
+    def shape(self) -> None:
+        """Choose nodes and ranks a node once it is known how many nodes there are; most checks have fixed numbers."""
+
+    @property
+    def program(self) -> str:
+        """The executable of a tool that has one a benchmark, of its name; empty for a tool that is one executable."""
+        return str(self.benchmark).partition("/")[0] if self.program_a_benchmark else ""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names that its executable may have, of which the first that is installed runs."""
+        return (self.program,)
+
+    @property
+    def told_ranks(self) -> Mapping[str, str]:
+        """The variables that every rank is given besides what its stack is told."""
+        return {}
+
+    @property
+    def threads_a_rank(self) -> int:
+        """How many threads each rank has, each on a core of its own."""
+        return 1
+
+    @property
+    def fixed_repetitions(self) -> "Repetitions | None":
+        """What a tool that prints no repetitions is told."""
+        return None
+
+    @property
+    def validates(self) -> bool:
+        """Whether the benchmark is told to check the data that it moves."""
+        return False
+
+    @property
+    def command(self) -> "Command":
+        """How the processes are told what to run: each is a rank, or one end of a pair a rail."""
+        from railyard.job.command import ClientAndServer, Program
+
+        kind = self.site.system.fabrics[self.current_partition.name].kind
+        return ClientAndServer(self.tool, kind, self.in_turn) if self.pair else Program()
+
+    @property
+    def prober(self) -> "Prober":
+        """Who is asked after a failure: each rail alone, by the tool's own ping-pong."""
+        return self.rail_prober
+
+    @property
+    def rail_prober(self) -> "RailProber":
+        """What measures each rail of the run alone, once there was one."""
+        raise ReframeError(f"{type(self).__name__}: found no run, expected one whose rails can be measured alone")
+
+    @property
+    def site(self) -> Site:
+        """The site and system that this test runs on."""
+        return site_of(self)
+
+    @property
+    def display_name(self) -> str:
+        """The test's name with its parameters; a policy that it leaves to the stack is none of them."""
+        return str(super().display_name).replace(f" %policy={DEFAULT}", "")
+
+    @property
+    def key(self) -> str:
+        """The benchmark's name in references and records: ``imb/Uniband``."""
+        return f"{self.tool}/{self.benchmark}"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of ranks, or of a client and a server, two nodes have between them."""
+        return int(self.rails if self.pair else self.ranks_per_node)
+
+    @property
+    def message_sizes(self) -> tuple[int, ...]:
+        """The message sizes of this run, in bytes."""
+        return sizes_within(self.smallest, self.largest, FULL_SIZES if self.full else QUICK_SIZES)
