@@ -3,6 +3,7 @@
 import shlex
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import reframe as rfm
@@ -13,7 +14,7 @@ from reframe.core.exceptions import ReframeError
 from railyard.job import client_server
 from railyard.job.launch import TESTBEDS, Launch, device_name, exported, plan_launch
 from railyard.provision.installed import installed
-from railyard.provision.replay.form import REPLAYED
+from railyard.provision.replay.form import REPLAYED, file_of
 from railyard.rfm.checks.judge import LINKED
 from railyard.rfm.checks.place import COUNTERS
 from railyard.rfm.checks.probe import READER
@@ -211,9 +212,7 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
     def plan(self) -> None:
         """Work out devices, variables and launcher words; skip what the site switched off, with its reason."""
         fabric, stack = self.current_partition.name, self.current_environ.name
-        reason = disabled_reason(
-            self.site.system, fabric, stack, self.rails, self.key, self.site.references.has_number, self.policy
-        )
+        reason = disabled_reason(self.site.system, self.test_id, self.site.references.has_number)
         if reason is not None:
             self.skip_untested(reason, f"disabled by the site: {reason}")
         self._keep_to_system()
@@ -252,10 +251,10 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
         """Store that this case was not tested, with the reason, and end it there as ReFrame's own skip."""
         from railyard.verdict.recording import untested_record
 
+        stamp = self._stamp(None)
+        record = untested_record(self.test_id, reason, run=stamp["run"], time=stamp["time"])
         replayed = REPLAYED if self.is_replayed else None
-        policy = self._policy(self.current_partition.name, self.current_environ.name)
-        names = {**self._names(), **self._stamp(None)}
-        self._write(untested_record(reason, **names, replayed=replayed, policy=policy))
+        self._write(replace(record, environment=stamp["environment"], replayed=replayed))
         self.skip(said)
 
     def _policy(self, fabric: str, stack: str) -> str:
@@ -323,7 +322,7 @@ class InterconnectCheck(CarriedInit, Starting, rfm.RunOnlyRegressionTest):
 
     def _install_recording(self) -> None:
         """Give ReFrame the job of a replay: the recording is printed, and the benchmark's words stand behind it."""
-        self.job.launcher.recording = self.recordings / self.cell.file
+        self.job.launcher.recording = self.recordings / file_of(self.recorded_test)
         self.time_limit = f"{self.limit_s}s"
         self.executable = self.program or self.tool
         self.executable_opts = [shlex.quote(word) for word in self.arguments(self.message_sizes)]

@@ -13,9 +13,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.job.launch import Launch, seconds
-from railyard.provision.replay.form import Cell
 from railyard.provision.replay.index import folder_of
-from railyard.results.test_name import check_of, plain_check
 from railyard.rfm.checks.measure_again import Again
 from railyard.rfm.checks.place import COUNTERS
 from railyard.rfm.checks.schedule import Scheduled
@@ -23,6 +21,7 @@ from railyard.rfm.guards import as_reframe_error
 from railyard.rfm.launchers import TIMEOUT_EXIT
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site, site_at
+from railyard.site.test_id import TestId, check_of, plain_check
 from railyard.site.topology import hops_of_run
 
 # What judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
@@ -90,13 +89,28 @@ class Judged(Scheduled):
         return self.site.system.provider == "replay"
 
     @property
-    def cell(self) -> Cell:
-        """The recording that this test is given in a replay."""
-        fabric, stack = self.current_partition.name, self.current_environ.name
+    def test_id(self) -> TestId:
+        """This test, with the rail policy that it has."""
+        system, fabric, stack = self.site.system, self.current_partition.name, self.current_environ.name
+        return TestId(
+            fabric,
+            stack,
+            self.rails,
+            self.key,
+            type(self).__name__,
+            policy_of(system, fabric, stack, self.rails, self.policy),
+            system.system,
+            self.display_name,
+            self.hashcode,
+        )
+
+    @property
+    def recorded_test(self) -> TestId:
+        """The test whose recording this one is given in a replay."""
+        test = self.test_id
         # A policy that is named and is the stack's own anyhow (-P policy=striping) has the recording without the name.
-        own = self.policy == policy_of(self.site.system, fabric, stack, self.rails, DEFAULT)
-        check = plain_check(self.display_name) if own else check_of(self.display_name)
-        return Cell(fabric, stack, self.rails, check, self.key)
+        own = self.policy == policy_of(self.site.system, test.fabric, test.stack, test.rails, DEFAULT)
+        return replace(test, check=plain_check(test.name) if own else check_of(test.name))
 
     @property
     def recordings(self) -> Path:
@@ -219,18 +233,6 @@ class Judged(Scheduled):
         if found is not None and found.verdict.fails:
             raise PerformanceError(found.verdict.line)
 
-    def _names(self) -> dict[str, Any]:
-        return {
-            "name": self.case_name,
-            "hash": self.hashcode,
-            "check": type(self).__name__,
-            "site": self.site,
-            "fabric": self.current_partition.name,
-            "stack": self.current_environ.name,
-            "rails": self.rails,
-            "benchmark": self.key,
-        }
-
     def _launched(self) -> Launch:
         """Return the launch with the nodes that it was given, where the system's file says only how many there are."""
         if self._launch.nodes or self.is_replayed:
@@ -241,7 +243,8 @@ class Judged(Scheduled):
         from railyard.job.case import Case
 
         return Case(
-            **self._names(),
+            test=replace(self.test_id, policy=launch.settings.policy_name),
+            site=self.site,
             launch=launch,
             ranks_per_node=self.ranks_per_node,
             window=self.window,
@@ -286,7 +289,7 @@ class Judged(Scheduled):
     def _played(self, stdout: Path) -> "Played":
         from railyard.provision.replay.index import played
 
-        return played(self.recordings, self.cell, stdout.read_bytes() if stdout.is_file() else b"")
+        return played(self.recordings, self.recorded_test, stdout.read_bytes() if stdout.is_file() else b"")
 
     def _stamp(self, elapsed_s: float | None) -> dict[str, Any]:
         from railyard.job.provenance import provenance
