@@ -17,6 +17,7 @@ from railyard.job.launch import device_name, plan_launch
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.site.site import Site, site_at
+from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests import disturbed
 
@@ -180,15 +181,13 @@ def assessed(virtual: Site) -> Callable[..., Assessment]:
         text = imb_output(benchmark, rates or healthy_rates(fabric, rails), repetitions)
         name = f"Imb{benchmark.removeprefix('imb/')}"
         case = Case(
-            name=f"{name} %rails={rails} @{site.system.system}:{fabric}+{stack}",
-            hash="1a2b3c4d",
-            check=name,
-            site=site,
-            fabric=fabric,
-            stack=stack,
-            rails=rails,
-            benchmark=benchmark,
-            launch=launch,
+            TestId(
+                *(fabric, stack, rails, benchmark, name, launch.settings.policy_name, site.system.system),
+                name=f"{name} %rails={rails}",
+                hash="1a2b3c4d",
+            ),
+            site,
+            launch,
             window=window,
             time_limit_s=120,
             hops=hops,

@@ -8,11 +8,12 @@ from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm.jobs import Ended
 from railyard.provision.replay.form import Played
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a run was meant to do. ``name`` and ``hash`` are ReFrame's; ``benchmark`` is ``tool/test``.
+    """What a run was meant to do.
 
     ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
     benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
@@ -21,14 +22,8 @@ class Case:
     prints how many it had; 0 for any other.
     """
 
-    name: str
-    hash: str
-    check: str
+    test: TestId
     site: Site
-    fabric: str
-    stack: str
-    rails: int
-    benchmark: str
     launch: Launch
     ranks_per_node: int = 1
     window: int = 1
@@ -41,6 +36,26 @@ class Case:
     hops: int | None = None
     remarks: tuple[str, ...] = ()
     threads: int = 0
+
+    @property
+    def fabric(self) -> str:
+        """The test's fabric."""
+        return self.test.fabric
+
+    @property
+    def stack(self) -> str:
+        """The test's stack."""
+        return self.test.stack
+
+    @property
+    def rails(self) -> int:
+        """The test's number of rails."""
+        return self.test.rails
+
+    @property
+    def benchmark(self) -> str:
+        """The test's benchmark, ``tool/test``."""
+        return self.test.benchmark
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What each fabric of a system gives for its price: MB/s and us, from a run's records or from the references."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table.micro import BENCHMARKS
@@ -10,28 +11,28 @@ from railyard.site.references.fields import ANY
 from railyard.site.references.load import References
 from railyard.site.references.model import BAD_CASE
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 
-#: A fabric with a stack over so many rails.
-_Place = tuple[str, str, int]
-_Figures = Mapping[_Place, Sequence[tuple[str, float]]]
+#: What was measured at each place: metric and value.
+_Figures = Mapping[TestId, Sequence[tuple[str, float]]]
 
 
 def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord, ...]:
     """Return the priced fabrics with what a run measured over them, cheapest first; () where nothing is priced."""
-    found: dict[_Place, list[tuple[str, float]]] = {}
+    found: dict[TestId, list[tuple[str, float]]] = {}
     for record in records:
         if record.system != system.system or record.state not in ("pass", "report-only"):
             continue
         for curve in record.curves:
             if _counts(record.benchmark, curve.metric):
                 best = max(curve.values) if curve.metric == BANDWIDTH else min(curve.values)
-                found.setdefault((record.fabric, record.stack, record.rails), []).append((curve.metric, best))
+                found.setdefault(TestId(record.fabric, record.stack, record.rails), []).append((curve.metric, best))
     return _costs(system, found)
 
 
 def costs_of_references(references: References) -> tuple[CostRecord, ...]:
     """Return the priced fabrics with the figures of their references, cheapest first; () where nothing is priced."""
-    found: dict[_Place, list[tuple[str, float]]] = {}
+    found: dict[TestId, list[tuple[str, float]]] = {}
     for entry in references.entries:
         if entry.kind == BAD_CASE or not any(_counts(name, entry.metric) for name in entry.benchmark):
             continue
@@ -41,7 +42,7 @@ def costs_of_references(references: References) -> tuple[CostRecord, ...]:
         best = max(given) if entry.metric == BANDWIDTH else min(given)
         for stack in entry.stack:
             for rails in entry.rails or (1,):
-                found.setdefault((entry.fabric, stack, rails), []).append((entry.metric, best))
+                found.setdefault(TestId(entry.fabric, stack, rails), []).append((entry.metric, best))
     return _costs(references.system, _with_any(found))
 
 
@@ -55,33 +56,33 @@ def _counts(benchmark: str, metric: str) -> bool:
     return metric == BANDWIDTH and any(each.name == BANDWIDTH and each.directions == 1 for each in known.metrics)
 
 
-def _with_any(found: Mapping[_Place, list[tuple[str, float]]]) -> _Figures:
+def _with_any(found: Mapping[TestId, list[tuple[str, float]]]) -> _Figures:
     """Return the figures with those for any stack added to each stack of that fabric and number of rails."""
-    stacks = {place for place in found if place[1] != ANY}
+    stacks = {place for place in found if place.stack != ANY}
     merged = {place: list(figures) for place, figures in found.items()}
-    for (fabric, stack, rails), figures in found.items():
-        if stack != ANY:
+    for any_stack, figures in found.items():
+        if any_stack.stack != ANY:
             continue
-        named = [place for place in stacks if (place[0], place[2]) == (fabric, rails)]
+        named = [place for place in stacks if replace(place, stack=ANY) == any_stack]
         for place in named:
             merged[place] += figures
         if named:
-            del merged[fabric, stack, rails]
+            del merged[any_stack]
     return merged
 
 
 def _costs(system: System, found: _Figures) -> tuple[CostRecord, ...]:
     rows = []
-    for (fabric, stack, rails), figures in found.items():
+    for place, figures in found.items():
         bandwidths = [value for metric, value in figures if metric == BANDWIDTH]
         latencies = [value for metric, value in figures if metric == LATENCY]
         for price in system.prices:
-            if fabric in price.fabric and price.rails == rails:
+            if place.fabric in price.fabric and price.rails == place.rails:
                 rows.append(
                     CostRecord(
-                        fabric=fabric,
-                        stack=stack,
-                        rails=rails,
+                        fabric=place.fabric,
+                        stack=place.stack,
+                        rails=place.rails,
                         currency=price.currency,
                         date=price.date.isoformat(),
                         price_low=price.low,

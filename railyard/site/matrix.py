@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from railyard.site.policies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
 from railyard.site.systems.model import Fabric, System
+from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
 
 #: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
@@ -19,8 +20,8 @@ NPB_MZ = "npb-mz"
 NO_APPLICATION = "none"
 
 
-#: Whether the references have a number for a fabric, stack, rails, rail policy and benchmark.
-HasNumber = Callable[[str, str, int, str, str], bool]
+#: Whether the references have a number for a test, of which its place, rail policy and benchmark count.
+HasNumber = Callable[[TestId], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +60,20 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination; ``reason`` is None where it runs, ``disabled`` where the site itself switched it off.
+    """One test of the whole product; ``reason`` is None where it runs, ``disabled`` where the site switched it off.
 
-    ``policy`` is the rail policy that it has, empty where the stack has none for so many rails; ``named``: the test's
-    name says it, because the stack would do another.
+    ``test.policy`` is the rail policy that it has, empty where the stack has none for so many rails; ``named``: the
+    test's name says it, because the stack would do another.
     """
 
-    fabric: str
-    stack: str
-    rails: int
-    check: str
-    benchmark: str
-    reason: str | None
+    test: TestId
+    reason: str | None = None
     disabled: bool = False
     extended: bool = False
-    policy: str = ""
     named: bool = False
 
 
-def _always(fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
+def _always(test: TestId) -> bool:
     return True
 
 
@@ -113,7 +109,7 @@ def refused_policies(system: System) -> tuple[Cell, ...]:
                 there = policies(system, name, stack, rails)
                 for policy in (each for each in model.POLICIES if there and each not in ("single", *there)):
                     reason = stack_reason(fabric, stack, rails, policy)
-                    cells.append(Cell(name, stack, rails, "", "", reason, policy=policy, named=True))
+                    cells.append(Cell(TestId(name, stack, rails, policy=policy), reason, named=True))
     return tuple(cells)
 
 
@@ -125,21 +121,17 @@ def tool_reason(system: System, stack: str, tool: str) -> str | None:
     return entry.absent.get(tool, f"{system.system} states no {tool} for {stack}")
 
 
-def disabled_reason(
-    system: System,
-    fabric: str,
-    stack: str,
-    rails: int,
-    benchmark: str | None = None,
-    has_number: HasNumber = _always,
-    policy: str = DEFAULT,
-) -> str | None:
-    """Return the site's own reason for switching a combination off, or None; of one benchmark, where it is named."""
-    policy = policy_of(system, fabric, stack, rails, policy)
+def disabled_reason(system: System, test: TestId, has_number: HasNumber = _always) -> str | None:
+    """Return the site's own reason for switching a test off, or None; of its place alone, where it has no benchmark.
+
+    Without a rail policy it is the one that the stack has by default.
+    """
+    policy = policy_of(system, test.fabric, test.stack, test.rails, test.policy or DEFAULT)
+    test, benchmark = replace(test, policy=policy), test.benchmark or None
     for entry in system.disabled:
-        if entry.without_reference and (benchmark is None or has_number(fabric, stack, rails, policy, benchmark)):
+        if entry.without_reference and (benchmark is None or has_number(test)):
             continue
-        if entry.covers(fabric, stack, rails, benchmark, policy):
+        if entry.covers(test.fabric, test.stack, test.rails, benchmark, policy):
             return entry.reason
     return None
 
@@ -172,7 +164,7 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has.
 
     A stack that has several rail policies has the checks once more for each that is not its default. ``has_number``
-    says whether the references have a number for a fabric, stack, rails, policy and benchmark.
+    says whether the references have a number for a test.
     """
     most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
     counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
@@ -220,11 +212,10 @@ def _cells(
     for policy, real in zip((DEFAULT, *there[1:]), there or ("",), strict=True):
         for need in needs:
             reason = why_not(system, fabric, stack, rails, need, policy)
-            key = (fabric, stack, rails, need.benchmark)
-            off = None if reason else disabled_reason(system, *key, has_number, policy)
+            test = TestId(fabric, stack, rails, need.benchmark, need.check, real)
+            off = None if reason else disabled_reason(system, replace(test, policy=policy), has_number)
             extended = need.extended or is_extended(policy)
-            test = (fabric, stack, rails, need.check, need.benchmark, reason or off, bool(off), extended)
-            cells.append(Cell(*test, policy=real, named=policy != DEFAULT))
+            cells.append(Cell(test, reason or off, bool(off), extended, named=policy != DEFAULT))
     return cells
 
 

@@ -82,9 +82,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         report_only=case.site.system.report_only,
         accepts_unproven=_accepts_unproven(case),
         no_payload=applications.no_payload(case.benchmark),
-        expected_failure=case.site.references.expected_failure(
-            case.fabric, case.stack, case.rails, case.launch.settings.policy_name, case.benchmark
-        ),
+        expected_failure=case.site.references.expected_failure(case.test),
         replayed=None if evidence.played is None else evidence.played.words,
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
@@ -129,8 +127,7 @@ def _looks_like(case: Case, run: Run, inputs: Inputs, table: Table) -> tuple[str
 
 def _beside_hops(case: Case) -> list[str]:
     """Return why references by hops did not count: the run's are not known, or are others."""
-    policy = case.launch.settings.policy_name
-    bound = case.site.references.by_hops(case.fabric, case.stack, case.rails, policy, case.benchmark)
+    bound = case.site.references.by_hops(case.test)
     if not bound or case.hops in bound:
         return []
     said = f"references by hops ({listing([str(hops) for hops in bound])}) are not asked"

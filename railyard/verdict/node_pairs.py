@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from railyard.base.wording import listing, number
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
-from railyard.benchmarks.table.micro import find
+from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.results.record.form import PairAgain, PairsRecord
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.path import traffic as path_traffic
@@ -25,14 +26,11 @@ if TYPE_CHECKING:
 SLOW_NODE = 0.85
 
 
-def least_of(site: Site, fabric: str, stack: str, rails: int, policy: str, key: str, size: int) -> float | None:
+def least_of(site: Site, test: TestId, size: int) -> float | None:
     """Return the least bandwidth that the references allow at a size, in MB/s; None where they set no bound."""
-    limit = site.system.fabrics[fabric].limit(rails, 1, one_stream=True)
-    bands = site.references.bands(
-        fabric, stack, rails, policy, key, BANDWIDTH, None if limit is None else limit.value_mb_s,
-        directions=1, streaming=True,
-    )  # fmt: skip
-    return _least(bands, size)
+    limit = site.system.fabrics[test.fabric].limit(test.rails, 1, one_stream=True)
+    one_way = metric(test.benchmark, BANDWIDTH)
+    return _least(site.references.bands(test, one_way, None if limit is None else limit.value_mb_s), size)
 
 
 def _least(bands: Iterable[BandLike], size: int) -> float | None:

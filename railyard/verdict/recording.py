@@ -1,6 +1,7 @@
 """The record of an assessment: the form in which a test is stored."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from railyard.base.wording import message_size
@@ -20,7 +21,7 @@ from railyard.results.record.form import (
     SuspectRecord,
     VerdictRecord,
 )
-from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import Assessment
 from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput
@@ -45,27 +46,15 @@ def record_of(
     output: str | None,
 ) -> Record:
     """Return the record of one run, complete; values are those that were judged, not rounded."""
-    case = assessment.case
-    return Record(
-        run=run,
-        time=time,
-        case=case.name,
-        hash=case.hash,
-        check=case.check,
-        system=case.site.system.system,
-        fabric=case.fabric,
-        stack=case.stack,
-        rails=case.rails,
-        benchmark=case.benchmark,
-        policy=case.launch.settings.policy_name,
-        state=assessment.verdict.state,
-        verdict=verdict_record(assessment.verdict),
+    judged = assessment.verdict
+    return replace(
+        Record.of(assessment.case.test, judged.state, verdict_record(judged), run=run, time=time),
         elapsed_s=elapsed_s,
-        nodes=case.launch.nodes,
+        nodes=assessment.case.launch.nodes,
         figures=tuple(FigureRecord(f.name, f.value, f.unit, f.size) for f in assessment.figures),
         curves=tuple(_curve(curve, assessment) for curve in assessment.curves),
         path_proof=_path(assessment),
-        references=assessment.verdict.references,
+        references=judged.references,
         environment=environment,
         command=command,
         output=output,
@@ -75,6 +64,12 @@ def record_of(
         attempts=assessment.attempts,
         starved=assessment.starved,
     )
+
+
+def untested_record(test: TestId, reason: str, *, run: str, time: str) -> Record:
+    """Return the record of a test that did not run, with why."""
+    untested = not_tested(reason)
+    return Record.of(test, untested.state, verdict_record(untested), run=run, time=time)
 
 
 def verdict_record(verdict: Verdict) -> VerdictRecord:
@@ -140,42 +135,3 @@ def _path(assessment: Assessment) -> PathProofRecord:
         for node, rails in (path.nodes or {}).items()
     )
     return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)
-
-
-def untested_record(
-    reason: str,
-    *,
-    name: str,
-    hash: str,
-    check: str,
-    site: Site,
-    fabric: str,
-    stack: str,
-    rails: int,
-    benchmark: str,
-    run: str,
-    time: str,
-    elapsed_s: float | None,
-    environment: Mapping[str, object],
-    replayed: str | None = None,
-    policy: str | None = None,
-) -> Record:
-    """Return the record of a case that the site switched off."""
-    return Record(
-        run=run,
-        time=time,
-        case=name,
-        hash=hash,
-        check=check,
-        system=site.system.system,
-        fabric=fabric,
-        stack=stack,
-        rails=rails,
-        benchmark=benchmark,
-        state="not-tested",
-        verdict=verdict_record(not_tested(reason)),
-        elapsed_s=elapsed_s,
-        environment=environment,
-        replayed=replayed,
-        policy=policy,
-    )

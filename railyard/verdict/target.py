@@ -10,6 +10,7 @@ from railyard.job.launch import device_name
 from railyard.site.references.bands import Band, Bound, scalar_band
 from railyard.site.references.load import References, floor_band
 from railyard.site.systems.model import Fabric
+from railyard.site.test_id import TestId
 from railyard.verdict.blame.search.bisection import STATIC_SHARE
 
 
@@ -56,10 +57,9 @@ class Target:
         """Return what the references hold a metric to. Raises RailyardError where an entry counts other directions."""
         assert self.references is not None
         return self.references.bands(
-            *(self.fabric_name, self.stack, self.rails, self.policy, benchmark.key, metric.name),
+            TestId(self.fabric_name, self.stack, self.rails, benchmark.key, policy=self.policy),
+            metric,
             limit.value_mb_s if limit else None,
-            directions=metric.directions,
-            streaming=metric.shape == "stream",
             blocking=self.blocking(benchmark),
             hops=self.hops,
         )
@@ -122,7 +122,7 @@ def of_case(case: Case) -> Target:
         system.fabrics[case.fabric],
         case.stack,
         case.rails,
-        case.launch.settings.policy_name,
+        case.test.policy,
         case.site.references if system.report_only is None else None,
         report_only=system.report_only,
         hops=case.hops,

@@ -261,6 +261,6 @@ def replace_recording(home: Path, system: str, fabric: str, check: str, text: st
     """Put another output in a recording's place, and list it in the index as if it were right."""
     folder = folder_of(home, system)
     (old,) = (one for one in read_index(folder).recordings if (one.fabric, one.check) == (fabric, check))
-    new = recording_of(old.cell, text, old.origin, "a test", "another output")
+    new = recording_of(old.test, text, old.origin, "a test", "another output")
     write_set(folder, [(new, text)])
     return new

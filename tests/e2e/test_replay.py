@@ -126,7 +126,7 @@ def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSi
     )
     text = (played / listed.file).read_text(encoding="utf-8")
     slower = text.replace("1279.0", "1390.0")
-    write_set(played, [(recording_of(listed.cell, slower, listed.origin, "a test", "another output"), slower)])
+    write_set(played, [(recording_of(listed.test, slower, listed.origin, "a test", "another output"), slower)])
     run = ran(replays, "-n", "InstalledScaling", system="survey-2004")
     assert run.code == 1
     assert {record.state for record in run.records} == {"pass", "not-tested"}

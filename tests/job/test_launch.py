@@ -23,6 +23,7 @@ from railyard.provision.testbed.spec import DEFAULT_SPEC
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import Rail
+from railyard.site.test_id import TestId
 from tests.conftest import ROOT
 
 #: A site folder whose path is short; nothing of it is read.
@@ -274,7 +275,7 @@ def test_every_cell_that_runs_can_be_launched() -> None:
                     reason = (
                         fabric_reason(name, fabric, count)
                         or stack_reason(fabric, stack, count)
-                        or disabled_reason(system, name, stack, count)
+                        or disabled_reason(system, TestId(name, stack, count))
                     )
                     if reason is None:
                         devices = tuple(device_name(rail) for rail in fabric.rails[:count])

@@ -11,6 +11,7 @@ from railyard.benchmarks.table.micro import find, metric
 from railyard.cli.main import main
 from railyard.parsers.parsed import Cell, Parsed, Table
 from railyard.site.site import Site, site_at
+from railyard.site.test_id import TestId
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import of_system
 
@@ -54,11 +55,8 @@ def streamed(site: Site, fabric: str, peak_mb_s: float, key: str = "osu/osu_bw")
 def targets(site: Site, fabric: str, key: str, name: str, size: int) -> list[float]:
     each = metric(key, name)
     limit = site.system.fabrics[fabric].limit(1, each.directions)
-    bands = site.references.bands(
-        *(fabric, "hpcx", 1, "single", key, name, limit.value_mb_s if limit else None),
-        directions=each.directions,
-        streaming=each.shape == "stream",
-    )
+    test = TestId(fabric, "hpcx", 1, key, policy="single")
+    bands = site.references.bands(test, each, limit.value_mb_s if limit else None)
     bounds = [bound for band in bands if (bound := band.bound_at(size)) is not None]
     return [bound.target for bound in bounds if bound.target is not None]
 

@@ -25,6 +25,7 @@ from railyard.site.policies import DEFAULT, environment_terms
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.site.test_id import TestId
 from railyard.stacks import programs, table
 from tests.conftest import ROOT
 
@@ -103,11 +104,14 @@ def test_the_first_reason_is_the_systems_own(virtual: Site) -> None:
 
 def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None:
     system = changed(virtual, disabled=(Disabled(fabric="hsn", rails=2, reason="hsn1 is on order"),))
-    assert disabled_reason(system, "hsn", "mpich", 2) == "hsn1 is on order"
-    assert [disabled_reason(system, *cell) for cell in (("hsn", "mpich", 1), ("eth", "mpich", 2))] == [None, None]
-    cells = {(c.fabric, c.stack, c.rails): c for c in matrix(system, (UNIBAND,))}
+    assert disabled_reason(system, TestId("hsn", "mpich", 2)) == "hsn1 is on order"
+    assert [disabled_reason(system, TestId(*cell)) for cell in (("hsn", "mpich", 1), ("eth", "mpich", 2))] == [
+        None,
+        None,
+    ]
+    cells = {(c.test.fabric, c.test.stack, c.test.rails): c for c in matrix(system, (UNIBAND,))}
     assert cells["hsn", "mpich", 2] == Cell(
-        "hsn", "mpich", 2, "ImbUniband", "imb/Uniband", "hsn1 is on order", disabled=True, policy="striping"
+        TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "striping"), "hsn1 is on order", disabled=True
     )
     assert why_not(system, "hsn", "mpich", 2, UNIBAND) is None
     # What cannot run has its own reason, not the site's.
@@ -116,7 +120,7 @@ def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None
 
 
 def _at(cell: Cell) -> tuple[str, str, int]:
-    return cell.fabric, cell.stack, cell.rails
+    return cell.test.fabric, cell.test.stack, cell.test.rails
 
 
 def test_one_benchmark_is_switched_off_and_so_is_what_no_reference_has_a_number_for(virtual: Site) -> None:
@@ -125,18 +129,18 @@ def test_one_benchmark_is_switched_off_and_so_is_what_no_reference_has_a_number_
         Disabled(without_reference=True, reason="no figure"),
     )
     system = changed(virtual, disabled=entries)
-    cells = matrix(system, (UNIBAND, ALLREDUCE, STREAM), lambda *cell: cell[-1] != "netpipe/stream")
-    reasons = {cell.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "openmpi", 1)}
+    cells = matrix(system, (UNIBAND, ALLREDUCE, STREAM), lambda test: test.benchmark != "netpipe/stream")
+    reasons = {cell.test.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "openmpi", 1)}
     assert reasons["netpipe/stream"] == "no figure"
-    reasons = {cell.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "mpich", 1)}
+    reasons = {cell.test.benchmark: cell.reason for cell in cells if _at(cell) == ("eth", "mpich", 1)}
     assert (reasons["imb/Uniband"], reasons["imb/Allreduce"]) == (None, "no collectives")
 
 
 def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Site) -> None:
     entries = (Disabled(stack="mpich", reason="licence"), Disabled(reason="moving house"))
     system = changed(virtual, disabled=entries)
-    assert disabled_reason(system, "hsn", "mpich", 1) == "licence"
-    assert disabled_reason(system, "hsn", "intelmpi", 1) == "moving house"
+    assert disabled_reason(system, TestId("hsn", "mpich", 1)) == "licence"
+    assert disabled_reason(system, TestId("hsn", "intelmpi", 1)) == "moving house"
 
 
 # The virtual cluster
@@ -147,13 +151,13 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
     asked = tuple(need for need in needs(ROOT / "checks") if not need.feature or need.feature in known)
     cells = matrix(virtual.system, asked)
     # fabrics x stacks x rail counts x checks, and none twice; Intel MPI has one rail policy besides its own
-    assert {(c.fabric, c.stack, c.rails, c.policy) for c in cells if c.named} == {
+    assert {(c.test.fabric, c.test.stack, c.test.rails, c.test.policy) for c in cells if c.named} == {
         ("hsn", "intelmpi", 2, "nic-per-rank")
     }
     assert len(cells) == (2 * len(virtual.system.stacks) * 2 + 1) * len(asked)
-    assert len(cells) == len({(c.fabric, c.stack, c.rails, c.named, c.check) for c in cells})
+    assert len(cells) == len({(c.test.fabric, c.test.stack, c.test.rails, c.named, c.test.check) for c in cells})
     everyday = [cell for cell in cells if cell.reason is None and not cell.extended]
-    assert Counter((c.fabric, c.stack, c.rails) for c in everyday) == {
+    assert Counter((c.test.fabric, c.test.stack, c.test.rails) for c in everyday) == {
         ("hsn", "openmpi", 1): 3,
         ("hsn", "openmpi", 2): 3,
         ("hsn", "mpich", 1): 4,
@@ -164,7 +168,7 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
         ("eth", "mpich", 1): 4,
         ("eth", "intelmpi", 1): 4,
     }
-    reasons = {(c.fabric, c.stack, c.rails, c.check): c.reason for c in cells if not c.named}
+    reasons = {(c.test.fabric, c.test.stack, c.test.rails, c.test.check): c.reason for c in cells if not c.named}
     absent = {stack: entry.absent for stack, entry in virtual.system.stacks.items()}
     assert reasons["eth", "mpich", 2, "ImbUniband"] == "eth has 1 rail a node (eth0)"
     assert reasons["hsn", "openmpi", 1, "ImbUniband"] == absent["openmpi"]["imb"]
@@ -284,7 +288,7 @@ def test_features_and_reasons_agree_whatever_the_system(
         disabled=(),
     )
     need = Need("Check", "imb", "imb/Uniband", span)
-    cell = next((c for c in matrix(system, (need,)) if c.rails == asked), None)
+    cell = next((c for c in matrix(system, (need,)) if c.test.rails == asked), None)
     reason = why_not(system, "fabric", stack, asked, need)
     assert selected(system, "fabric", stack, asked, need) == (reason is None)
     # The matrix ends at the most rails that a fabric has; beyond it nothing runs.
@@ -312,11 +316,11 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
         "npb-mz", "npb-S", "npb-W",
     ]  # fmt: skip
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
-    assert {cell.check for cell in matrix(system, asked)} == {"A"}
+    assert {cell.test.check for cell in matrix(system, asked)} == {"A"}
     # What the checks know without a system stands for all that a system states, and for nothing where it states none.
     both = tuple(need for need in needs(ROOT / "checks") if need.check.startswith("Installed"))
     (stands,) = [need for need in both if need.check.startswith("Installed ")]
-    swept = {(cell.check, cell.benchmark) for cell in matrix(system, both)} - {
+    swept = {(cell.test.check, cell.test.benchmark) for cell in matrix(system, both)} - {
         ("Installed %app=gamess", "installed/gamess")
     }
     assert swept == {
@@ -324,7 +328,7 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
         for nodes in (1, 2, 4, 8, 16, 32, 64)
     }
     cells = matrix(system, (stands,))
-    assert {(cell.check, cell.benchmark) for cell in cells} == {("Installed %app=gamess", "installed/gamess")}
-    assert {cell.stack for cell in cells if cell.reason is None} == {"openmpi"}
+    assert {(cell.test.check, cell.test.benchmark) for cell in cells} == {("Installed %app=gamess", "installed/gamess")}
+    assert {cell.test.stack for cell in cells if cell.reason is None} == {"openmpi"}
     assert "virtual states no gamess for mpich" in {cell.reason for cell in cells}
     assert matrix(virtual.system, (stands,)) == ()

@@ -9,6 +9,7 @@ from railyard.site.policies import DEFAULT, environment_terms, named_policies, p
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 from tests.conftest import ROOT
 
 BANDWIDTH = Need("OsuBandwidth", "osu", "osu/osu_bw", 2)
@@ -42,12 +43,12 @@ def test_of_the_virtual_clusters_mpi_stacks_one_has_a_policy_besides_its_own(vir
     assert [policies(virtual.system, "hsn", stack, 2) for stack in stacks] == [
         ("striping",), ("striping",), ("round-robin", "nic-per-rank"),
     ]  # fmt: skip
-    cells = [cell for cell in matrix(virtual.system, (UNIBAND,)) if cell.stack in stacks]
-    assert {(cell.stack, cell.policy, cell.extended) for cell in cells if cell.named} == {
+    cells = [cell for cell in matrix(virtual.system, (UNIBAND,)) if cell.test.stack in stacks]
+    assert {(cell.test.stack, cell.test.policy, cell.extended) for cell in cells if cell.named} == {
         ("intelmpi", "nic-per-rank", True)
     }
-    unasked = [cell for cell in cells if (cell.fabric, cell.rails, cell.named) == ("hsn", 2, False)]
-    assert {(cell.stack, cell.policy) for cell in unasked} == {
+    unasked = [cell for cell in cells if (cell.test.fabric, cell.test.rails, cell.named) == ("hsn", 2, False)]
+    assert {(cell.test.stack, cell.test.policy) for cell in unasked} == {
         ("openmpi", "striping"), ("mpich", "striping"), ("intelmpi", "round-robin"),
     }  # fmt: skip
 
@@ -121,8 +122,8 @@ def test_nor_where_it_is_what_the_stack_does_unasked() -> None:
 
 
 def test_every_policy_beside_the_default_is_a_cell_of_its_own(qdr: System) -> None:
-    cells = [cell for cell in matrix(qdr, (BANDWIDTH,)) if (cell.fabric, cell.stack) == ("qdr", "mvapich2")]
-    reasons = {(cell.rails, cell.policy, cell.named): cell.reason for cell in cells}
+    cells = [cell for cell in matrix(qdr, (BANDWIDTH,)) if (cell.test.fabric, cell.test.stack) == ("qdr", "mvapich2")]
+    reasons = {(cell.test.rails, cell.test.policy, cell.named): cell.reason for cell in cells}
     assert reasons == {
         (1, "single", False): None,
         (2, "striping", False): None,
@@ -133,20 +134,28 @@ def test_every_policy_beside_the_default_is_a_cell_of_its_own(qdr: System) -> No
 
 
 def test_what_a_stack_cannot_do_has_its_sentence(virtual: Site, qdr: System) -> None:
-    found = {(cell.stack, cell.policy): cell.reason for cell in refused_policies(qdr) if cell.stack != "verbs"}
+    found = {
+        (cell.test.stack, cell.test.policy): cell.reason for cell in refused_policies(qdr) if cell.test.stack != "verbs"
+    }
     assert found == {
         ("openmpi", "round-robin"): "openmpi on ib: UCX splits one large message over its devices and sends small ones "
         "over the first: it has no round robin (mvapich2 has)."
     }
-    (cell,) = (c for c in refused_policies(virtual.system) if (c.stack, c.policy) == ("openmpi", "nic-per-rank"))
+    (cell,) = (
+        c for c in refused_policies(virtual.system) if (c.test.stack, c.test.policy) == ("openmpi", "nic-per-rank")
+    )
     assert cell == Cell(
-        *("hsn", "openmpi", 2, "", "", "openmpi on tcp: every rank of Open MPI's btl/tcp opens all interfaces of "
-        "the list: use striping."), policy="nic-per-rank", named=True,
+        TestId("hsn", "openmpi", 2, policy="nic-per-rank"),
+        "openmpi on tcp: every rank of Open MPI's btl/tcp opens all interfaces of the list: use striping.", named=True,
     )  # fmt: skip
 
 
 def test_a_policy_is_switched_off_by_its_name(qdr: System) -> None:
-    cells = {(c.policy, c.disabled): c.reason for c in matrix(qdr, (RATE,)) if (c.stack, c.rails) == ("mvapich2", 2)}
+    cells = {
+        (c.test.policy, c.disabled): c.reason
+        for c in matrix(qdr, (RATE,))
+        if (c.test.stack, c.test.rails) == ("mvapich2", 2)
+    }
     assert cells["nic-per-rank", True] == "the source has striping and round robin alone"
     assert cells["striping", False] is None
 

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks.table.micro import metric
 from railyard.cli.main import main
 from railyard.results.reference_page import page
 from railyard.site.references.load import References, references_of
 from railyard.site.references.model import BAD_CASE, Entry
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
+from railyard.site.test_id import TestId
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = ("dell-c6320", "connectx4-six", "dual-rail-qdr", "topspin-2003", "survey-2004")
@@ -115,8 +117,9 @@ def test_native_ethernet_is_a_bad_case_that_nothing_is_judged_by() -> None:
         "eth-latency-as-found",
         "eth-bandwidth-as-found",
     ]
-    run = ("eth", "openmpi", 1, "single", "osu/osu_bw", "bandwidth", None)
-    assert [band.entry_id for band in found.bands(*run, directions=1, streaming=True)] == ["eth-bandwidth-by-the-text"]
+    test = TestId("eth", "openmpi", 1, "osu/osu_bw", policy="single")
+    bands = found.bands(test, metric("osu/osu_bw", "bandwidth"), None)
+    assert [band.entry_id for band in bands] == ["eth-bandwidth-by-the-text"]
 
 
 def test_the_cable_and_the_switch_are_fabrics_of_their_own() -> None:

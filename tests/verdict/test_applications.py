@@ -12,6 +12,7 @@ from railyard.job.case import Case, Evidence
 from railyard.job.launch import plan_launch
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, Moved, counters_file
 
@@ -62,7 +63,7 @@ def ran(virtual: Site) -> Run:
             site, "hsn", stack, rails, names, ranks=nodes, ranks_per_node=1, as_root=False, within_node=alone
         )
         case = Case(
-            *("", "", "", site, "hsn", stack, len(rails), benchmark, launch),
+            TestId("hsn", stack, len(rails), benchmark, policy=launch.settings.policy_name), site, launch,
             time_limit_s=120, remarks=remarks, threads=threads,
         )  # fmt: skip
         each: Moved = {"hsn0": BUSY, "hsn1": IDLE, "eth0": IDLE, **(moved or {})}

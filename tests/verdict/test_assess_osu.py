@@ -12,6 +12,7 @@ from railyard.job.case import Case, Evidence
 from railyard.job.launch import plan_launch
 from railyard.parsers import osu
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, Moved, counters_file
 
@@ -49,7 +50,7 @@ def ran(virtual: Site) -> Osu:
             virtual, "hsn", "mpich", ("hsn0",), nodes, ranks=len(nodes), ranks_per_node=1, as_root=False
         )
         case = Case(
-            *("", "", "", virtual, "hsn", "mpich", 1, f"osu/{name}", launch),
+            TestId("hsn", "mpich", 1, f"osu/{name}", policy=launch.settings.policy_name), virtual, launch,
             repetitions=Repetitions(2, 0), time_limit_s=120, node_pairs=max(1, len(nodes) // 2),
         )  # fmt: skip
         case = replace(case, **{key: value for key, value in changes.items() if key != "exit_code"})

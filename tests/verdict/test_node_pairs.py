@@ -11,6 +11,7 @@ from railyard.job.case import Case, Evidence
 from railyard.job.launch import device_name, plan_launch
 from railyard.parsers.pairs import parse
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.bisection import shifts
 from railyard.verdict.blame.search.rounds import rounds
@@ -72,8 +73,11 @@ def run(virtual: Site) -> Run:
         mb = {"hsn0": 0.1, "hsn1": 0.1, "eth0": 0.2, **due, **(moved or {})}
         files = tuple(counters_file(n, {d: (amount, amount) for d, amount in mb.items()}, launch.meant) for n in NODES)
         case = Case(
-            name=f"{kind} %rails={rails} @virtual:hsn+mpich", hash="1a2b3c4d", check=kind, site=site, fabric="hsn",
-            stack="mpich", rails=rails, benchmark=f"pairs/{kind}", launch=launch, ranks_per_node=a_node, window=8,
+            TestId(
+                *("hsn", "mpich", rails, f"pairs/{kind}", kind, launch.settings.policy_name),
+                *("virtual", f"{kind} %rails={rails}", "1a2b3c4d"),
+            ),
+            site, launch, ranks_per_node=a_node, window=8,
         )  # fmt: skip
         evidence = Evidence(output(kind, rate, slow), exit_code=0, counters=files, tag=TAG, again=again)
         return assess(case, evidence, parse, date(2026, 11, 21))
@@ -213,8 +217,8 @@ def test_a_slow_node_is_named_whether_it_holds_or_not(run: Run) -> None:
 
 
 def test_the_least_that_a_pair_may_give_is_the_references(virtual: Site) -> None:
-    assert least_of(virtual, "hsn", "mpich", 1, "single", "pairs/pairs", SIZE) == pytest.approx(45.0)
-    assert least_of(virtual, "hsn", "mpich", 1, "single", "pairs/pairs", 1024) is None
+    assert least_of(virtual, TestId("hsn", "mpich", 1, "pairs/pairs", policy="single"), SIZE) == pytest.approx(45.0)
+    assert least_of(virtual, TestId("hsn", "mpich", 1, "pairs/pairs", policy="single"), 1024) is None
 
 
 def test_a_node_that_is_slow_within_itself_is_to_blame_and_no_fabric(run: Run) -> None:
@@ -240,4 +244,4 @@ def test_every_cell_of_the_virtual_cluster_has_its_floor(
 ) -> None:
     assert "pairs" in virtual.system.stacks[stack].tools
     for benchmark in ("pairs/pairs", "pairs/bisection"):
-        assert least_of(virtual, fabric, stack, rails, policy, benchmark, SIZE) == pytest.approx(floor)
+        assert least_of(virtual, TestId(fabric, stack, rails, benchmark, policy=policy), SIZE) == pytest.approx(floor)

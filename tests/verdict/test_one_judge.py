@@ -11,7 +11,7 @@ from railyard.cli.commands.judge import read
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import device_name, plan_launch
 from railyard.parsers.parsed import Parsed
-from railyard.provision.replay.form import Recording
+from railyard.provision.replay.form import Recording, words_of
 from railyard.provision.replay.index import folder_of, played, read_index
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
@@ -48,11 +48,10 @@ def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed,
         policy=policy[1] if policy else None, within_node=need.within_node,
     )  # fmt: skip
     case = Case(
-        name=one.check, hash="1a2b3c4d", check=one.check, site=site, fabric=one.fabric, stack=one.stack,
-        rails=one.rails, benchmark=one.benchmark, launch=launch, ranks_per_node=a_node, passes=len(parsed.tables),
-        node_pairs=max(1, need.nodes // 2), pairs=need.pairs(one.rails), hops=hops,
+        replace(one.test, policy=launch.settings.policy_name), site, launch, ranks_per_node=a_node,
+        passes=len(parsed.tables), node_pairs=max(1, need.nodes // 2), pairs=need.pairs(one.rails), hops=hops,
     )  # fmt: skip
-    recorded = played(folder_of(ROOT, site.system.system), one.cell, text.encode())
+    recorded = played(folder_of(ROOT, site.system.system), one.test, text.encode())
     return assess(case, Evidence(text, exit_code=0, played=recorded), lambda _: parsed, TODAY)
 
 
@@ -98,5 +97,5 @@ def test_a_recording_has_one_verdict(system: str, report_only: str | None, asked
         text = (folder / one.file).read_text(encoding="utf-8")
         parsed, hops = read(str(folder / one.file)), hops_of(site, one.fabric)
         live, stored = run_again(site, one, need, text, parsed, hops), of_file(site, one, need, parsed, hops)
-        found += [f"{one.cell}: {said}" for said in differences(live, stored)]
+        found += [f"{words_of(one.test)}: {said}" for said in differences(live, stored)]
     assert found == []

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import NodeTraffic, RailTraffic, Record, SuspectRecord
-from railyard.site.site import Site, site_at
+from railyard.site.site import site_at
+from railyard.site.test_id import of_name
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record, verdict_record
 from railyard.verdict.verdict import not_tested
@@ -164,12 +166,14 @@ def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: 
     assert record.path_proof.sentence == "path not judged: the rails of loopback have no counters"
 
 
-def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(virtual: Site, tmp_path: Path) -> None:
+def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(tmp_path: Path) -> None:
     record = untested_record(
+        replace(of_name("ImbUniband %rails=2", "1a2b3c4d", "virtual", "hsn", "mpich"), benchmark="imb/Uniband"),
         "hsn1 is on order",
-        name="ImbUniband %rails=2 @virtual:hsn+mpich", hash="1a2b3c4d", check="ImbUniband", site=virtual,
-        fabric="hsn", stack="mpich", rails=2, benchmark="imb/Uniband", **STAMP,
-    )  # fmt: skip
+        run=str(STAMP["run"]),
+        time=str(STAMP["time"]),
+    )
+    assert (record.case, record.hash) == ("ImbUniband %rails=2 @virtual:hsn+mpich", "1a2b3c4d")
     assert (record.state, record.verdict.text) == ("not-tested", "not tested: hsn1 is on order")
     assert (record.system, record.rails, record.curves, record.path_proof) == ("virtual", 2, (), None)
     append_record(tmp_path / FILE_NAME, record)

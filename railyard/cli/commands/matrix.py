@@ -3,13 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import replace
+from typing import Any
 
 import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
 from railyard.site.matrix import Cell, matrix, refused_policies
+from railyard.site.test_id import TestId
 
 
 @click.command(name="matrix")
@@ -33,10 +35,26 @@ def command(name: str, as_json: bool) -> int:
     cells = matrix(system, asked, references_of(home / "references", system).has_number)
     refused = refused_policies(system)
     if as_json:
-        click.echo(json.dumps([asdict(cell) for cell in (*cells, *refused)], indent=1))
+        click.echo(json.dumps([_json(cell) for cell in (*cells, *refused)], indent=1))
     else:
         click.echo(text(cells, refused))
     return 0
+
+
+def _json(cell: Cell) -> dict[str, Any]:
+    test = cell.test
+    return {
+        "fabric": test.fabric,
+        "stack": test.stack,
+        "rails": test.rails,
+        "check": test.check,
+        "benchmark": test.benchmark,
+        "reason": cell.reason,
+        "disabled": cell.disabled,
+        "extended": cell.extended,
+        "policy": test.policy,
+        "named": cell.named,
+    }
 
 
 #: What no cell says: all buffers are in the memory of the host.
@@ -50,28 +68,27 @@ def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
     stack's own only those reasons are said that its own one has not got.
     """
     lines: list[str] = []
-    groups: dict[tuple[str, str, int, str], list[Cell]] = {}
+    groups: dict[TestId, list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.fabric, cell.stack, cell.rails, cell.policy), []).append(cell)
+        groups.setdefault(replace(cell.test.place, policy=cell.test.policy), []).append(cell)
     fabric = None
-    for (name, stack, rails, policy), members in groups.items():
-        if name != fabric:
-            lines += ["", name] if lines else [name]
-            fabric = name
-        runs = [cell.benchmark for cell in members if cell.reason is None and not cell.extended]
-        more = [cell.benchmark for cell in members if cell.reason is None and cell.extended]
+    for test, members in groups.items():
+        stack, rails, policy = test.stack, test.rails, test.policy
+        if test.fabric != fabric:
+            lines += ["", test.fabric] if lines else [test.fabric]
+            fabric = test.fabric
+        runs = [cell.test.benchmark for cell in members if cell.reason is None and not cell.extended]
+        more = [cell.test.benchmark for cell in members if cell.reason is None and cell.extended]
         words = ", ".join(runs) or ("nothing runs every day" if more else "nothing runs")
         by = f"{policy}: " if policy and rails > 1 else ""
         lines.append(f"  {stack:<10} {rails} rail{'s' if rails > 1 else ' '}  {by}{words}")
         if more:
             lines.append(f"{'':22}with --extended: {', '.join(more)}")
-        own = [
-            cell for cell in cells if not cell.named and (cell.fabric, cell.stack, cell.rails) == (name, stack, rails)
-        ]
-        lines += _reasons(members, () if members == own else {(cell.check, cell.reason) for cell in own})
+        own = [cell for cell in cells if not cell.named and cell.test.place == test.place]
+        lines += _reasons(members, () if members == own else {(cell.test.check, cell.reason) for cell in own})
         if members == own:
-            without = [cell for cell in refused if (cell.fabric, cell.stack, cell.rails) == (name, stack, rails)]
-            lines += [f"{'':22}no {cell.policy}: {cell.reason}" for cell in without]
+            without = [cell for cell in refused if cell.test.place == test.place]
+            lines += [f"{'':22}no {cell.test.policy}: {cell.reason}" for cell in without]
     running = sum(cell.reason is None for cell in cells)
     counted = f"{len(cells)} cells: {running} run, {len(cells) - running} do not"
     return "\n".join([*lines, "", DEVICE_BUFFERS, counted])
@@ -81,12 +98,12 @@ def _reasons(members: list[Cell], told: Collection[tuple[str, str | None]]) -> l
     """Return a line for each reason of these cells, but for those that were told of a check already."""
     reasons: dict[str, list[str]] = {}
     for cell in members:
-        if cell.reason is not None and (cell.check, cell.reason) not in told:
+        if cell.reason is not None and (cell.test.check, cell.reason) not in told:
             word = "disabled: " if cell.disabled else ""
-            reasons.setdefault(word + cell.reason, []).append(cell.benchmark)
+            reasons.setdefault(word + cell.reason, []).append(cell.test.benchmark)
     lines = []
     for reason, names in reasons.items():
-        who = "all" if len(names) == len(members) else _briefly(names, [cell.benchmark for cell in members])
+        who = "all" if len(names) == len(members) else _briefly(names, [cell.test.benchmark for cell in members])
         lines.append(f"{'':22}not {who}: {reason}")
     return lines
 

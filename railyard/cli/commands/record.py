@@ -61,6 +61,7 @@ def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", 
 
 def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
     from railyard.base.paths import CHECKS, part
+    from railyard.provision.replay.form import words_of
     from railyard.provision.replay.published import published_outputs
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.site import site_at
@@ -69,9 +70,9 @@ def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", 
     site = site_at(home, find_system(home / "systems", name).system)
     made, left = published_outputs(site, needs(part(home, CHECKS)))
     if not made:
-        reasons = "\n".join(f"{one.cell}: {one.reason}" for one in left)
+        reasons = "\n".join(f"{words_of(one.test)}: {one.reason}" for one in left)
         raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")
-    return name, made, tuple(f"{one.cell}: {one.reason}" for one in left)
+    return name, made, tuple(f"{words_of(one.test)}: {one.reason}" for one in left)
 
 
 def _hosts() -> tuple[str, ...]:

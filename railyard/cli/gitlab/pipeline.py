@@ -74,7 +74,7 @@ def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, .
         )
     checks: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for cell in running:
-        checks.setdefault(_job(system, cell, settings), []).append(cell.check.split()[0])
+        checks.setdefault(_job(system, cell, settings), []).append(cell.test.check.split()[0])
     return tuple(Job(*job, tuple(names)) for job, names in checks.items())
 
 
@@ -112,14 +112,14 @@ def written(made: Mapping[str, Any]) -> str:
 def _job(system: str, cell: Cell, settings: Settings) -> tuple[str, str, tuple[str, ...]]:
     """Return name, folder and options of the job that a cell belongs to."""
     # -p and -n are regular expressions, of which -n is held against the test's name without its blanks.
-    options = ["--system", f"{system}:{cell.fabric}", "-p", f"^{_plain(cell.stack)}$"]
-    words = [cell.fabric, cell.stack]
+    options = ["--system", f"{system}:{cell.test.fabric}", "-p", f"^{_plain(cell.test.stack)}$"]
+    words = [cell.test.fabric, cell.test.stack]
     if settings.extended:
         options.append("--extended")
     if settings.per == "test":
-        check, *own = cell.check.split()
-        policy = [f"%policy={cell.policy}"] if cell.named else []
-        test = [check, f"%rails={cell.rails}", *policy, *own]
+        check, *own = cell.test.check.split()
+        policy = [f"%policy={cell.test.policy}"] if cell.named else []
+        test = [check, f"%rails={cell.test.rails}", *policy, *own]
         options += ["-n", f"^{_plain(''.join(test))}$"]
         words += test
     folder = "_".join(re.sub(r"[^\w.-]+", "-", word).strip("-") for word in words)

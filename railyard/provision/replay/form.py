@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from railyard.site.test_id import TestId
+
 Origin = Literal["recorded", "computed", "model"]
 #: What every report says of a test whose output has this origin.
 WORDS: dict[Origin, str] = {
@@ -17,25 +19,19 @@ REPLAYED = "replayed: not measured"
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The test that a recording is of. ``check`` is ReFrame's name of the variant without the number of rails."""
+def file_of(test: TestId) -> str:
+    """Return where a test's recording lies below the system's folder: ``edr/hpcx/1/OsuBandwidth.out``.
 
-    fabric: str
-    stack: str
-    rails: int
-    check: str
-    benchmark: str
+    ``test.check`` is ReFrame's name of the variant without the number of rails.
+    """
+    name = _NOT_IN_A_FILE_NAME.sub("_", test.check).strip("_")
+    return f"{test.fabric}/{test.stack}/{test.rails}/{name}.out"
 
-    @property
-    def file(self) -> str:
-        """Where its recording lies below the system's folder: ``edr/hpcx/1/OsuBandwidth.out``."""
-        name = _NOT_IN_A_FILE_NAME.sub("_", self.check).strip("_")
-        return f"{self.fabric}/{self.stack}/{self.rails}/{name}.out"
 
-    def __str__(self) -> str:
-        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
-        return f"{self.check} ({self.benchmark}) with {self.stack} over {rails} of {self.fabric}"
+def words_of(test: TestId) -> str:
+    """Return a test in the words of a sentence about its recording."""
+    rails = f"{test.rails} rail{'s' if test.rails > 1 else ''}"
+    return f"{test.check} ({test.benchmark}) with {test.stack} over {rails} of {test.fabric}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +52,9 @@ class Recording:
     extra: dict[str, object] = field(default_factory=dict, kw_only=True)
 
     @property
-    def cell(self) -> Cell:
+    def test(self) -> TestId:
         """The test that it is of."""
-        return Cell(self.fabric, self.stack, self.rails, self.check, self.benchmark)
+        return TestId(self.fabric, self.stack, self.rails, self.benchmark, self.check)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.replay.form import REPLAYED, WORDS, Cell, Index, Origin, Played, Recording
+from railyard.provision.replay.form import REPLAYED, WORDS, Index, Origin, Played, Recording, file_of, words_of
+from railyard.site.test_id import TestId
 
 FOLDER = "recordings"
 INDEX_NAME = "index.json"
@@ -38,11 +39,11 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def recording_of(cell: Cell, text: str, origin: Origin, made_by: str, source: str) -> Recording:
+def recording_of(test: TestId, text: str, origin: Origin, made_by: str, source: str) -> Recording:
     """Return the line of the index for a text."""
     content = text.encode()
     return Recording(
-        cell.fabric, cell.stack, cell.rails, cell.check, cell.benchmark, cell.file,
+        test.fabric, test.stack, test.rails, test.check, test.benchmark, file_of(test),
         sha256(content), len(content), origin, made_by, source,
     )  # fmt: skip
 
@@ -67,7 +68,7 @@ def read_index(folder: Path) -> Index:
     if index.system != folder.name:
         raise InputError(file, f'recordings of "{index.system}"', f'"{folder.name}"', field="system")
     for one in index.recordings:
-        if one.file != one.cell.file:
+        if one.file != file_of(one.test):
             raise InputError(file, f'"{one.file}"', "the file of its own fabric, stack, rails and check", field="file")
     return index
 
@@ -104,7 +105,7 @@ def write_set(folder: Path, made: Iterable[tuple[Recording, str]], instead_of: t
     return index
 
 
-def played(folder: Path, cell: Cell, printed: bytes) -> Played:
+def played(folder: Path, test: TestId, printed: bytes) -> Played:
     """Return what a test was given, held against the index: ``printed`` is what its job printed.
 
     Never raises: whatever is wrong with a recording is a sentence, with which the test fails.
@@ -114,19 +115,19 @@ def played(folder: Path, cell: Cell, printed: bytes) -> Played:
     except InputError as error:
         return Played(None, str(error))
     where = f"{folder.parent.name}/{folder.name}"
-    one = next((one for one in index.recordings if one.file == cell.file), None)
+    one = next((one for one in index.recordings if one.file == file_of(test)), None)
     if one is None:
         return Played(
             None,
-            f"{where}: found no recording of {cell}, expected one; record a run of it, or switch it off in "
+            f"{where}: found no recording of {words_of(test)}, expected one; record a run of it, or switch it off in "
             f"systems/{folder.name}.yaml (disabled) with the reason",
         )
-    return Played(one, _problem(folder, f"{where}/{one.file}", one, cell, printed))
+    return Played(one, _problem(folder, f"{where}/{one.file}", one, test, printed))
 
 
-def _problem(folder: Path, name: str, one: Recording, cell: Cell, printed: bytes) -> str | None:
-    if one.benchmark != cell.benchmark:
-        return f"{name}: found a recording of {one.benchmark}, expected one of {cell.benchmark}"
+def _problem(folder: Path, name: str, one: Recording, test: TestId, printed: bytes) -> str | None:
+    if one.benchmark != test.benchmark:
+        return f"{name}: found a recording of {one.benchmark}, expected one of {test.benchmark}"
     try:
         content = (folder / one.file).read_bytes()
     except OSError as error:

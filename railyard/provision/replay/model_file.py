@@ -28,16 +28,6 @@ class ModelCurve(Model):
         (), description="Factors of the values in the runs of --repeat, in their order; left out: it cannot be repeated"
     )
 
-    def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
-        """Return whether this curve is for such a test."""
-        return (
-            self.fabric == fabric
-            and (ANY in self.stack or stack in self.stack)
-            and (not self.rails or rails in self.rails)
-            and (ANY in self.policy or policy in self.policy)
-            and benchmark in self.benchmark
-        )
-
 
 class ModelFile(Model):
     """The model of one system; ``says`` is what its curves were drawn to keep."""

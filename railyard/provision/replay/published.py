@@ -8,15 +8,15 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.provision.replay.curve_model import MessageTime
-from railyard.provision.replay.form import WORDS, Cell, Origin, Recording
+from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
 from railyard.provision.replay.texts import TOOLS, Made, messages_a_time, text_of
-from railyard.results.test_name import named_policy, with_policy
 from railyard.site.matrix import Need, asked_for, matrix
-from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.references.bands import BANDWIDTH_FROM_BYTES
+from railyard.site.references.model import is_for
 from railyard.site.site import Site
+from railyard.site.test_id import TestId, with_policy
 
 MADE_BY = "railyard record --published"
 _LATENCY_KEYS = ("osu/osu_latency", "imb/PingPong", "netpipe/pingpong", "perftest/ib_write_lat")
@@ -34,7 +34,7 @@ _SHARE_OF_LIMIT = 0.95
 class Left:
     """A test that can run and has no published number to make an output from, with the reason."""
 
-    cell: Cell
+    test: TestId
     reason: str
 
 
@@ -54,72 +54,71 @@ def published_outputs(
     for one in matrix(site.system, needs, site.references.has_number):
         if one.reason is not None:
             continue
-        check = with_policy(one.check, one.policy if one.named else None)
-        cell = Cell(one.fabric, one.stack, one.rails, check, one.benchmark)
+        check = with_policy(one.test.check, one.test.policy if one.named else None)
+        test = replace(one.test, check=check)
         try:
-            made += _outputs(site, cell, asked[one.check], curves)
+            made += _outputs(site, test, asked[one.test.check], curves)
         except RailyardError as error:
-            left.append(Left(cell, str(error)))
+            left.append(Left(test, str(error)))
     return tuple(made), tuple(left)
 
 
-def _outputs(site: Site, cell: Cell, need: Need, curves: tuple[ModelCurve, ...]) -> list[tuple[Recording, str]]:
+def _outputs(site: Site, test: TestId, need: Need, curves: tuple[ModelCurve, ...]) -> list[tuple[Recording, str]]:
     """Return a test's output, and one for each repeat that its model has: ReFrame names those by their number."""
-    drawn = _drawn(site, cell, curves)
+    drawn = _drawn(site, test, curves)
     factors = next((one.repeats for one in drawn if one.repeats), ())
-    found = [_output(site, cell, cell, need, drawn, 1.0)]
+    found = [_output(site, test, test, need, drawn, 1.0)]
     for number, factor in enumerate(factors):
-        again = replace(cell, check=f"{cell.check} %.repeat_no={number}")
-        found.append(_output(site, again, cell, need, drawn, factor))
+        again = replace(test, check=f"{test.check} %.repeat_no={number}")
+        found.append(_output(site, again, test, need, drawn, factor))
     return found
 
 
-def _drawn(site: Site, cell: Cell, curves: tuple[ModelCurve, ...]) -> list[ModelCurve]:
-    test = (cell.fabric, cell.stack, cell.rails, _policy(site, cell), cell.benchmark)
-    return [one for one in curves if one.matches(*test)]
+def _drawn(site: Site, test: TestId, curves: tuple[ModelCurve, ...]) -> list[ModelCurve]:
+    return [one for one in curves if is_for(one, test)]
 
 
 def _output(
-    site: Site, recorded: Cell, cell: Cell, need: Need, drawn: list[ModelCurve], factor: float
+    site: Site, recorded: TestId, test: TestId, need: Need, drawn: list[ModelCurve], factor: float
 ) -> tuple[Recording, str]:
-    if micro.find(cell.benchmark).is_application:
-        return _figure_output(site, recorded, cell)
+    if micro.find(test.benchmark).is_application:
+        return _figure_output(site, recorded, test)
     if need.tool not in TOOLS:
         raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(TOOLS)}")
     sizes = _sizes(need)
-    points, entries = _points(site, cell, sizes)
+    points, entries = _points(site, test, sizes)
     source = f"references/{site.system.system}.yaml: {', '.join(entries)}" if entries else ""
     for one in drawn:
         for size, value in one.curve.items():
-            points.setdefault(size, _time(cell.benchmark, one.metric, size, value))
+            points.setdefault(size, _time(test.benchmark, one.metric, size, value))
     if drawn:
         names = ", ".join(one.id for one in drawn)
         source = "; ".join(filter(None, (f"{FOLDER}/{site.system.system}/{FILE_NAME}: {names}", source)))
     if not points:
-        raise RailyardError(f"references/{site.system.system}.yaml has no number for {cell.benchmark} here")
+        raise RailyardError(f"references/{site.system.system}.yaml has no number for {test.benchmark} here")
     all_sizes = tuple(sorted({*sizes, *(size for size in points if size)}))
-    model = _model(site, cell, points)
+    model = _model(site, test, points)
     origin: Origin = "model" if drawn else "computed"
     sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; t = t0 + n/B between the points"
     is_rate = any(one.metric == BANDWIDTH for one in drawn)
     times = tuple(model.at(size) / factor if is_rate else model.at(size) * factor for size in all_sizes)
-    text = text_of(Made(cell.benchmark, all_sizes, times, sentence, ranks=need.ranks, passes=need.passes))
+    text = text_of(Made(test.benchmark, all_sizes, times, sentence, ranks=need.ranks, passes=need.passes))
     return recording_of(recorded, text, origin, MADE_BY, source), text
 
 
-def _figure_output(site: Site, recorded: Cell, cell: Cell) -> tuple[Recording, str]:
+def _figure_output(site: Site, recorded: TestId, test: TestId) -> tuple[Recording, str]:
     """Return the output of an application: its one published figure, and what else it prints made to fit."""
-    metric = micro.find(cell.benchmark).metrics[0].name
-    found = [(entry, values) for entry, values in _targets(site, cell, cell.benchmark, metric, (0,)) if values]
+    metric = micro.find(test.benchmark).metrics[0].name
+    found = [(entry, values) for entry, values in _targets(site, test, test.benchmark, metric, (0,)) if values]
     if not found:
-        raise RailyardError(f"references/{site.system.system}.yaml has no number for {cell.benchmark} here")
+        raise RailyardError(f"references/{site.system.system}.yaml has no number for {test.benchmark} here")
     entry, values = found[0]
     source = f"references/{site.system.system}.yaml: {entry}"
     sentence = f"{WORDS['computed'].removeprefix('replayed: ')}: {source}; the figure alone is published"
-    nodes = nodes_of_key(cell.benchmark)[1] or site.system.nodes.number
-    value, name = next(iter(values.values())), installed_name(cell.benchmark)
+    nodes = nodes_of_key(test.benchmark)[1] or site.system.nodes.number
+    value, name = next(iter(values.values())), installed_name(test.benchmark)
     if name is None:
-        text = application_texts.text_of(cell.benchmark, value, nodes, sentence)
+        text = application_texts.text_of(test.benchmark, value, nodes, sentence)
     else:
         text = pattern_texts.text_of(name, site.system.applications[name], value, sentence)
     return recording_of(recorded, text, "computed", MADE_BY, source), text
@@ -137,35 +136,30 @@ def _sizes(need: Need) -> tuple[int, ...]:
     return tuple(sorted(size for size in doublings if need.smallest <= size <= need.largest))
 
 
-def _points(site: Site, cell: Cell, sizes: tuple[int, ...]) -> tuple[dict[int, float], tuple[str, ...]]:
+def _points(site: Site, test: TestId, sizes: tuple[int, ...]) -> tuple[dict[int, float], tuple[str, ...]]:
     """Return what the references give as times in us by message size, and the entries that they are of."""
     points: dict[int, float] = {}
     entries: list[str] = []
-    for each in micro.find(cell.benchmark).metrics:
+    for each in micro.find(test.benchmark).metrics:
         if each.name not in (BANDWIDTH, LATENCY):
             continue
-        for entry, found in _targets(site, cell, cell.benchmark, each.name, sizes):
+        for entry, found in _targets(site, test, test.benchmark, each.name, sizes):
             entries.append(entry)
             for size, value in found.items():
-                points.setdefault(size, _time(cell.benchmark, each.name, size, value))
+                points.setdefault(size, _time(test.benchmark, each.name, size, value))
     return points, tuple(dict.fromkeys(entries))
 
 
 def _targets(
-    site: Site, cell: Cell, key: str, metric: str, sizes: tuple[int, ...]
+    site: Site, test: TestId, key: str, metric: str, sizes: tuple[int, ...]
 ) -> list[tuple[str, dict[int, float]]]:
     """Return each entry's own numbers by size: its curve, or its value or floor at both ends of its sizes.
 
     The floors of the link's class are nobody's published number, and a nominal upper limit is no measured one.
     """
-    each = micro.metric(key, metric)
-    limit = site.system.fabrics[cell.fabric].limit(cell.rails, each.directions) if metric == BANDWIDTH else None
-    bands = site.references.bands(
-        *(cell.fabric, cell.stack, cell.rails, _policy(site, cell), key, metric),
-        limit.value_mb_s if limit else None,
-        directions=each.directions,
-        streaming=each.shape == "stream",
-    )
+    each, test = micro.metric(key, metric), replace(test, benchmark=key)
+    limit = site.system.fabrics[test.fabric].limit(test.rails, each.directions) if metric == BANDWIDTH else None
+    bands = site.references.bands(test, each, limit.value_mb_s if limit else None)
     found = []
     for band in bands:
         if band.kind == "class":
@@ -184,17 +178,13 @@ def _ends(first: int | None, last: int | None, sizes: tuple[int, ...]) -> tuple[
     return (inside[0], inside[-1]) if inside else ()
 
 
-def _policy(site: Site, cell: Cell) -> str:
-    return policy_of(site.system, cell.fabric, cell.stack, cell.rails, named_policy(cell.check) or DEFAULT)
-
-
-def _model(site: Site, cell: Cell, points: dict[int, float]) -> MessageTime:
-    """Return the curve through the points; what the cell's own entries lack comes from the fabric's other ones."""
-    metric = micro.find(cell.benchmark).metrics[0]
+def _model(site: Site, test: TestId, points: dict[int, float]) -> MessageTime:
+    """Return the curve through the points; what the test's own entries lack comes from the fabric's other ones."""
+    metric = micro.find(test.benchmark).metrics[0]
     rising = tuple(sorted(points.items()))
-    bandwidth = _bandwidth(site, cell)
+    bandwidth = _bandwidth(site, test)
     if metric.shape == "stream":
-        start = _start(site, cell) / _IN_FLIGHT
+        start = _start(site, test) / _IN_FLIGHT
         size, time = rising[-1]
         if rising[0][0] > BANDWIDTH_FROM_BYTES:  # a lone peak: a stream is level from there on
             rising = ((BANDWIDTH_FROM_BYTES, rising[0][1] * BANDWIDTH_FROM_BYTES / rising[0][0]), *rising)
@@ -202,23 +192,23 @@ def _model(site: Site, cell: Cell, points: dict[int, float]) -> MessageTime:
         rest = time - 2 * start
         most = max(at / took for at, took in rising)
         return MessageTime(start, size / rest if rest > time / 2 else most, rising, most)
-    return MessageTime(min(_start(site, cell), rising[0][1]), bandwidth, rising)
+    return MessageTime(min(_start(site, test), rising[0][1]), bandwidth, rising)
 
 
-def _start(site: Site, cell: Cell) -> float:
+def _start(site: Site, test: TestId) -> float:
     """Return the latency of the smallest published message of this fabric, else that of its kind."""
     for key in _LATENCY_KEYS:
-        found = [points for _, points in _targets(site, cell, key, LATENCY, (1, 2, 4))]
+        found = [points for _, points in _targets(site, test, key, LATENCY, (1, 2, 4))]
         if found:
             return min(value for points in found for value in points.values())
-    return _START_US.get(site.system.fabrics[cell.fabric].kind, _START_ELSEWHERE_US)
+    return _START_US.get(site.system.fabrics[test.fabric].kind, _START_ELSEWHERE_US)
 
 
-def _bandwidth(site: Site, cell: Cell) -> float:
+def _bandwidth(site: Site, test: TestId) -> float:
     """Return the largest published bandwidth of this fabric one way, else a share of its limit, in MB/s."""
     for key in _STREAM_KEYS:
-        found = [points for _, points in _targets(site, cell, key, BANDWIDTH, (1 << 20, 4 << 20))]
+        found = [points for _, points in _targets(site, test, key, BANDWIDTH, (1 << 20, 4 << 20))]
         if found:
             return max(value for points in found for value in points.values())
-    limit = site.system.fabrics[cell.fabric].limit(cell.rails, 1)
+    limit = site.system.fabrics[test.fabric].limit(test.rails, 1)
     return _SHARE_OF_LIMIT * limit.value_mb_s if limit is not None else 1000.0

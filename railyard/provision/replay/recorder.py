@@ -7,12 +7,12 @@ from pathlib import Path
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.every_node import EVERY_NODE
 from railyard.parsers.parsed import Parsed, ParseError
-from railyard.provision.replay.form import Cell, Recording
+from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.results.scrub import scrubbed
-from railyard.results.test_name import check_of
+from railyard.site.test_id import TestId, check_of
 
 MADE_BY = "railyard record"
 
@@ -45,7 +45,7 @@ def recorded_outputs(
         raw = (run / str(record.output)).read_text(encoding="utf-8", errors="replace")
         text = scrubbed(raw, (*record.nodes, *hosts), users)
         _refuse_changed(record, parsers, raw, text)
-        made.append((recording_of(_cell(record), text, "recorded", MADE_BY, f"run {record.run}"), text))
+        made.append((recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.run}"), text))
     if not made:
         raise RailyardError("\n".join((f"{run}: found no output that can be recorded, expected at least one", *left)))
     return Recorded(next(iter(records.values())).system, tuple(made), tuple(left))
@@ -65,8 +65,8 @@ def _why_not(record: Record, run: Path) -> str | None:
     return None
 
 
-def _cell(record: Record) -> Cell:
-    return Cell(record.fabric, record.stack, record.rails, check_of(record.case), record.benchmark)
+def _test(record: Record) -> TestId:
+    return TestId(record.fabric, record.stack, record.rails, record.benchmark, check_of(record.case))
 
 
 def _refuse_changed(record: Record, parsers: Mapping[str, Callable[[str], Parsed]], raw: str, text: str) -> None:

@@ -17,6 +17,7 @@ from railyard.site.references.fields import ANY, UNITS
 from railyard.site.references.load import References, load_references
 from railyard.site.references.model import Entry
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +141,11 @@ def _sizes(group: Group, metric: str, curves: Sequence[CurveRecord]) -> tuple[in
 def _check_place(group: Group, metric: str, references: References, asked: Asked) -> None:
     """Raise _Refused where a reference is there that a capture must not replace, or not without being asked."""
     name = entry_id(group, metric)
+    test = TestId(group.fabric, group.stack, group.rails, group.benchmark, policy=group.policy)
     for entry in references.entries:
         if entry.id == name and entry.kind != "baseline":
             raise _Refused(f"found {name}, a {entry.kind} entry, expected none or a baseline; no capture replaces it")
-        if entry.kind != "baseline" or not entry.matches(
-            group.fabric, group.stack, group.rails, group.policy, group.benchmark, metric
-        ):
+        if entry.kind != "baseline" or not entry.matches(test, metric):
             continue
         if group.hops is not None and not entry.holds_at(group.hops):
             continue

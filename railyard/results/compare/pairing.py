@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
 from railyard.results.record.form import Record
-from railyard.results.test_name import plain_check
+from railyard.site.test_id import plain_check
 
 #: What two sides may differ in and still be compared: all else of a test must be alike.
 DIMENSIONS = ("system", "fabric", "stack", "rails", "policy")

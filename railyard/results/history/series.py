@@ -12,7 +12,7 @@ from railyard.base.wording import listing
 from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import FigureRecord, Record
 from railyard.results.store.units import unit_factor
-from railyard.results.test_name import plain_check
+from railyard.site.test_id import plain_check
 
 #: A gap is said where so many days, and so many times the usual distance, lie between two days with runs.
 _GAP_DAYS = 3

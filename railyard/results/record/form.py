@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
+from railyard.site.test_id import TestId
 
 FORMAT = 1
 
@@ -274,6 +275,28 @@ class Record:
     attempts: tuple[AttemptRecord, ...] = ()
     starved: float | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def of(cls, test: TestId, state: State, verdict: VerdictRecord, *, run: str, time: str) -> "Record":
+        """Return the record of a test with what each must have; ``test.check`` is its class here, without parameters.
+
+        ``test`` has a name, since ``case`` is what ReFrame's listing has.
+        """
+        return cls(
+            run=run,
+            time=time,
+            case=str(test),
+            hash=test.hash,
+            check=test.check,
+            system=test.system,
+            fabric=test.fabric,
+            stack=test.stack,
+            rails=test.rails,
+            benchmark=test.benchmark,
+            state=state,
+            verdict=verdict,
+            policy=test.policy or None,
+        )
 
     @property
     def fails(self) -> bool:

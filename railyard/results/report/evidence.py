@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 from railyard.results.record.form import NodeGroup, Record
-from railyard.results.report.matrix import Cell
+from railyard.site.matrix import Cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,9 @@ def holes(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found: dict[str, dict[tuple[str, str], dict[int, list[str]]]] = {}
     for cell in cells:
         if cell.reason:
-            place = found.setdefault(cell.reason, {}).setdefault((cell.fabric, cell.stack), {})
-            place.setdefault(cell.rails, []).append(cell.benchmark)
+            test = cell.test
+            place = found.setdefault(cell.reason, {}).setdefault((test.fabric, test.stack), {})
+            place.setdefault(test.rails, []).append(test.benchmark)
     return tuple((reason, tuple(_places(places))) for reason, places in found.items())
 
 

@@ -17,7 +17,7 @@ from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
 from railyard.results.report.markdown import markdown
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
-from railyard.results.report.matrix import Cell, matrices, read_cells
+from railyard.results.report.matrix import matrices, read_cells
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.summary import counts, overall
 from railyard.results.report.terminal import text_report
@@ -31,6 +31,7 @@ from railyard.results.run_files import (
     written_beside,
 )
 from railyard.results.store.finals import final
+from railyard.site.matrix import Cell
 
 PROBLEMS_FILE_NAME = "problems.json"
 FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
@@ -110,8 +111,8 @@ def read_many(paths: Sequence[Path]) -> Results:
 def _ordered(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, ...]:
     """Return records a fabric, stack and number of rails at a time, in the order of the matrix: a report that is made
     later is the one that the run itself made."""
-    fabrics = {name: place for place, name in enumerate(dict.fromkeys(cell.fabric for cell in cells))}
-    stacks = {name: place for place, name in enumerate(dict.fromkeys(cell.stack for cell in cells))}
+    fabrics = {name: place for place, name in enumerate(dict.fromkeys(cell.test.fabric for cell in cells))}
+    stacks = {name: place for place, name in enumerate(dict.fromkeys(cell.test.stack for cell in cells))}
     if not cells:
         return tuple(records)
 
@@ -123,8 +124,8 @@ def _ordered(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, 
 
 def _of_system(results: Results) -> tuple[Cell, ...]:
     """Return the cells of one run with its system's name."""
-    system = results.records[-1].system if results.records else None
-    return tuple(replace(cell, system=system) for cell in results.cells)
+    system = results.records[-1].system if results.records else ""
+    return tuple(replace(cell, test=replace(cell.test, system=system)) for cell in results.cells)
 
 
 def write_reports(
@@ -216,8 +217,8 @@ def _read_problems(path: Path) -> tuple[str, ...]:
 def _as_json(results: Results) -> Mapping[str, object]:
     verdict = overall(results.shown, results.problems, len(results.unrun), results.relations)
     unrun: Sequence[Mapping[str, object]] = [
-        {"fabric": cell.fabric, "stack": cell.stack, "rails": cell.rails, "benchmark": cell.benchmark}
-        for cell in results.unrun
+        {"fabric": test.fabric, "stack": test.stack, "rails": test.rails, "benchmark": test.benchmark}
+        for test in (cell.test for cell in results.unrun)
     ]
     return {
         "format": FORMAT,

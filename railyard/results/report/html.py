@@ -15,7 +15,7 @@ from railyard.results.report.evidence import bases, holes, hosts
 from railyard.results.report.heatmap import heatmap
 from railyard.results.report.history import History, are_repeats, drawings, histories
 from railyard.results.report.lines import scalings, signatures
-from railyard.results.report.matrix import Cell, cell_words, matrices
+from railyard.results.report.matrix import cell_words, matrices
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.summary import (
     Row,
@@ -31,7 +31,8 @@ from railyard.results.report.svg import Earlier, Grids, bars, svg
 from railyard.results.report.sweep_charts import sweep_charts
 from railyard.results.report.text import STATE_WORDS, bytes_moved, number, percent, rule_words, size
 from railyard.results.run_files import CostRecord, RelationRecord
-from railyard.results.test_name import named_policy
+from railyard.site.matrix import Cell
+from railyard.site.test_id import named_policy
 
 _RATIO = "1"  # the unit of a figure that is a share
 #: On a page of more tests, one that passed shows curves, figures and references alone: 1,000 tests are below 5 MB.

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from railyard.base.clean_text import clean, one_line
 from railyard.results.record.form import Record
-from railyard.results.report.matrix import Cell, cell_words
+from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import counts, key_figure, row, suspect_words
 from railyard.results.report.text import STATE_WORDS
 from railyard.results.run_files import RelationRecord
+from railyard.site.matrix import Cell
 
 # A failure before the benchmark could show anything (rule 1, or no rule at all) that is laid to the set-up or the
 # scheduler is an error of the test, not a failure of the fabric.
@@ -135,4 +136,4 @@ def _totals(name: str, tests: int, failures: int = 0, errors: int = 0, skipped: 
 
 
 def _name_of(cell: Cell) -> str:
-    return f"{cell.benchmark} rails={cell.rails} @{cell.fabric}+{cell.stack}"
+    return f"{cell.test.benchmark} rails={cell.test.rails} @{cell.test.fabric}+{cell.test.stack}"

@@ -6,9 +6,10 @@ from railyard.base.clean_text import one_line
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
-from railyard.results.report.matrix import Cell, Matrix, cell_words, matrices
+from railyard.results.report.matrix import Matrix, cell_words, matrices
 from railyard.results.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
 from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.site.matrix import Cell
 
 _HEADS = (
     *("fabric", "stack", "rails", "benchmark", "peak", "unit"),

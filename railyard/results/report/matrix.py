@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError, decode
 from railyard.results.record.form import Record
 from railyard.results.report.text import STATE_WORDS
-from railyard.results.test_name import named_policy, plain_check
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId, named_policy, plain_check
 
 FILE_NAME = "matrix.json"
 
@@ -22,33 +24,6 @@ _WORDS: dict[str, str] = {
 }
 # In this order a cell of several benchmarks takes its colour; its words count every state that is in it.
 _FIRST_COLOURS = ("fail", _UNRUN, "disturbed", "not-tested", "pass", "report-only", "xfail")
-
-#: Fabric, stack, rails, benchmark, and the rail policy where the test names one.
-_Key = tuple[str, str, int, str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One benchmark of the whole product; ``reason`` says why it does not run, None that it should.
-
-    ``check`` is the test that measures it, by which a record that never came to its benchmark is known.
-    ``policy`` is the rail policy that it names, None where it leaves that to the stack; ``system`` is for a report of
-    several.
-    """
-
-    fabric: str
-    stack: str
-    rails: int
-    benchmark: str
-    reason: str | None = None
-    check: str | None = None
-    policy: str | None = None
-    system: str | None = None
-
-    @property
-    def label(self) -> str:
-        """The benchmark, and the rail policy where one is named."""
-        return _label(self.benchmark, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +119,53 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
     if not isinstance(cells, list):
         raise InputError(str(path), "no list of cells", '[{"fabric": …, "stack": …, "rails": …, "benchmark": …}, …]')
     try:
-        return tuple(decode(Cell, cell, f"cells[{index}]") for index, cell in enumerate(cells))
+        return tuple(_cell_of(cell, f"cells[{index}]") for index, cell in enumerate(cells))
     except FormError as error:
         raise InputError(str(path), error.found, error.expected, field=error.field) from error
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A cell as a ``matrix.json`` has it; ``policy`` is None where its test's name leaves that to the stack."""
+
+    fabric: str
+    stack: str
+    rails: int
+    benchmark: str
+    check: str | None = None
+    reason: str | None = None
+    policy: str | None = None
+    system: str | None = None
+
+
+def cell_json(cell: Cell) -> dict[str, Any]:
+    """Return a cell as a ``matrix.json`` has it, with its rail policy where its test's name says it."""
+    test, policy = cell.test, {"policy": cell.test.policy} if cell.named else {}
+    kept = _Kept(test.fabric, test.stack, test.rails, test.benchmark, test.check, cell.reason)
+    return {key: value for key, value in asdict(kept).items() if key not in ("policy", "system")} | policy
+
+
+def _cell_of(value: object, where: str) -> Cell:
+    kept = decode(_Kept, value, where)
+    test = TestId(
+        *(kept.fabric, kept.stack, kept.rails, kept.benchmark, kept.check or ""),
+        policy=kept.policy or "",
+        system=kept.system or "",
+    )
+    return Cell(test, kept.reason, named=kept.policy is not None)
+
+
+def _key(cell: Cell) -> TestId:
+    """Return what tells a cell's entry in the table from others: its rail policy only where its test's name says it."""
+    test = cell.test
+    return replace(test.place, benchmark=test.benchmark, policy=test.policy if cell.named else "")
+
+
 def cell_words(cell: Cell) -> str:
     """Return what is wrong with a promised cell that left no record."""
-    rails = "1 rail" if cell.rails == 1 else f"{cell.rails} rails"
-    return f"{cell.label} on {cell.fabric}, {rails}, {cell.stack}: should have run, and left no record"
+    test = cell.test
+    rails = "1 rail" if test.rails == 1 else f"{test.rails} rails"
+    return f"{_label(_key(cell))} on {test.fabric}, {rails}, {test.stack}: should have run, and left no record"
 
 
 def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequence[int] | None = None) -> Matrix:
@@ -161,26 +174,21 @@ def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequen
     A promised cell without a record is ``unrun``: a report that has one is no pass. A record stands above a reason.
     ``places`` are the records' indices where these are part of others.
     """
-    entries: dict[_Key, list[Entry]] = {}
-    measured_by: dict[tuple[str, str, int, str], str] = {}
-    for cell in cells:
-        entries[cell.fabric, cell.stack, cell.rails, cell.benchmark, cell.policy] = []
-        if cell.check:
-            measured_by[cell.fabric, cell.stack, cell.rails, cell.check] = cell.benchmark
+    entries: dict[TestId, list[Entry]] = {_key(cell): [] for cell in cells}
+    measured_by = {
+        replace(cell.test.place, check=cell.test.check): cell.test.benchmark for cell in cells if cell.test.check
+    }
     for index, record in enumerate(records):
-        place = (record.fabric, record.stack, record.rails)
-        benchmark, policy = (
-            measured_by.get((*place, plain_check(record.case)), record.benchmark),
-            named_policy(record.case),
-        )
-        found = _entry_of(record, _label(benchmark, policy), index if places is None else places[index])
-        entries.setdefault((*place, benchmark, policy), []).append(found)
+        place = TestId(record.fabric, record.stack, record.rails)
+        measured = measured_by.get(replace(place, check=plain_check(record.case)), record.benchmark)
+        test = replace(place, benchmark=measured, policy=named_policy(record.case) or "")
+        found = _entry_of(record, _label(test), index if places is None else places[index])
+        entries.setdefault(test, []).append(found)
     unrun = []
     for cell in cells:
-        key = (cell.fabric, cell.stack, cell.rails, cell.benchmark, cell.policy)
-        if not entries[key]:
+        if not entries[_key(cell)]:
             state = _ABSENT if cell.reason else _UNRUN
-            entries[key].append(Entry(cell.label, state, _WORDS[state], reason=cell.reason or None))
+            entries[_key(cell)].append(Entry(_label(_key(cell)), state, _WORDS[state], reason=cell.reason or None))
             unrun += [cell] if state == _UNRUN else []
     return _table(entries, tuple(unrun))
 
@@ -192,14 +200,14 @@ def matrices(records: Sequence[Record], cells: Sequence[Cell] = ()) -> list[tupl
         return [("", matrix(records, cells))]
     found = []
     for system in systems:
-        own = [cell for cell in cells if cell.system in (None, system)]
+        own = [cell for cell in cells if cell.test.system in ("", system)]
         places = [index for index, record in enumerate(records) if record.system == system]
         found.append((system, matrix([records[index] for index in places], own, places)))
     return found
 
 
-def _label(benchmark: str, policy: str | None) -> str:
-    return f"{benchmark}, {policy}" if policy else benchmark
+def _label(test: TestId) -> str:
+    return f"{test.benchmark}, {test.policy}" if test.policy else test.benchmark
 
 
 def _entry_of(record: Record, benchmark: str, index: int) -> Entry:
@@ -207,16 +215,17 @@ def _entry_of(record: Record, benchmark: str, index: int) -> Entry:
     return Entry(benchmark, record.state, _WORDS[record.state], index, reason)
 
 
-def _table(entries: dict[_Key, list[Entry]], unrun: tuple[Cell, ...]) -> Matrix:
-    stacks = tuple(dict.fromkeys(stack for _, stack, *_ in entries))
-    fabrics = list(dict.fromkeys(fabric for fabric, *_ in entries))
-    places = {(fabric, rails) for fabric, _, rails, *_ in entries}
+def _table(entries: dict[TestId, list[Entry]], unrun: tuple[Cell, ...]) -> Matrix:
+    stacks = tuple(dict.fromkeys(test.stack for test in entries))
+    fabrics = list(dict.fromkeys(test.fabric for test in entries))
+    places = {(test.fabric, test.rails) for test in entries}
     rows, empty = [], []
     idle: list[tuple[str, tuple[tuple[str, int], ...]]] = []
     for fabric, rails in sorted(places, key=lambda place: (fabrics.index(place[0]), place[1])):
         cells = []
         for stack in stacks:
-            here = [entry for key, all_of in entries.items() if key[:3] == (fabric, stack, rails) for entry in all_of]
+            place = TestId(fabric, stack, rails)
+            here = [entry for test, all_of in entries.items() if test.place == place for entry in all_of]
             cells.append(_cell(here) if here else None)
         reasons = {cell.why if cell else None for cell in cells}
         reason = reasons.pop() if len(reasons) == 1 else None

@@ -8,7 +8,7 @@ from railyard.base.clean_text import one_line
 from railyard.results.record.form import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
 from railyard.results.report.text import STATE_WORDS, number, percent, state_words
 from railyard.results.run_files import RelationRecord
-from railyard.results.test_name import named_policy
+from railyard.site.test_id import named_policy
 
 # A device that was not meant to carry traffic shows in the split from this share on: below it is launch and clocks.
 _SHOWN_SHARE = 0.01

@@ -8,9 +8,10 @@ from railyard.base.clean_text import one_line
 from railyard.base.wording import earlier_disturbed
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import cost_lines, relation_lines
-from railyard.results.report.matrix import Cell, cell_words
+from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
 from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.site.matrix import Cell
 
 _HEADS = (
     *("fabric", "stack", "rails", "benchmark", "peak", ""),

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.job.testbed_words import each_node_words
 from railyard.site.matrix import RDMA_PORTS
 from railyard.site.site import Site, site_at
+from railyard.site.test_id import TestId
 
 if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Report
@@ -121,21 +123,23 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
             if each.node is not None
         )
         verdict: dict[str, Any] = {"rule": 5, "class_": "fabric"} if fails else {}
-        return Record(
-            run=run_folder.run_id(),
-            time=f"{now:%Y-%m-%dT%H:%M:%SZ}",
-            case=self.case_name,
-            hash=self.hashcode,
-            check=type(self).__name__,
+        test = TestId(
+            self.current_partition.name,
+            self.current_environ.name,
+            len(self._expected.rails),
+            _BENCHMARK,
+            type(self).__name__,
             system=self.site.system.system,
-            fabric=self.current_partition.name,
-            stack=self.current_environ.name,
-            rails=len(self._expected.rails),
-            benchmark=_BENCHMARK,
-            state="fail" if fails else "pass",
-            verdict=VerdictRecord(say(self._expected, found), suspects=suspects, **verdict),
+            name=self.display_name,
+            hash=self.hashcode,
+        )
+        said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
+        return replace(
+            Record.of(
+                test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=f"{now:%Y-%m-%dT%H:%M:%SZ}"
+            ),
             elapsed_s=round((now - self._started_at).total_seconds(), 2),
-            environment=provenance(self.site, self.current_environ.name),
+            environment=provenance(self.site, test.stack),
             command=(sys.executable, *self.executable_opts),
             output=run_folder.keep_output(self.site.home, self.case_name, output),
         )

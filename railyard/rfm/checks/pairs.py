@@ -96,9 +96,7 @@ class PairsCheck(InterconnectCheck):
         """Return the least that a pair may give by the references, in MB/s; None where they have no bound."""
         from railyard.verdict.node_pairs import least_of
 
-        fabric, stack = self.current_partition.name, self.current_environ.name
-        policy = self._launch.settings.policy_name
-        return least_of(self.site, fabric, stack, self.rails, policy, self.key, self.message_sizes[-1])
+        return least_of(self.site, self.test_id, self.message_sizes[-1])
 
     def _launch_line(self, rail: str | None = None) -> str:
         """Return the words that launch the program as the job does, over one rail alone where one is named."""

@@ -8,11 +8,10 @@ from pathlib import Path
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
 from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
-from railyard.results.test_name import plain_check
 from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
-from railyard.rfm.run.output import CaseId
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Asked:
 def ask(
     home: Path,
     system: System,
-    promised: Sequence[CaseId],
+    promised: Sequence[TestId],
     *,
     one_allocation: bool,
     budget: float | None,
@@ -70,8 +69,8 @@ def _inside(found: Estimate, there: int) -> Asked:
     return Asked(INSIDE)
 
 
-def _estimated(home: Path, system: System, promised: Sequence[CaseId]) -> Estimate:
+def _estimated(home: Path, system: System, promised: Sequence[TestId]) -> Estimate:
     from railyard.rfm.checks.catalogue import needs
 
     asked = {need.check: need for need in needs(part(home, CHECKS))}
-    return estimate(system, [plain_check(case.name) for case in promised], asked)
+    return estimate(system, [case.check for case in promised], asked)

@@ -9,6 +9,7 @@ from typing import Any
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.rfm.run.warnings import ANSI
+from railyard.site.test_id import TestId, of_name
 
 #: "- ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as `reframe -lC` prints a case; below it, indented, what it
 #: depends on: "^Build ~virtual:hsn+mpich 'binary /9da039a2 @virtual:hsn+mpich".
@@ -32,29 +33,10 @@ IGNORED = re.compile(r"'(?P<name>[^']+)' is neither a variable nor a parameter o
 
 
 @dataclass(frozen=True, slots=True)
-class CaseId:
-    """One test case as ReFrame names it; equal in a listing and in a report."""
-
-    name: str
-    hash: str
-    system: str
-    fabric: str
-    stack: str
-
-    def __str__(self) -> str:
-        return f"{self.name} @{self.system}:{self.fabric}+{self.stack}"
-
-    @property
-    def is_fixture(self) -> bool:
-        """Whether this is what tests depend on, and no test of its own: ReFrame shows its scope behind a tilde."""
-        return " ~" in self.name
-
-
-@dataclass(frozen=True, slots=True)
 class RanCase:
     """What ReFrame's report says of one case: its last result, where it failed, and how many runs it took."""
 
-    case: CaseId
+    case: TestId
     result: str
     phase: str | None
     reason: str | None
@@ -63,7 +45,7 @@ class RanCase:
     failed_before: bool
 
 
-def listed_cases(text: str) -> tuple[CaseId, ...]:
+def listed_cases(text: str) -> tuple[TestId, ...]:
     """Return the cases of a `reframe -lC` output, in its order, without what was not selected but only depended on.
 
     Raises RailyardError where the text has no closing count, or another count than the cases that were read.
@@ -81,18 +63,18 @@ def listed_cases(text: str) -> tuple[CaseId, ...]:
     return chosen
 
 
-def _listed(plain: str) -> tuple[tuple[CaseId, ...], tuple[CaseId, ...]]:
+def _listed(plain: str) -> tuple[tuple[TestId, ...], tuple[TestId, ...]]:
     """Return the cases that were selected, and those that they depend on, each once."""
-    chosen: dict[CaseId, None] = {}
-    depended: dict[CaseId, None] = {}
+    chosen: dict[TestId, None] = {}
+    depended: dict[TestId, None] = {}
     for line in plain.splitlines():
         if found := LISTED_CASE.match(line.rstrip()):
-            case = CaseId(found["name"], found["hash"], found["system"], found["part"], found["env"])
+            case = of_name(found["name"], found["hash"], found["system"], found["part"], found["env"])
             (chosen if found["mark"] == "- " else depended)[case] = None
     return tuple(chosen), tuple(depended)
 
 
-def named_nothing(text: str, listed: tuple[CaseId, ...], options: Sequence[str] = ()) -> tuple[str, ...]:
+def named_nothing(text: str, listed: tuple[TestId, ...], options: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a sentence for each `-S` and `-P` name that no listed check has (ReFrame warns, and selects everything).
 
     ``text`` is what `reframe -lC` printed, ``options`` the words that it was called with: only they tell that the class
@@ -139,8 +121,8 @@ def _assigned_in_a_class(options: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield cls, name
 
 
-def _case_id(entry: Mapping[str, Any]) -> CaseId:
-    return CaseId(
+def _case_id(entry: Mapping[str, Any]) -> TestId:
+    return of_name(
         str(entry.get("display_name") or entry["name"]),
         str(entry.get("hashcode", "")),
         str(entry.get("system", "")),
@@ -162,7 +144,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
     except (OSError, ValueError, KeyError) as error:
         raise RailyardError(f"{report}: ReFrame's report cannot be read ({error}); see reframe.log beside it") from None
     stated = {f"{found['name']} {found['where']}": found["why"] for found in _ended(text)}
-    entries: dict[CaseId, list[Mapping[str, Any]]] = {}
+    entries: dict[TestId, list[Mapping[str, Any]]] = {}
     by_key: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for run in runs:
         for entry in run.get("testcases", ()):
@@ -182,7 +164,7 @@ def _ended(text: str) -> Iterator[re.Match[str]]:
 
 
 def _ran_case(
-    case: CaseId,
+    case: TestId,
     history: Sequence[Mapping[str, Any]],
     stated: Mapping[str, str],
     by_key: Mapping[tuple[str, ...], Mapping[str, Any]],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
-from railyard.results.test_name import named_policy
 from railyard.rfm.run import warnings
+from railyard.site.test_id import named_policy
 
 #: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test.
 ENDED = re.compile(

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from railyard.results.record.form import FaultClass, Record, State, VerdictRecord
-from railyard.rfm.run.output import CaseId, RanCase
+from railyard.rfm.run.output import RanCase
+from railyard.site.test_id import TestId
 
 #: ReFrame's results of a test that did not come to its end, in words.
 NOT_RUN = {"skip": "skipped", "fail_deps": "not run, since what it depends on failed", "abort": "aborted"}
 
 
 def settle(
-    promised: Sequence[CaseId], ran: Sequence[RanCase], records: Iterable[Record], *, run: str, time: str
+    promised: Sequence[TestId], ran: Sequence[RanCase], records: Iterable[Record], *, run: str, time: str
 ) -> tuple[Record, ...]:
     """Return one record a promised case, in the promised order; those that ran without a promise follow.
 
@@ -27,7 +28,7 @@ def settle(
     return tuple(_settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items())
 
 
-def _place(case: CaseId) -> tuple[str, str, str]:
+def _place(case: TestId) -> tuple[str, str, str]:
     return case.system, case.fabric, case.stack
 
 
@@ -40,7 +41,7 @@ def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
     return replace(result, result="fail_deps", reason=reason)
 
 
-def _settled(case: CaseId, record: Record | None, result: RanCase | None, run: str, time: str) -> Record:
+def _settled(case: TestId, record: Record | None, result: RanCase | None, run: str, time: str) -> Record:
     if result is None:
         return record or _without_record(
             case, "fail", "was promised and did not run: ReFrame ended before it", "scheduler", run, time
@@ -66,7 +67,7 @@ _AGREES: Mapping[State, tuple[str, ...]] = {
 }
 
 
-def _of_reframe(case: CaseId, result: RanCase, run: str, time: str) -> Record:
+def _of_reframe(case: TestId, result: RanCase, run: str, time: str) -> Record:
     """Return the record of a case that left none: a pass without a verdict is none."""
     sentence = _sentence(result)
     states: dict[str, State] = {"skip": "not-tested", "xfail": "xfail"}
@@ -97,26 +98,11 @@ def _overruled(record: Record, state: State, sentence: str) -> Record:
     return replace(record, state=state, verdict=verdict)
 
 
-def _without_record(case: CaseId, state: State, sentence: str, class_: FaultClass, run: str, time: str) -> Record:
-    words = case.name.split()
-    parameters = dict(word[1:].split("=", 1) for word in words[1:] if word.startswith("%") and "=" in word)
-    rails = parameters.get("rails", "0")
-    return Record(
-        run=run,
-        time=time,
-        case=str(case),
-        hash=case.hash,
-        check=words[0],
-        system=case.system,
-        fabric=case.fabric,
-        stack=case.stack,
-        rails=int(rails) if rails.isdigit() else 0,
-        benchmark=words[0],
-        state=state,
-        verdict=VerdictRecord(
-            sentence, rule=1 if state == "fail" else None, class_=class_ if state == "fail" else None
-        ),
-    )
+def _without_record(case: TestId, state: State, sentence: str, class_: FaultClass, run: str, time: str) -> Record:
+    fails = state == "fail"
+    verdict = VerdictRecord(sentence, rule=1 if fails else None, class_=class_ if fails else None)
+    check = case.name.split()[0]
+    return Record.of(replace(case, check=check, benchmark=check), state, verdict, run=run, time=time)
 
 
 def _first_line(reason: str | None) -> str:

@@ -20,6 +20,7 @@ from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 from railyard.rfm.run import output, warnings
 from railyard.rfm.run.reconcile import settle
+from railyard.site.test_id import TestId
 
 #: ReFrame options that list or describe and run nothing: handed on as they are.
 LISTING = ("--list", "--list-detailed", "--list-tags", "--describe", "--dry-run", "--show-config")
@@ -89,7 +90,7 @@ def environment(home: Path, run: str, folder: Path) -> dict[str, str]:
     return {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
 
 
-def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[output.CaseId, ...], tuple[str, ...]]:
+def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[TestId, ...], tuple[str, ...]]:
     """Return the cases that ReFrame would run with these words, and a sentence for each check that it did not load.
 
     Raises RailyardError where ReFrame refuses, where a `-S` or `-P` names nothing, or where nothing is selected.
@@ -127,7 +128,7 @@ def run(
     *,
     run_id: str,
     folder: Path,
-    promised: tuple[output.CaseId, ...],
+    promised: tuple[TestId, ...],
     problems: tuple[str, ...],
     on_line: Callable[[str], None],
     replayed: str | None = None,

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -22,9 +22,8 @@ from railyard.results import relations
 from railyard.results.cost import costs_of_run
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
+from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
-from railyard.results.test_name import named_policy, named_rails, plain_check
-from railyard.rfm.run import output
 from railyard.rfm.run.breadth import LEFT_OUT, everyday_words, leaves_out_extended
 from railyard.rfm.run.budget import Asked, ask
 from railyard.rfm.run.progress import ended
@@ -44,6 +43,7 @@ from railyard.site.matrix import Cell, matrix
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId, named_policy
 
 DEFAULT_SYSTEM = "virtual"
 FALLBACK_SYSTEM = "local"
@@ -159,7 +159,7 @@ class Session:
         name: str,
         words: list[str],
         run_id: str,
-        promised: tuple[output.CaseId, ...],
+        promised: tuple[TestId, ...],
         problems: tuple[str, ...],
     ) -> Outcome:
         folder = runs_folder(self.home) / run_id
@@ -205,9 +205,7 @@ class Session:
         )
         return FALLBACK_SYSTEM
 
-    def _missing_cells(
-        self, system: System, folder: Path, promised: tuple[output.CaseId, ...]
-    ) -> tuple[tuple[str, ...], int]:
+    def _missing_cells(self, system: System, folder: Path, promised: tuple[TestId, ...]) -> tuple[tuple[str, ...], int]:
         """Keep the whole product beside the records, for the report.
 
         Returns a sentence for each cell that is missing, and how many extended cells are left out.
@@ -222,25 +220,24 @@ class Session:
             product = matrix(system, asked, references_of(self.home / "references", system).has_number)
         except RailyardError as error:
             return (str(error),), 0
-        chosen = set(_places(promised))
+        chosen = set(_tests(promised))
         selected = bool(self.options.reframe or self.options.failed or ":" in (self.options.system or ""))
         everyday = _is_everyday(self.options, system)
         cells, missing = [], []
         for cell in product:
-            entry = asdict(cell)
-            if cell.reason is None and not _is_chosen(cell, chosen):
+            test, reason = cell.test, cell.reason
+            if reason is None and not _is_chosen(cell, chosen):
                 if everyday and cell.extended:
-                    entry["reason"] = LEFT_OUT
+                    reason = LEFT_OUT
                 elif selected:
-                    entry["reason"] = "not selected by this run's options"
+                    reason = "not selected by this run's options"
                 else:
-                    by = f" by {cell.policy}" if cell.named else ""
-                    where = f"{cell.check} with {cell.stack} over {cell.rails} of {cell.fabric}{by}"
+                    by = f" by {test.policy}" if cell.named else ""
+                    where = f"{test.check} with {test.stack} over {test.rails} of {test.fabric}{by}"
                     missing.append(f"{where} should run by the matrix, and ReFrame did not load it")
-            kept = {key: entry[key] for key in ("fabric", "stack", "rails", "benchmark", "check", "reason")}
-            cells.append(kept | ({"policy": cell.policy} if _is_named(cell, chosen) else {}))
+            cells.append(cell_json(replace(cell, reason=reason, named=_is_named(cell, chosen))))
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
-        return tuple(missing), sum(entry["reason"] == LEFT_OUT for entry in cells)
+        return tuple(missing), sum(cell["reason"] == LEFT_OUT for cell in cells)
 
     def _say_ended(self, line: str, records: Path) -> None:
         said = ended(line, records)
@@ -263,26 +260,23 @@ class Session:
         self.echo(f"report: {folder / 'report.html'}")
 
 
-_Place = tuple[str, str, str, int | None, str | None]
-
-
-def _places(promised: tuple[output.CaseId, ...]) -> Iterator[_Place]:
-    """Yield fabric, stack, check, rails and policy of each case; a check with parameters of its own, bare too."""
+def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:
+    """Yield where each case runs, with its check, rails and policy; a check with parameters of its own, bare too."""
     for case in promised:
-        for check in (plain_check(case.name), case.name.split()[0]):
-            yield case.fabric, case.stack, check, named_rails(case.name), named_policy(case.name)
+        for check in (case.check, case.name.split()[0]):
+            yield replace(case.place, check=check, policy=case.policy)
 
 
-def _is_chosen(cell: Cell, chosen: set[_Place]) -> bool:
+def _is_chosen(cell: Cell, chosen: set[TestId]) -> bool:
     """Return whether a case is of this cell; a stack's own policy may be named (-P policy=…) or not."""
-    place = (cell.fabric, cell.stack, cell.check, cell.rails)
-    return (*place, cell.policy) in chosen or (not cell.named and (*place, None) in chosen)
+    bare = replace(cell.test.place, check=cell.test.check)
+    return replace(bare, policy=cell.test.policy) in chosen or (not cell.named and bare in chosen)
 
 
-def _is_named(cell: Cell, chosen: set[_Place]) -> bool:
+def _is_named(cell: Cell, chosen: set[TestId]) -> bool:
     """Return whether the test of this cell has its policy in its name, where alone its record is looked for."""
-    place = (cell.fabric, cell.stack, cell.check, cell.rails)
-    return cell.named or ((*place, cell.policy) in chosen and (*place, None) not in chosen)
+    bare = replace(cell.test.place, check=cell.test.check)
+    return cell.named or (replace(bare, policy=cell.test.policy) in chosen and bare not in chosen)
 
 
 def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:

@@ -12,9 +12,10 @@ from railyard.hardware.limits import class_floors
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.fields import ANY
 from railyard.site.references.load import References
-from railyard.site.references.model import BAD_CASE, Entry, Relation, Side
+from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
+from railyard.site.test_id import TestId
 
 Weight = Literal["problem", "remark"]
 
@@ -80,7 +81,7 @@ def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation) -> Mea
     for entry in entries:
         policy = "single" if side.policy == ANY else side.policy
         stack = side.stack or (entry.stack[0] if len(entry.stack) == 1 else ANY)
-        if not entry.matches(side.fabric, stack, side.rails, policy, side.benchmark, metric_of(side)):
+        if not entry.matches(TestId(side.fabric, stack, side.rails, side.benchmark, policy=policy), metric_of(side)):
             continue
         points |= entry.curve or {}
         if isinstance(entry.value, float):
@@ -104,13 +105,9 @@ def _unused(references: References, cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _is_used(entry: Entry, cells: Sequence[Cell]) -> bool:
-    return any(
-        cell.fabric == entry.fabric
-        and (ANY in entry.stack or cell.stack in entry.stack)
-        and (not entry.rails or cell.rails in entry.rails)
-        and cell.benchmark in entry.benchmark
-        for cell in cells
-    )
+    """Return whether a cell is one that an entry is for, whatever its rail policy."""
+    any_policy = entry.model_copy(update={"policy": (ANY,)})
+    return any(is_for(any_policy, cell.test) for cell in cells)
 
 
 def _where(entry: Entry) -> str:
@@ -127,10 +124,11 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
         return
     lacking: dict[str, list[str]] = {}
     for cell in cells:
-        if BENCHMARKS[cell.benchmark].reported is not None:  # it needs none
+        test = cell.test
+        if BENCHMARKS[test.benchmark].reported is not None:  # it needs none
             continue
-        metric = BENCHMARKS[cell.benchmark].metrics[0]
-        link = references.system.fabrics[cell.fabric].link
+        metric = BENCHMARKS[test.benchmark].metrics[0]
+        link = references.system.fabrics[test.fabric].link
         streaming = metric.name == "bandwidth" and metric.shape == "stream"
         held = any(
             metric.name == entry.metric
@@ -140,9 +138,9 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
             for entry in references.entries
         )
         if not held and not (streaming and class_floors(link, metric.directions, streaming)):
-            by = f" by {cell.policy}" if cell.named else ""
-            where = f"{cell.fabric} with {cell.stack} over {cell.rails} rail{'' if cell.rails == 1 else 's'}{by}"
-            lacking.setdefault(cell.benchmark, []).append(where)
+            by = f" by {test.policy}" if cell.named else ""
+            where = f"{test.fabric} with {test.stack} over {test.rails} rail{'' if test.rails == 1 else 's'}{by}"
+            lacking.setdefault(test.benchmark, []).append(where)
     for benchmark, places in lacking.items():
         yield f"{benchmark}: no entry on {listing(places)}"
 

@@ -9,6 +9,7 @@ from typing import Any
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, load, validate
+from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
 from railyard.site.references.bands import Band, Bound, curve_band, regime, scalar_band, shared
@@ -23,9 +24,11 @@ from railyard.site.references.model import (
     Relation,
     Share,
     Tolerance,
+    is_for,
 )
 from railyard.site.references.relation_checks import check_relations
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,48 +42,27 @@ class References:
     facts: tuple[Fact, ...] = ()
     expected_failures: tuple[ExpectedFailure, ...] = ()
 
-    def expected_failure(
-        self, fabric: str, stack: str, rails: int, policy: str, benchmark: str
-    ) -> ExpectedFailure | None:
+    def expected_failure(self, test: TestId) -> ExpectedFailure | None:
         """Return the first failure that is expected of such a run; None where it is to pass."""
-        run = (fabric, stack, rails, policy, benchmark)
-        return next((one for one in self.expected_failures if one.matches(*run)), None)
+        return next((one for one in self.expected_failures if is_for(one, test)), None)
 
-    def has_number(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
+    def has_number(self, test: TestId) -> bool:
         """Return whether an entry has a number for a benchmark's first metric: a nominal upper limit is none."""
-        first = find(benchmark).metrics[0].name
-        return any(
-            entry.upper_limit is None and entry.matches(fabric, stack, rails, policy, benchmark, first)
-            for entry in self.entries
-        )
+        first = find(test.benchmark).metrics[0].name
+        return any(entry.upper_limit is None and entry.matches(test, first) for entry in self.entries)
 
-    def by_hops(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> tuple[int, ...]:
+    def by_hops(self, test: TestId) -> tuple[int, ...]:
         """Return the hops that entries for such a run are bound to, rising; none where all hold for any."""
-        names = [metric.name for metric in find(benchmark).metrics]
-        return tuple(
-            sorted(
-                {
-                    hops
-                    for entry in self.entries
-                    for name in names
-                    if entry.matches(fabric, stack, rails, policy, benchmark, name)
-                    for hops in entry.hops
-                }
-            )
-        )
+        names = [metric.name for metric in find(test.benchmark).metrics]
+        bound = (e.hops for e in self.entries if any(e.matches(test, name) for name in names))
+        return tuple(sorted({hops for each in bound for hops in each}))
 
     def bands(
         self,
-        fabric: str,
-        stack: str,
-        rails: int,
-        policy: str,
-        benchmark: str,
-        metric: str,
+        test: TestId,
+        metric: Metric,
         limit_mb_s: float | None,
         *,
-        directions: int,
-        streaming: bool,
         blocking: float = 1.0,
         hops: int | None = None,
     ) -> tuple[Band, ...]:
@@ -89,25 +71,23 @@ class References:
         A ``class`` entry with a reason replaces the floors of the link's class. A floor that is a share of the link is
         divided by ``blocking``; a number was measured or promised as it is. An entry by hops holds only where the run's
         are known. Raises RailyardError where an entry
-        counts other directions than the run, or takes a share of a limit that is not known.
+        counts other directions than the metric, or takes a share of a limit that is not known.
         """
-        meant = [e for e in self.entries if e.matches(fabric, stack, rails, policy, benchmark, metric)]
-        found = [entry for entry in meant if entry.holds_at(hops)]
+        found = [entry for entry in self.entries if entry.matches(test, metric.name) and entry.holds_at(hops)]
         for entry in found:
-            if metric == "bandwidth" and entry.directions != directions:
+            if metric.name == "bandwidth" and entry.directions != metric.directions:
                 raise RailyardError(
-                    f"{self.file}: entries.{entry.id}.directions: found {entry.directions}, expected {directions}: "
-                    f"{benchmark} sums so many directions; correct the entry"
+                    f"{self.file}: entries.{entry.id}.directions: found {entry.directions}, "
+                    f"expected {metric.directions}: {test.benchmark} sums so many directions; correct the entry"
                 )
-        link = self.system.fabrics[fabric].link
+        link = self.system.fabrics[test.fabric].link
         bands = [
             shared(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1) for entry in found
         ]
         replaced = any(entry.kind == "class" and entry.reason for entry in found)
-        if metric == "bandwidth" and not replaced and find(benchmark).of_link:
-            bands += [
-                floor_band(f"class:{link.name}", floor) for floor in limits.class_floors(link, directions, streaming)
-            ]
+        if metric.name == "bandwidth" and not replaced and find(test.benchmark).of_link:
+            floors = limits.class_floors(link, metric.directions, metric.shape == "stream")
+            bands += [floor_band(f"class:{link.name}", floor) for floor in floors]
         return tuple(bands)
 
 

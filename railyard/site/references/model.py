@@ -1,6 +1,7 @@
 """The model of references/*.yaml: what one entry or one relation may say, field by field."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Collection
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
@@ -21,6 +22,7 @@ from railyard.site.references.fields import (
     Range,
     Source,
 )
+from railyard.site.test_id import TestId
 
 Form = Literal["ratio", "ahead", "crossover", "difference", "same", "spread"]
 
@@ -129,6 +131,32 @@ AnyTolerance = Annotated[
 ]
 
 
+class ForTests(Protocol):
+    """What is stated of some tests: those of a fabric and of some or any stacks, numbers of rails, and policies."""
+
+    @property
+    def fabric(self) -> str: ...
+    @property
+    def stack(self) -> Collection[str]: ...
+    @property
+    def rails(self) -> Collection[int]: ...
+    @property
+    def policy(self) -> Collection[str]: ...
+    @property
+    def benchmark(self) -> Collection[str]: ...
+
+
+def is_for(stated: ForTests, test: TestId) -> bool:
+    """Return whether something is stated of this test: by its place, rail policy and benchmark."""
+    return (
+        stated.fabric == test.fabric
+        and (ANY in stated.stack or test.stack in stated.stack)
+        and (not stated.rails or test.rails in stated.rails)
+        and (ANY in stated.policy or test.policy in stated.policy)
+        and test.benchmark in stated.benchmark
+    )
+
+
 class Entry(Model):
     """One reference: what it is for, the number, and where that comes from."""
 
@@ -154,11 +182,9 @@ class Entry(Model):
     reason: Prose | None = Field(None, description="Why this class entry replaces the floor that the link's class sets")
     source: Source
 
-    def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str, metric: str) -> bool:
+    def matches(self, test: TestId, metric: str) -> bool:
         """Return whether this entry is for such a run, and one to judge by: a genuine bad case is not."""
-        return (
-            self.kind != BAD_CASE and self.metric == metric and _is_for(self, fabric, stack, rails, policy, benchmark)
-        )
+        return self.kind != BAD_CASE and self.metric == metric and is_for(self, test)
 
     def holds_at(self, hops: int | None) -> bool:
         """Return whether this entry is for two nodes with so many switches between them; None: not known."""
@@ -176,20 +202,6 @@ class ExpectedFailure(Model):
     rules: tuple[Literal[4, 5], ...] = Field((4, 5), min_length=1, description="4: the path, 5: the reference")
     reason: Prose = Field(description="What is wrong and who mends it, such as a ticket")
     expires: Date = Field(description="The last day on which it is expected")
-
-    def matches(self, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
-        """Return whether such a run is expected to fail."""
-        return _is_for(self, fabric, stack, rails, policy, benchmark)
-
-
-def _is_for(one: Entry | ExpectedFailure, fabric: str, stack: str, rails: int, policy: str, benchmark: str) -> bool:
-    return (
-        one.fabric == fabric
-        and (ANY in one.stack or stack in one.stack)
-        and (not one.rails or rails in one.rails)
-        and (ANY in one.policy or policy in one.policy)
-        and benchmark in one.benchmark
-    )
 
 
 class Fact(Model):

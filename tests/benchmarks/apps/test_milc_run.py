@@ -15,6 +15,7 @@ from railyard.job.case import Case, Evidence
 from railyard.job.launch import plan_launch
 from railyard.results.scaling import node_counts_up_to
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, counters_file
 
@@ -35,7 +36,7 @@ def ran(virtual: Site) -> Ran:
         launch = plan_launch(
             virtual, "hsn", "openmpi", ("hsn0",), nodes, ranks=len(nodes), ranks_per_node=1, as_root=False
         )
-        case = Case("", "", "", virtual, "hsn", "openmpi", 1, key, launch)
+        case = Case(TestId("hsn", "openmpi", 1, key, policy=launch.settings.policy_name), virtual, launch)
         files = tuple(
             counters_file(node, {"hsn0": (60.0, 60.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}, ("hsn0",))
             for node in nodes

@@ -16,6 +16,7 @@ from railyard.parsers import PARSERS
 from railyard.site.references.load import References
 from railyard.site.references.model import Entry
 from railyard.site.site import Site
+from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests.conftest import TAG, counters_file
 
@@ -52,7 +53,9 @@ def ran(virtual: Site) -> Run:
             as_root=False,
         )
         case = Case(
-            *("", "", "", site, "hsn", "openmpi", len(rails), key, launch),
+            TestId("hsn", "openmpi", len(rails), key, policy=launch.settings.policy_name),
+            site,
+            launch,
             ranks_per_node=ranks_per_node,
             validates=key == HPCC,
         )
@@ -236,7 +239,6 @@ def test_no_class_floor_of_a_link_and_no_other_metrics_name(entry: Any, virtual:
     assert len(set(names)) == len(names)
     assert (entry.is_application, entry.of_link, find(entry.key)) == (True, False, entry)
     for metric in entry.metrics:
-        bands = virtual.references.bands(
-            *("hsn", "openmpi", 1, "single", entry.key, metric.name, 48.0), directions=1, streaming=False
-        )
+        test = TestId("hsn", "openmpi", 1, entry.key, policy="single")
+        bands = virtual.references.bands(test, replace(metric, directions=1, shape="figure"), 48.0)
         assert bands == ()

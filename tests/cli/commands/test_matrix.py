@@ -10,18 +10,19 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.commands.matrix import text
 from railyard.cli.main import main
 from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 ROOT = Path(__file__).resolve().parents[3]
 
 CELLS = (
-    Cell("hsn", "mpich", 1, "A", "imb/PingPong", None),
-    Cell("hsn", "mpich", 1, "B", "imb/Uniband", None),
-    Cell("hsn", "mpich", 1, "C", "netpipe/stream", "no NetPIPE here"),
-    Cell("hsn", "openmpi", 2, "A", "imb/PingPong", "no IMB here"),
-    Cell("hsn", "openmpi", 2, "B", "imb/Uniband", "no IMB here"),
-    Cell("hsn", "openmpi", 2, "C", "netpipe/stream", "hsn1 is on order", disabled=True),
-    Cell("eth", "mpich", 2, "A", "imb/PingPong", "eth has 1 rail a node (eth0)"),
-    Cell("eth", "mpich", 2, "B", "imb/Uniband", "eth has 1 rail a node (eth0)"),
+    Cell(TestId("hsn", "mpich", 1, "imb/PingPong", "A"), None),
+    Cell(TestId("hsn", "mpich", 1, "imb/Uniband", "B"), None),
+    Cell(TestId("hsn", "mpich", 1, "netpipe/stream", "C"), "no NetPIPE here"),
+    Cell(TestId("hsn", "openmpi", 2, "imb/PingPong", "A"), "no IMB here"),
+    Cell(TestId("hsn", "openmpi", 2, "imb/Uniband", "B"), "no IMB here"),
+    Cell(TestId("hsn", "openmpi", 2, "netpipe/stream", "C"), "hsn1 is on order", disabled=True),
+    Cell(TestId("eth", "mpich", 2, "imb/PingPong", "A"), "eth has 1 rail a node (eth0)"),
+    Cell(TestId("eth", "mpich", 2, "imb/Uniband", "B"), "eth has 1 rail a node (eth0)"),
 )
 TEXT = """\
 hsn
@@ -106,10 +107,10 @@ def test_an_unknown_system_is_one_sentence_and_2(capsys: pytest.CaptureFixture[s
 
 
 POLICED = (
-    Cell("qdr", "mvapich2", 2, "A", "osu/osu_bw", None, policy="striping"),
-    Cell("qdr", "mvapich2", 2, "B", "osu/osu_mbw_mr", "no number", disabled=True, policy="striping"),
-    Cell("qdr", "mvapich2", 2, "A", "osu/osu_bw", "one pair", policy="nic-per-rank", named=True),
-    Cell("qdr", "mvapich2", 2, "B", "osu/osu_mbw_mr", None, policy="nic-per-rank", named=True),
+    Cell(TestId("qdr", "mvapich2", 2, "osu/osu_bw", "A", "striping"), None),
+    Cell(TestId("qdr", "mvapich2", 2, "osu/osu_mbw_mr", "B", "striping"), "no number", disabled=True),
+    Cell(TestId("qdr", "mvapich2", 2, "osu/osu_bw", "A", "nic-per-rank"), "one pair", named=True),
+    Cell(TestId("qdr", "mvapich2", 2, "osu/osu_mbw_mr", "B", "nic-per-rank"), None, named=True),
 )
 POLICED_TEXT = """\
 qdr
@@ -124,7 +125,7 @@ device buffers: not tested
 
 
 def test_rail_policies_are_lines_of_their_own_and_what_a_stack_lacks_says_why() -> None:
-    lacking = Cell("qdr", "mvapich2", 2, "", "", "it has none", policy="round-robin", named=True)
+    lacking = Cell(TestId("qdr", "mvapich2", 2, "", "", "round-robin"), "it has none", named=True)
     assert text(POLICED, (lacking,)) == POLICED_TEXT
 
 

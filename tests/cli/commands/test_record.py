@@ -9,10 +9,11 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.benchmarks import metrics
 from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
-from railyard.provision.replay.form import Cell
+from railyard.provision.replay.form import file_of
 from railyard.provision.replay.index import folder_of, played, read_index
 from railyard.results.record.file import append_record
 from railyard.results.record.form import CurveRecord, Record, VerdictRecord
+from railyard.site.test_id import TestId
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "20261121T060000Z-1a2b"
@@ -39,7 +40,7 @@ RECORD = Record(
     curves=(CURVE,),
     output="outputs/bw.out",
 )
-CELL = Cell("edr", "hpcx", 1, "OsuBandwidth", "osu/osu_bw")
+CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_a_run_becomes_recordings_without_names_and_with_the_same_curves(
         "1 recorded, 1 left out; play them: railyard run --replay --system dell-c6320",
     ]
     folder = folder_of(site, "dell-c6320")
-    text = (folder / CELL.file).read_text(encoding="utf-8")
+    text = (folder / file_of(CELL)).read_text(encoding="utf-8")
     assert text.splitlines()[0] == "node1: Warning: /path/mca.conf is not readable"
     assert text.splitlines()[1:] == OUTPUT.splitlines()[1:]
     (table,) = osu.parse(text).tables

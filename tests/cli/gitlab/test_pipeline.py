@@ -16,15 +16,16 @@ from railyard.cli.main import main
 from railyard.rfm.run.selection import refuse_unknown
 from railyard.site.matrix import Cell
 from railyard.site.systems.load import find_system
+from railyard.site.test_id import TestId
 
 CLONE = Path(__file__).parents[3]
 CELLS = (
-    Cell("hsn", "mpich", 1, "ImbUniband", "imb/Uniband", None, policy="single"),
-    Cell("hsn", "mpich", 2, "ImbUniband", "imb/Uniband", None, policy="striping"),
-    Cell("hsn", "mpich", 2, "ImbUniband", "imb/Uniband", None, policy="round-robin", named=True),
-    Cell("hsn", "intelmpi", 1, "OsuCollective %collective=bcast", "osu/osu_bcast", None, policy="single"),
-    Cell("eth", "mpich", 1, "ImbUniband", "imb/Uniband", "eth is down", disabled=True),
-    Cell("eth", "mpich", 1, "AllPairs", "pairs/pairs", None, extended=True),
+    Cell(TestId("hsn", "mpich", 1, "imb/Uniband", "ImbUniband", "single"), None),
+    Cell(TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "striping"), None),
+    Cell(TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "round-robin"), None, named=True),
+    Cell(TestId("hsn", "intelmpi", 1, "osu/osu_bcast", "OsuCollective %collective=bcast", "single"), None),
+    Cell(TestId("eth", "mpich", 1, "imb/Uniband", "ImbUniband"), "eth is down", disabled=True),
+    Cell(TestId("eth", "mpich", 1, "pairs/pairs", "AllPairs"), None, extended=True),
 )
 SETTINGS = Settings(("login",))
 READY = Settings(("login",), place=Place(prepare="true"))  # jobs whose railyard is there already
@@ -60,7 +61,7 @@ def test_a_job_a_test_names_it_as_reframe_does() -> None:
 
 def test_the_options_of_a_job_are_accepted_by_a_run() -> None:
     system = find_system(CLONE / "systems", "virtual")
-    cell = Cell("hsn", "mpich", 2, "ImbUniband", "imb/Uniband", None, policy="striping")
+    cell = Cell(TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "striping"), None)
     (job,) = jobs("virtual", (cell,), Settings(("login",), per="test"))
     refuse_unknown(job.options, system, "hsn")
 

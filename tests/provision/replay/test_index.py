@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.provision.replay.form import REPLAYED, Cell, Played
+from railyard.provision.replay.form import REPLAYED, Played, file_of
 from railyard.provision.replay.index import folder_of, played, read_index, recording_of, replayed_from, write_set
-from railyard.results.test_name import check_of
+from railyard.site.test_id import TestId, check_of
 
-CELL = Cell("edr", "hpcx", 1, "OsuBandwidth", "osu/osu_bw")
+CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")
 FILE = "edr/hpcx/1/OsuBandwidth.out"
 TEXT = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304          12400.00\n"
 NAME = f"recordings/somewhere/{FILE}"
@@ -41,12 +41,12 @@ def test_what_is_whole_and_as_listed_is_played(folder: Path) -> None:
     assert (folder / FILE).read_text(encoding="utf-8") == TEXT
 
 
-def problem(folder: Path, cell: Cell = CELL, printed: str = TEXT) -> str | None:
+def problem(folder: Path, cell: TestId = CELL, printed: str = TEXT) -> str | None:
     return played(folder, cell, printed.encode()).problem
 
 
 def test_one_for_another_benchmark_is_refused(folder: Path) -> None:
-    latency = Cell("edr", "hpcx", 1, "OsuBandwidth", "osu/osu_latency")
+    latency = TestId("edr", "hpcx", 1, "osu/osu_latency", "OsuBandwidth")
     assert problem(folder, latency) == f"{NAME}: found a recording of osu/osu_bw, expected one of osu/osu_latency"
 
 
@@ -72,7 +72,7 @@ def test_one_that_is_missing_is_said_where_the_index_lists_it(folder: Path) -> N
 
 
 def test_a_test_without_a_recording_is_said(folder: Path) -> None:
-    found = played(folder, Cell("fdr", "hpcx", 2, "OsuBandwidth", "osu/osu_bw"), b"")
+    found = played(folder, TestId("fdr", "hpcx", 2, "osu/osu_bw", "OsuBandwidth"), b"")
     assert found == Played(
         None,
         "recordings/somewhere: found no recording of OsuBandwidth (osu/osu_bw) with hpcx over 2 rails of fdr, expected "
@@ -138,7 +138,7 @@ def test_no_index_at_all_is_said(tmp_path: Path) -> None:
 
 
 def test_a_later_recording_of_the_same_test_takes_the_place_of_the_first(folder: Path) -> None:
-    other = Cell("fdr", "hpcx", 1, "OsuBandwidth", "osu/osu_bw")
+    other = TestId("fdr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")
     slower = TEXT.replace("12400", "6300")
     write_set(folder, [(recording_of(cell, slower, "computed", "me", "x"), slower) for cell in (CELL, other)])
     index = read_index(folder)
@@ -150,11 +150,11 @@ def test_a_later_recording_of_the_same_test_takes_the_place_of_the_first(folder:
 
 
 def test_what_was_computed_before_goes_when_the_set_is_computed_anew(folder: Path) -> None:
-    other, third = (Cell(fabric, "hpcx", 1, "OsuBandwidth", "osu/osu_bw") for fabric in ("fdr", "qdr"))
+    other, third = (TestId(fabric, "hpcx", 1, "osu/osu_bw", "OsuBandwidth") for fabric in ("fdr", "qdr"))
     write_set(folder, [(recording_of(other, TEXT, "computed", "me", "x"), TEXT)])
     index = write_set(folder, [(recording_of(third, TEXT, "computed", "me", "x"), TEXT)], instead_of=("computed",))
     assert [(one.fabric, one.origin) for one in index.recordings] == [("edr", "recorded"), ("qdr", "computed")]
-    assert not (folder / other.file).exists()
+    assert not (folder / file_of(other)).exists()
     assert (folder / FILE).exists()
 
 
@@ -174,4 +174,4 @@ def test_a_set_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 )
 def test_a_recording_is_of_a_check_with_its_parameters(case: str, check: str, file: str) -> None:
     assert check_of(case) == check
-    assert Cell("f", "s", 2, check, "b").file == f"f/s/2/{file}"
+    assert file_of(TestId("f", "s", 2, "b", check)) == f"f/s/2/{file}"

@@ -9,16 +9,17 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS
-from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.form import WORDS, Recording, words_of
 from railyard.provision.replay.index import folder_of, played, read_index
 from railyard.provision.replay.model_file import read_model
 from railyard.provision.replay.published import published_outputs
-from railyard.results.test_name import named_policy, with_policy
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need, matrix
 from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.references.model import is_for
 from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_systems
+from railyard.site.test_id import named_policy, with_policy
 
 ROOT = Path(__file__).resolve().parents[3]
 PUBLISHED = sorted(name for name, system in load_systems(ROOT / "systems").items() if system.provider == "replay")
@@ -56,7 +57,8 @@ def test_each_names_itself_and_its_entries(name: str) -> None:
         assert recording.source.partition(": ")[0] == file
         place = (recording.fabric, recording.stack, recording.rails)
         policy = policy_of(site_at(ROOT, name).system, *place, named_policy(recording.check) or DEFAULT)
-        drawn = any(curve.matches(*place, policy, recording.benchmark) for curve in read_model(folder_of(ROOT, name)))
+        test = replace(recording.test, policy=policy)
+        drawn = any(is_for(curve, test) for curve in read_model(folder_of(ROOT, name)))
         assert drawn == (recording.origin == "model")
         words = WORDS[recording.origin].removeprefix("replayed: ")
         said = [line for line in text.splitlines() if words in line]
@@ -69,12 +71,12 @@ def test_every_test_that_is_not_switched_off_has_a_recording(name: str) -> None:
     site = site_at(ROOT, name)
     cells = matrix(site.system, needs(ROOT / "checks"), site.references.has_number)
     run = {
-        (cell.fabric, cell.stack, cell.rails, with_policy(cell.check, cell.policy if cell.named else None))
+        replace(cell.test, check=with_policy(cell.test.check, cell.test.policy if cell.named else None), policy="")
         for cell in cells
         if cell.reason is None
     }
     first = (one for one, _ in made(name).values() if "%.repeat_no=" not in one.check)
-    assert run == {(one.fabric, one.stack, one.rails, one.check) for one in first}
+    assert run == {one.test for one in first}
 
 
 #: fabric, check, metric, size in bytes, the published number
@@ -98,7 +100,7 @@ def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: 
     assert curve.at(size) == value
     assert curve.sizes == tuple(1 << power for power in range(23))
     assert list(curve.values) == sorted(curve.values)
-    assert played(folder_of(ROOT, "dell-c6320"), recording.cell, text.encode()).problem is None
+    assert played(folder_of(ROOT, "dell-c6320"), recording.test, text.encode()).problem is None
 
 
 def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
@@ -128,7 +130,7 @@ def test_a_test_without_a_number_is_left_out_with_the_reason(dell: Site) -> None
     nothing_off = replace(dell, system=dell.system.model_copy(update={"disabled": ()}))
     outputs, left = published_outputs(nothing_off, asked)
     assert [(one.fabric, one.check) for one, _ in outputs] == [("edr", "Write"), ("fdr", "Write")]
-    assert [(str(one.cell), one.reason) for one in left] == [
+    assert [(words_of(one.test), one.reason) for one in left] == [
         (
             f"OsuBcast (osu/osu_bcast) with hpcx over 1 rail of {fabric}",
             "references/dell-c6320.yaml has no number for osu/osu_bcast here",

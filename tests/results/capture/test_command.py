@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.benchmarks.table.micro import metric
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import PathProofRecord, Record
 from railyard.site.references.load import load_references
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 from railyard.site.topology import FORMAT, Kept, keep
 
 ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
@@ -54,9 +56,8 @@ def test_capture_then_edit_then_lint_then_run(home: Path, system: System, capsys
     assert "      bandwidth: {low: 0.02}\n" in text
     table.write_text(text.replace("      bandwidth: {low: 0.02}\n", "      bandwidth: {low: 0.03}\n"), encoding="utf-8")
     assert main(["lint", "--system", "site"]) == 0
-    bands = load_references(table, system).bands(
-        "edr", "hpcx", 1, "single", "osu/osu_bw", "bandwidth", 12420.0, directions=1, streaming=True
-    )
+    test = TestId("edr", "hpcx", 1, "osu/osu_bw", policy="single")
+    bands = load_references(table, system).bands(test, metric("osu/osu_bw", "bandwidth"), 12420.0)
     band = next(band for band in bands if band.entry_id == ID)
     assert band.required_sizes == (1, 65536, 4194304)
     bound = band.bound_at(4194304)

@@ -21,7 +21,8 @@ from railyard.results.record.form import (
     SuspectRecord,
     VerdictRecord,
 )
-from railyard.results.report.matrix import Cell
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 RULES = ("complete", "parsed", "possible", "path proof", "reference")
 SIZES = tuple(4**n for n in range(12))
@@ -37,6 +38,9 @@ IMB = ("imb/PingPong", "imb/Uniband", "imb/Biband", "imb/Allreduce")
 NETPIPE = ("netpipe/pingpong", "netpipe/stream", "netpipe/bidirectional")
 
 
+MPIS = {"openmpi": "Open MPI v4.1.4", "mpich": "MPICH 5.0.2", "intelmpi": "Intel MPI 2021.18"}
+
+
 def cells() -> Iterator[Cell]:
     """The whole product of the virtual cluster, with the reasons of its holes."""
     for fabric, rails in (("hsn", 1), ("hsn", 2), ("eth", 1), ("eth", 2)):
@@ -46,69 +50,73 @@ def cells() -> Iterator[Cell]:
                 reason = NO_NETPIPE if stack != "openmpi" and benchmark in NETPIPE else reason
                 reason = NO_STRIPES if stack == "intelmpi" and rails == 2 else reason
                 reason = NO_SECOND if (fabric, rails) == ("eth", 2) else reason
-                yield Cell(fabric, stack, rails, benchmark, reason)
+                yield Cell(TestId(fabric, stack, rails, benchmark), reason)
 
 
 def record_of(cell: Cell, jitter: float = 0.0) -> Record:
     """A healthy record of one cell; ``jitter`` moves the plateau by that fraction."""
-    name = "".join(part.capitalize() for part in cell.benchmark.replace("imb", "Imb").split("/"))
-    nodes = ("vn1", "vn2", "vn3", "vn4") if "Allreduce" in cell.benchmark else ("vn1", "vn2")
-    collective = "Allreduce" in cell.benchmark
+    name = "".join(part.capitalize() for part in cell.test.benchmark.replace("imb", "Imb").split("/"))
+    nodes = ("vn1", "vn2", "vn3", "vn4") if "Allreduce" in cell.test.benchmark else ("vn1", "vn2")
+    collective = "Allreduce" in cell.test.benchmark
     curve = latency_curve() if collective else bandwidth_curve(cell, jitter)
     return Record(
         run="20261121T060000Z-ab12",
         time="2026-11-21T06:00:12Z",
         elapsed_s=5.1,
-        case=f"{name} %rails={cell.rails} @virtual:{cell.fabric}+{cell.stack}",
+        case=f"{name} %rails={cell.test.rails} @virtual:{cell.test.fabric}+{cell.test.stack}",
         hash="1a2b3c4d",
         check=name,
         system="virtual",
-        fabric=cell.fabric,
-        stack=cell.stack,
-        rails=cell.rails,
-        policy="striped" if cell.rails == 2 else "single",
-        benchmark=cell.benchmark,
+        fabric=cell.test.fabric,
+        stack=cell.test.stack,
+        rails=cell.test.rails,
+        policy="striped" if cell.test.rails == 2 else "single",
+        benchmark=cell.test.benchmark,
         nodes=nodes,
         state="report-only" if collective else "pass",
         verdict=verdict_of(curve, collective),
         figures=figures_of(curve, collective),
         curves=(curve,),
         path_proof=proof_of(cell, nodes),
-        references=() if collective else (f"{cell.fabric}-{cell.rails}",),
+        references=() if collective else (f"{cell.test.fabric}-{cell.test.rails}",),
         environment={
             "reframe": "4.10.4",
             "railyard": "0.1.0",
             "python": "3.11.2",
             "kernel": "6.18.5",
-            "mpi": {"openmpi": "Open MPI v4.1.4", "mpich": "MPICH 5.0.2", "intelmpi": "Intel MPI 2021.18"}[cell.stack],
+            "mpi": {"openmpi": "Open MPI v4.1.4", "mpich": "MPICH 5.0.2", "intelmpi": "Intel MPI 2021.18"}[
+                cell.test.stack
+            ],
         },
-        command=("mpirun", "-np", str(len(nodes)), "-hosts", ",".join(nodes), cell.benchmark.split("/")[1]),
-        output=f"reframe/output/virtual/{cell.fabric}/{cell.stack}/{name}/rfm_job.out",
+        command=("mpirun", "-np", str(len(nodes)), "-hosts", ",".join(nodes), cell.test.benchmark.split("/")[1]),
+        output=f"reframe/output/virtual/{cell.test.fabric}/{cell.test.stack}/{name}/rfm_job.out",
         reframe={"result": "pass"},
     )
 
 
 def bandwidth_curve(cell: Cell, jitter: float) -> CurveRecord:
-    both = cell.benchmark in ("imb/Biband", "netpipe/bidirectional")
-    limit = DATA_RATE_MB_S[cell.fabric] * HEADERS * cell.rails * (2 if both else 1)
-    plateau = DATA_RATE_MB_S[cell.fabric] * 0.9565 * cell.rails * (2 if both else 1) * (1 + jitter)
+    both = cell.test.benchmark in ("imb/Biband", "netpipe/bidirectional")
+    limit = DATA_RATE_MB_S[cell.test.fabric] * HEADERS * cell.test.rails * (2 if both else 1)
+    plateau = DATA_RATE_MB_S[cell.test.fabric] * 0.9565 * cell.test.rails * (2 if both else 1) * (1 + jitter)
     limit = max(limit, plateau / 0.985)
-    single = plateau / cell.rails
-    threshold = STRIPING.get(cell.stack, 0) if cell.rails == 2 else 0
+    single = plateau / cell.test.rails
+    threshold = STRIPING.get(cell.test.stack, 0) if cell.test.rails == 2 else 0
     values = []
     for size in SIZES:
         top = single if size < threshold else plateau
-        values.append(round(top * size / (size + 1500.0 * cell.rails), 4))
+        values.append(round(top * size / (size + 1500.0 * cell.test.rails), 4))
     low = tuple(round(plateau * 0.985, 2) if size >= 2**20 else None for size in SIZES)
     band = BandRecord(
-        id=f"{cell.fabric}-{cell.rails}",
+        id=f"{cell.test.fabric}-{cell.test.rails}",
         kind="class",
-        source=f"94 % of the shaped rate of {cell.fabric}, systems/virtual.yaml",
+        source=f"94 % of the shaped rate of {cell.test.fabric}, systems/virtual.yaml",
         sizes=SIZES,
         low=low,
         high=(None,) * len(SIZES),
     )
-    terms = f"{cell.rails} x {DATA_RATE_MB_S[cell.fabric] * 8:.0f} Mbit/s x 1448/1538 (TCP/IP headers, MTU 1500)"
+    terms = (
+        f"{cell.test.rails} x {DATA_RATE_MB_S[cell.test.fabric] * 8:.0f} Mbit/s x 1448/1538 (TCP/IP headers, MTU 1500)"
+    )
     terms = f"both directions, {terms}" if both else terms
     worst = min(value / floor for value, floor in zip(values, low, strict=True) if floor)
     return CurveRecord(
@@ -170,7 +178,7 @@ def rules(sentence: str, failed: int | None = None, not_judged: tuple[int, ...] 
 
 
 def proof_of(cell: Cell, nodes: tuple[str, ...]) -> PathProofRecord:
-    meant = ("hsn0", "hsn1")[: cell.rails] if cell.fabric == "hsn" else ("eth0",)
+    meant = ("hsn0", "hsn1")[: cell.test.rails] if cell.test.fabric == "hsn" else ("eth0",)
     moved = 168_000_000
     each = []
     for node in nodes:

@@ -14,8 +14,9 @@ from railyard.cli.main import main
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
 from railyard.results.report.files import read_results, write_report, write_reports, written
-from railyard.results.report.matrix import Cell
+from railyard.results.report.matrix import cell_json
 from railyard.results.store.finals import final
+from railyard.site.matrix import Cell
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def folder_of(path: Path, records: list[Record], cells: list[Cell] | None = None
     for record in records:
         append_record(path / "records.jsonl", record)
     if cells is not None:
-        (path / "matrix.json").write_text(json.dumps([dataclasses.asdict(cell) for cell in cells]), encoding="utf-8")
+        (path / "matrix.json").write_text(json.dumps([cell_json(cell) for cell in cells]), encoding="utf-8")
     return path
 
 

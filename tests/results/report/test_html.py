@@ -10,9 +10,10 @@ import pytest
 
 from railyard.results.record.form import NodeGroup, PairsRecord, Record
 from railyard.results.report.html import html_report
-from railyard.results.report.matrix import Cell
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.svg import Earlier
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -191,7 +192,9 @@ def test_the_numbers_in_a_heat_map_have_that_contrast_on_each_colour() -> None:
 
 
 def test_texts_that_try_to_break_out_stay_text(hostile: Record) -> None:
-    text = html_report([hostile], ["<script>\x1b[31mproblem"], [Cell("<b>", "<i>", 1, "<u>", "<script>\x1b]0;x\x07")])
+    text = html_report(
+        [hostile], ["<script>\x1b[31mproblem"], [Cell(TestId("<b>", "<i>", 1, "<u>"), "<script>\x1b]0;x\x07")]
+    )
     assert not re.search(r"<(?:script|b>|i>|u>)", text.replace("<b>Suspect:</b>", "").replace("<b>&lt;", ""))
     assert set(text) & set("\x1b\x00\x07\u202e") == set()
     page = Page(text)
@@ -333,8 +336,8 @@ def test_a_cell_of_many_benchmarks_lists_them_by_state_and_counts_those_that_do_
     one = next(record for record in faulty_run if record.state == "fail")
     good = dataclasses.replace(faulty_run[0], fabric=one.fabric, rails=one.rails, stack=one.stack)
     some = [dataclasses.replace(good, benchmark=f"osu/b{index}", case=f"b{index}") for index in range(7)]
-    cells = [Cell(one.fabric, one.stack, one.rails, f"perftest/p{index}", "no verbs") for index in range(5)]
-    cells.append(Cell(one.fabric, "tcp", one.rails, "iperf3/iperf3", "no iperf3"))
+    cells = [Cell(TestId(one.fabric, one.stack, one.rails, f"perftest/p{index}"), "no verbs") for index in range(5)]
+    cells.append(Cell(TestId(one.fabric, "tcp", one.rails, "iperf3/iperf3"), "no iperf3"))
     text = Page(html_report([one, *some], cells=cells)).text
     assert (
         f"1 fail, 7 pass fail {one.benchmark} pass osu/b0 , osu/b1 , osu/b2 , osu/b3 , osu/b4 , osu/b5 , osu/b6 "
@@ -348,7 +351,7 @@ def test_many_reasons_of_a_cell_are_folded_under_how_many_benchmarks_they_keep_f
     one = healthy_run[0]
     reasons = {"no verbs": 5, "no iperf3": 1, "no hpl": 3, "no fabtests": 1}
     cells = [
-        Cell(one.fabric, one.stack, one.rails, f"{reason}/b{index}", reason)
+        Cell(TestId(one.fabric, one.stack, one.rails, f"{reason}/b{index}"), reason)
         for reason, count in reasons.items()
         for index in range(count)
     ]

@@ -6,7 +6,8 @@ import pytest
 
 from railyard.results.record.form import Record
 from railyard.results.report.junit import junit
-from railyard.results.report.matrix import Cell
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 
 def cases(text: str) -> dict[str, ElementTree.Element]:
@@ -109,7 +110,7 @@ def test_what_was_disturbed_is_a_failure_of_its_own_type(disturbed_run: list[Rec
 
 
 def test_problems_and_cells_without_a_record_are_errors(healthy_run: list[Record]) -> None:
-    text = junit(healthy_run, ["checks/x.py failed to load"], [Cell("hsn", "mpich", 2, "imb/Uniband")])
+    text = junit(healthy_run, ["checks/x.py failed to load"], [Cell(TestId("hsn", "mpich", 2, "imb/Uniband"))])
     root = ElementTree.fromstring(text)
     assert root.get("errors") == "2"
     suite = list(root)[-1]

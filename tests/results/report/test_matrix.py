@@ -7,7 +7,9 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.results.record.form import Record
-from railyard.results.report.matrix import Cell, cell_words, matrix, read_cells
+from railyard.results.report.matrix import cell_words, matrix, read_cells
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 
 def test_a_cell_counts_its_states_and_takes_the_colour_of_the_worst(
@@ -51,7 +53,7 @@ def test_a_cell_in_which_nothing_runs_says_why_itself_and_other_reasons_get_lett
 
 def test_a_promised_cell_without_a_record_is_unrun(healthy_run: list[Record], all_cells: list[Cell]) -> None:
     table = matrix(healthy_run[1:], all_cells)
-    assert table.unrun == (Cell("hsn", "openmpi", 1, "netpipe/pingpong"),)
+    assert table.unrun == (Cell(TestId("hsn", "openmpi", 1, "netpipe/pingpong")),)
     first = table.rows[0].cells[0]
     assert first is not None
     assert (first.state, first.words) == ("unrun", "1 no record, 2 pass")
@@ -60,7 +62,7 @@ def test_a_promised_cell_without_a_record_is_unrun(healthy_run: list[Record], al
 
 def test_a_record_that_never_came_to_its_benchmark_is_known_by_its_check(healthy_run: list[Record]) -> None:
     record = dataclasses.replace(healthy_run[0], benchmark="NetpipePingpong", state="fail")
-    table = matrix([record], [Cell("hsn", "openmpi", 1, "netpipe/pingpong", None, "NetpipePingpong")])
+    table = matrix([record], [Cell(TestId("hsn", "openmpi", 1, "netpipe/pingpong", "NetpipePingpong"))])
     assert table.unrun == ()
     cell = table.rows[0].cells[0]
     assert cell is not None
@@ -75,7 +77,7 @@ def test_without_cells_the_matrix_is_that_of_the_records(healthy_run: list[Recor
 
 
 def test_after_z_the_letters_go_on(healthy_run: list[Record]) -> None:
-    cells = [Cell("hsn", "openmpi", 1, f"imb/{number}", f"reason {number}") for number in range(28)]
+    cells = [Cell(TestId("hsn", "openmpi", 1, f"imb/{number}"), f"reason {number}") for number in range(28)]
     assert list(matrix([healthy_run[0]], cells).notes.values())[24:] == ["y", "z", "aa", "ab"]
 
 
@@ -84,7 +86,7 @@ def test_a_file_of_cells_is_a_list_or_has_one(tmp_path: Path, text: str) -> None
     path = tmp_path / "matrix.json"
     cell = '{"fabric": "hsn", "stack": "mpich", "rails": 2, "benchmark": "imb/Uniband", "reason": null, "new": 1}'
     path.write_text(text.replace("{}", cell), encoding="utf-8")
-    assert read_cells(path) == (Cell("hsn", "mpich", 2, "imb/Uniband"),)
+    assert read_cells(path) == (Cell(TestId("hsn", "mpich", 2, "imb/Uniband")),)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_a_stack_and_a_place_in_which_nothing_runs_are_lines_below_with_their_re
 ) -> None:
     (record,) = [one for one in healthy_run if (one.fabric, one.stack, one.benchmark) == ("eth", "mpich", "imb/Biband")]
     places = [("eth", "mpich", 2), ("eth", "tcp", 1), ("eth", "tcp", 2)]
-    cells = [Cell(*place, benchmark, f"no {benchmark}") for place in places for benchmark in ("a", "b")]
+    cells = [Cell(TestId(*place, benchmark), f"no {benchmark}") for place in places for benchmark in ("a", "b")]
     table = matrix([record], cells)
     assert table.stacks == ("mpich",)
     assert [(row.fabric, row.rails, len(row.cells)) for row in table.rows] == [("eth", 1, 1)]
@@ -120,7 +122,7 @@ def test_a_stack_and_a_place_in_which_nothing_runs_are_lines_below_with_their_re
 
 
 def test_a_matrix_in_which_nothing_runs_at_all_has_lines_alone() -> None:
-    table = matrix([], [Cell("eth", "tcp", 1, "a", "no a"), Cell("eth", "tcp", 1, "b", "no b")])
+    table = matrix([], [Cell(TestId("eth", "tcp", 1, "a"), "no a"), Cell(TestId("eth", "tcp", 1, "b"), "no b")])
     assert table.rows == ()
     assert table.idle == (("eth, 1 rail", (("no a", 1), ("no b", 1))),)
 

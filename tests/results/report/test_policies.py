@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from railyard.results.record.form import Record
 from railyard.results.report.html import html_report
-from railyard.results.report.matrix import Cell, matrix
+from railyard.results.report.matrix import cell_words, matrix
 from railyard.results.report.summary import row
 from railyard.results.report.terminal import text_report
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 
 def several(healthy_run: list[Record]) -> list[Record]:
@@ -37,9 +39,10 @@ def test_the_page_says_it_too(healthy_run: list[Record]) -> None:
 def test_a_policy_that_left_no_record_is_missed(healthy_run: list[Record]) -> None:
     own, other = several(healthy_run)
     cells = [
-        Cell(own.fabric, own.stack, 2, own.benchmark),
-        Cell(own.fabric, own.stack, 2, own.benchmark, policy="round-robin"),
+        Cell(TestId(own.fabric, own.stack, 2, own.benchmark)),
+        Cell(TestId(own.fabric, own.stack, 2, own.benchmark, policy="round-robin"), named=True),
     ]
     assert matrix([own, other], cells).unrun == ()
     (unrun,) = matrix([own], cells).unrun
-    assert (unrun, unrun.label) == (cells[1], f"{own.benchmark}, round-robin")
+    assert unrun == cells[1]
+    assert cell_words(unrun).startswith(f"{own.benchmark}, round-robin on ")

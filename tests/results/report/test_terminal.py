@@ -5,8 +5,9 @@ import re
 import pytest
 
 from railyard.results.record.form import Record
-from railyard.results.report.matrix import Cell
 from railyard.results.report.terminal import failures, text_report, verdict_table
+from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 TABLE = """\
 fabric  stack    rails  benchmark         peak             % of   % of  split,  verdict
@@ -95,7 +96,9 @@ def test_what_was_disturbed_and_what_was_measured_again_is_said_apart(disturbed_
 
 
 def test_problems_and_cells_without_a_record_are_said(healthy_run: list[Record]) -> None:
-    text = text_report(healthy_run, ["-S nosuch=3 named nothing"], unrun=[Cell("hsn", "mpich", 2, "imb/Uniband")])
+    text = text_report(
+        healthy_run, ["-S nosuch=3 named nothing"], unrun=[Cell(TestId("hsn", "mpich", 2, "imb/Uniband"))]
+    )
     assert (
         "Problems of the run\n  -S nosuch=3 named nothing\n"
         "  imb/Uniband on hsn, 2 rails, mpich: should have run, and left no record\n" in text

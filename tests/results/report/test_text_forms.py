@@ -11,8 +11,8 @@ from railyard.base.errors import SetupError
 from railyard.results.record.form import Record
 from railyard.results.report.csv_table import HEADS, csv_table
 from railyard.results.report.markdown import markdown
-from railyard.results.report.matrix import Cell
 from railyard.results.report.plots import write_plots
+from railyard.site.matrix import Cell
 
 
 def test_markdown_says_verdict_failures_matrix_and_what_was_not_tested(

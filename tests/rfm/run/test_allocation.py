@@ -10,11 +10,11 @@ from railyard.base.paths import ALLOCATION_VARIABLE
 from railyard.job.launch import plan_launch
 from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
 from railyard.rfm.run.budget import ask
-from railyard.rfm.run.output import CaseId
 from railyard.site.matrix import Need
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
+from railyard.site.test_id import of_name
 
 ROOT = Path(__file__).parents[3]
 PAIR = Need("OsuLatency", "osu", "osu/osu_latency", 2)
@@ -96,7 +96,7 @@ def test_one_allocation_needs_slurm(virtual: Site) -> None:
 
 def test_a_run_in_a_job_takes_the_jobs_own_allocation(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "4")
-    promised = [CaseId("OsuLatency %rails=1", "0a1b2c3d", "virtual-slurm", "hsn", "mpich")]
+    promised = [of_name("OsuLatency %rails=1", "0a1b2c3d", "virtual-slurm", "hsn", "mpich")]
     found = ask(ROOT, system, promised, one_allocation=True, budget=None, echo=print)
     assert (found.front, found.variables) == (INSIDE, {})
     assert salloc_words(system, Estimate(1, 4.0, 2.0, 2))[-4:] == list(INSIDE)

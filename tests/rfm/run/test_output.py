@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.output import CaseId, RanCase, listed_cases, named_nothing, ran_cases
+from railyard.rfm.run.output import RanCase, listed_cases, named_nothing, ran_cases
 from railyard.rfm.run.warnings import warnings
+from railyard.site.test_id import of_name
 
-UNIBAND = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
-PINGPONG = CaseId("ImbPingPong", "1a1b2c3d", "virtual", "hsn", "intelmpi")
+UNIBAND = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
+PINGPONG = of_name("ImbPingPong", "1a1b2c3d", "virtual", "hsn", "intelmpi")
 LISTING = """\
 [ReFrame Setup]
   version:           4.10.4
@@ -126,7 +127,7 @@ def report(folder: Path, *runs: list[dict[str, Any]]) -> Path:
 
 
 def ran(name: str, result: str, phase: str | None = None, reason: str | None = None) -> RanCase:
-    return RanCase(CaseId(name, "0a1b2c3d", "virtual", "hsn", "mpich"), result, phase, reason, "/stage", 1, False)
+    return RanCase(of_name(name, "0a1b2c3d", "virtual", "hsn", "mpich"), result, phase, reason, "/stage", 1, False)
 
 
 def test_a_case_that_passed(tmp_path: Path) -> None:

@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 
 from railyard.results.record.form import Record, RuleRecord, State, VerdictRecord
-from railyard.rfm.run.output import CaseId, RanCase
+from railyard.rfm.run.output import RanCase
 from railyard.rfm.run.reconcile import settle
+from railyard.site.test_id import TestId, of_name
 from tests.made.records import made_record
 
 RUN, TIME = "20261121T060000Z-ab12", "2026-11-21T06:00:12Z"
-CASE = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
-OTHER = CaseId("ImbPingPong %rails=1", "11111111", "virtual", "eth", "mpich")
+CASE = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
+OTHER = of_name("ImbPingPong %rails=1", "11111111", "virtual", "eth", "mpich")
 RULES = (RuleRecord(1, "complete", "pass"),)
 
 
-def record(case: CaseId = CASE, state: State = "pass", sentence: str = "all five rules hold") -> Record:
+def record(case: TestId = CASE, state: State = "pass", sentence: str = "all five rules hold") -> Record:
     return made_record(
         case=str(case),
         hash=case.hash,
@@ -164,7 +165,7 @@ def test_the_last_record_of_a_case_counts() -> None:
 
 
 def test_order_is_the_promised_one_and_what_was_not_promised_follows() -> None:
-    other = CaseId("Other", "22222222", "virtual", "hsn", "mpich")
+    other = of_name("Other", "22222222", "virtual", "hsn", "mpich")
     results = [RanCase(other, "fail", "compile", "no compiler", None, 1, False), ran()]
     found = settle([OTHER, CASE], results, [record()], run=RUN, time=TIME)
     assert [(entry.case, entry.state, entry.rails) for entry in found] == [
@@ -174,7 +175,7 @@ def test_order_is_the_promised_one_and_what_was_not_promised_follows() -> None:
     ]
 
 
-BUILD = CaseId("SpackEnvironment ~virtual:hsn+mpich", "22222222", "virtual", "hsn", "mpich")
+BUILD = of_name("SpackEnvironment ~virtual:hsn+mpich", "22222222", "virtual", "hsn", "mpich")
 
 
 def test_a_build_is_no_test_and_gives_those_that_need_it_its_reason() -> None:
@@ -202,6 +203,6 @@ def test_a_record_of_another_case_is_no_answer() -> None:
 
 
 def test_rails_that_are_no_number_are_none() -> None:
-    odd = CaseId("Ring %rails=all %size=3", "33333333", "virtual", "hsn", "mpich")
+    odd = of_name("Ring %rails=all %size=3", "33333333", "virtual", "hsn", "mpich")
     (found,) = settle([odd], [], [], run=RUN, time=TIME)
     assert found.rails == 0

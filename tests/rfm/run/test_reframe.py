@@ -15,7 +15,6 @@ from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record, State, VerdictRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, new_run_id
 from railyard.rfm.run import reframe as runs
-from railyard.rfm.run.output import CaseId
 from railyard.rfm.run.reframe import (
     UNJUDGED,
     Outcome,
@@ -26,6 +25,7 @@ from railyard.rfm.run.reframe import (
     refuse_unjudged,
     run,
 )
+from railyard.site.test_id import TestId, of_name
 from tests.made.records import made_record
 
 HOME = Path("/site")
@@ -33,7 +33,7 @@ HOME = Path("/site")
 SHIPPED = Path(__file__).parents[3] / "checks"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 RUN = "20261121T060000Z-ab12"
-CASE = CaseId("ImbUniband %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich")
+CASE = of_name("ImbUniband %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich")
 DEFAULTS = f"-C /site/reframe_settings.py -c {SHIPPED} -R"
 
 
@@ -94,7 +94,7 @@ def test_reframe_has_the_options_that_are_refused() -> None:
     assert [option for option in UNJUDGED if f"'{option}'" not in text] == []
 
 
-def record(state: State = "pass", case: CaseId = CASE) -> Record:
+def record(state: State = "pass", case: TestId = CASE) -> Record:
     return made_record(run=RUN, case=str(case), hash=case.hash, state=state, verdict=VerdictRecord("said"))
 
 
@@ -137,7 +137,7 @@ Concretized 1 test case(s)
 """
 
 
-def listed(text: str, code: int = 0, options: str = "") -> tuple[tuple[CaseId, ...], tuple[str, ...]]:
+def listed(text: str, code: int = 0, options: str = "") -> tuple[tuple[TestId, ...], tuple[str, ...]]:
     """Return what is promised where ReFrame prints this."""
     script = f"cat <<'END'\n{text}\nEND\nexit {code}"
     return promised_cases(["sh", "-c", script, "reframe", *options.split()], dict(os.environ))

@@ -13,13 +13,13 @@ from railyard.base.errors import RailyardError
 from railyard.rfm.checks.catalogue import needs
 from railyard.rfm.run import session as sessions
 from railyard.rfm.run.breadth import LEFT_OUT
-from railyard.rfm.run.output import CaseId
 from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId, of_name
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())
@@ -42,12 +42,12 @@ def test_other_options_measure(words: str) -> None:
 # What the matrix promises and ReFrame does not
 
 
-def promised(system: System, *, parameter: str = "", named: bool = False) -> tuple[CaseId, ...]:
+def promised(system: System, *, parameter: str = "", named: bool = False) -> tuple[TestId, ...]:
     """Return a case for each cell that runs and names its rail policy or does not, as ReFrame lists them."""
     return tuple(
-        CaseId(
-            f"{cell.check}{parameter} %rails={cell.rails}{f' %policy={cell.policy}' if named else ''}",
-            *("0a1b2c3d", system.system, cell.fabric, cell.stack),
+        of_name(
+            f"{cell.test.check}{parameter} %rails={cell.test.rails}{f' %policy={cell.test.policy}' if named else ''}",
+            *("0a1b2c3d", system.system, cell.test.fabric, cell.test.stack),
         )
         for cell in matrix_of(system)
         if cell.reason is None and cell.named == named
@@ -66,7 +66,7 @@ def checks() -> tuple[Need, ...]:
 
 
 def missing(
-    of: System, cases: tuple[CaseId, ...], folder: Path, home: Path = ROOT, **options: Any
+    of: System, cases: tuple[TestId, ...], folder: Path, home: Path = ROOT, **options: Any
 ) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Return the problems, and the cells that were kept for the report."""
     made = Session(home, replace(OPTIONS, **options), echo=lambda text: None)
@@ -95,7 +95,7 @@ def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp
 
 
 def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Path) -> None:
-    lost = CaseId("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
+    lost = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
     cases = tuple(case for case in promised(virtual.system) if case != lost)
     assert missing(virtual.system, cases, tmp_path)[0] == (
         "ImbUniband with mpich over 2 of hsn should run by the matrix, and ReFrame did not load it",

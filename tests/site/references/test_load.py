@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import InputError, RailyardError
+from railyard.benchmarks.model import Metric
 from railyard.results.reference_sheet import lines
 from railyard.site.references.bands import Band, Bound, regime
 from railyard.site.references.load import References, check_covered, load_references, references_of
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
+from railyard.site.test_id import TestId
 from railyard.stacks.table import STACKS
 
 ROOT = Path(__file__).parents[3]
@@ -112,10 +114,12 @@ def bands(
     streaming: bool = True,
     hops: int | None = None,
 ) -> tuple[Band, ...]:
-    return found.bands(
-        *(fabric, stack, rails, policy, benchmark, metric, limit),
-        directions=directions, streaming=streaming, hops=hops,
-    )  # fmt: skip
+    test = TestId(fabric, stack, rails, benchmark, policy=policy)
+    return found.bands(test, metric_like(metric, directions, streaming), limit, hops=hops)
+
+
+def metric_like(name: str, directions: int, streaming: bool) -> Metric:
+    return Metric(name, (), "", "stream" if streaming else "pingpong", "higher", directions)
 
 
 def test_all_matching_bands_hold_and_the_class_floor_is_inherited(tmp_path: Path) -> None:
@@ -173,9 +177,9 @@ def test_an_entry_by_hops_holds_for_nodes_that_are_so_far_apart(tmp_path: Path) 
         for hops in (0, 1, 3, 5, None)
     }
     assert by_hops == {0: [], 1: ["latency"], 3: ["across"], 5: ["across"], None: []}
-    assert found.by_hops("edr", "hpcx", 1, "single", "osu/osu_latency") == (1, 3, 5)
-    assert found.by_hops("edr", "hpcx", 1, "single", "osu/osu_bw") == ()
-    assert found.has_number("edr", "hpcx", 1, "single", "osu/osu_latency")
+    assert found.by_hops(TestId("edr", "hpcx", 1, "osu/osu_latency", policy="single")) == (1, 3, 5)
+    assert found.by_hops(TestId("edr", "hpcx", 1, "osu/osu_bw", policy="single")) == ()
+    assert found.has_number(TestId("edr", "hpcx", 1, "osu/osu_latency", policy="single"))
     listed = [line for line in lines(found) if line.startswith(("  latency ", "  across ", "  contract "))]
     assert [line.partition(": ")[0] for line in listed] == [
         "  latency  edr, hpcx, 1 rail, hops 1",
@@ -602,8 +606,8 @@ def test_the_virtual_cluster_is_judged_by_its_shaped_rate(cell: tuple[str, str, 
     fabric, stack, rails, benchmark = cell
     policy = "single" if rails == 1 else POLICIES[stack]
     directions = 2 if benchmark in ("imb/Biband", "netpipe/bidirectional") else 1
-    run = (fabric, stack, rails, policy, benchmark, "bandwidth", None)
-    bands = virtual().bands(*run, directions=directions, streaming=True)
+    test = TestId(fabric, stack, rails, benchmark, policy=policy)
+    bands = virtual().bands(test, metric_like("bandwidth", directions, streaming=True), None)
     floor = close(FLOORS_MB_S[cell])
     assert [floor_at(bands, size) for size in (MIB // 4, MIB - 1, MIB, 4 * MIB)] == [None, None, floor, floor]
     assert {band.kind for band in bands} == {"class"}
@@ -643,8 +647,8 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
 def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
     fabric: str, rails: int, policy: str, rate_mb_s: float
 ) -> None:
-    run = (fabric, "mpich", rails, policy, "imb/Allreduce", "latency", None)
-    bands = virtual().bands(*run, directions=1, streaming=False)
+    test = TestId(fabric, "mpich", rails, "imb/Allreduce", policy=policy)
+    bands = virtual().bands(test, metric_like("latency", 1, streaming=False), None)
     # From 256 KiB to 1 MiB one ceiling holds, that of 1 MiB; 4 MiB, sent over two rails alone, has its own.
     ceiling, large = (Bound(None, close(2 * 4 * size / rate_mb_s, within=4), None) for size in (MIB, 4 * MIB))
     sizes = (64 * KIB, 256 * KIB - 1, 256 * KIB, MIB, 2 * MIB, 4 * MIB)
@@ -681,7 +685,7 @@ expected_failures:
 
 def test_an_expected_failure_is_of_the_runs_that_it_names_alone(tmp_path: Path) -> None:
     found = references(tmp_path, TABLE + KNOWN)
-    known = found.expected_failure("edr", "hpcx", 2, "striping", "osu/osu_bw")
+    known = found.expected_failure(TestId("edr", "hpcx", 2, "osu/osu_bw", policy="striping"))
     assert known is not None
     assert (known.reason, known.expires.isoformat(), known.rules) == (
         "the second card of n7 is being replaced, ticket 12",
@@ -689,8 +693,8 @@ def test_an_expected_failure_is_of_the_runs_that_it_names_alone(tmp_path: Path) 
         (4, 5),
     )
     for other in (("edr", "mvapich2", 2), ("edr", "hpcx", 1), ("xc", "hpcx", 2)):
-        assert found.expected_failure(*other, "striping", "osu/osu_bw") is None
-    assert found.expected_failure("edr", "hpcx", 2, "striping", "osu/osu_latency") is None
+        assert found.expected_failure(TestId(*other, "osu/osu_bw", policy="striping")) is None
+    assert found.expected_failure(TestId("edr", "hpcx", 2, "osu/osu_latency", policy="striping")) is None
 
 
 @pytest.mark.parametrize(
