@@ -12,7 +12,8 @@ from reframe.core.builtins import parameter, variable
 
 from railyard.benchmarks.apps import every_node, hpl_input, hpl_problem
 from railyard.parsers import hpl
-from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, node_counts
+from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
+from railyard.rfm.checks.variants import node_counts
 
 if TYPE_CHECKING:
     from railyard.hardware.node import NodeHardware
@@ -56,16 +57,13 @@ class HplCheck(ApplicationCheck):
 class Hpl(HplCheck):
     """HPL over all nodes."""
 
-    tags = {"apps", "hpl", "extended"}
-
 
 @rfm.simple_test
 class HplScaling(HplCheck):
     """HPL on 1, 2, 4 … nodes, each with a problem of its own size (weak scaling): `railyard scaling`."""
 
-    tags = {"apps", "scaling", "extended"}
+    tags = {"apps", "scaling"}
     all_nodes = False
-    own_parameters = ("nodes",)
     nodes = parameter(node_counts(), type=int, loggable=True)
 
 
@@ -74,7 +72,7 @@ class HplEveryNode(EveryNodeCheck):
     """HPL on each node by itself, one process with a thread a core."""
 
     tool = "hpl"
-    tags = {"apps", "hpl", "nodes", "extended"}
+    tags = {"apps", "nodes"}
     parse = staticmethod(every_node.hpl_of_nodes)
     budget_s = variable(float, value=0.0)
     share = variable(float, value=hpl_input.MEMORY_SHARE)

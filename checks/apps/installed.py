@@ -10,14 +10,13 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.rfm.checks.application import node_counts, stated_names
 from railyard.rfm.checks.installed_application import InstalledApplication
+from railyard.rfm.checks.variants import node_counts, stated_names
 
 
 class InstalledCheck(InstalledApplication):
     """One application of the system's file."""
 
-    own_parameters: tuple[str, ...] = ("app",)
     #: ``none`` stands where a system states no application, since a parameter must have a value; no stack has it.
     app = parameter(stated_names("app"), type=str, loggable=True)
 
@@ -38,14 +37,11 @@ class InstalledCheck(InstalledApplication):
 class Installed(InstalledCheck):
     """An application over all nodes: `-P app=gamess` selects one."""
 
-    tags = {"apps", "installed", "extended"}
-
 
 @rfm.simple_test
 class InstalledScaling(InstalledCheck):
     """An application on 1, 2, 4 … nodes, the same problem: `railyard scaling` says what it gains from each."""
 
-    tags = {"apps", "installed", "scaling", "extended"}
+    tags = {"apps", "scaling"}
     all_nodes = False
-    own_parameters = ("app", "nodes")
     nodes = parameter(node_counts(), type=int, loggable=True)

@@ -13,7 +13,8 @@ from reframe.core.builtins import parameter
 from railyard.benchmarks.apps import milc_input, milc_run
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.parsers.parsed import Parsed
-from railyard.rfm.checks.application import ApplicationCheck, node_counts
+from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.variants import node_counts
 
 
 @rfm.simple_test
@@ -22,9 +23,8 @@ class MilcScaling(ApplicationCheck):
 
     tool = "milc"
     program = "su3_rmd"
-    tags = {"apps", "milc", "scaling", "extended"}
+    tags = {"apps", "scaling"}
     all_nodes = False
-    own_parameters = ("edge", "nodes")
     edge = parameter(MILC_EDGES, type=int, loggable=True)
     nodes = parameter([count for count in node_counts() if count <= milc_input.MOST_NODES], type=int, loggable=True)
 

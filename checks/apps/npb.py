@@ -12,7 +12,8 @@ from reframe.core.builtins import parameter
 
 from railyard.benchmarks.apps import npb_shape
 from railyard.parsers import npb
-from railyard.rfm.checks.application import ApplicationCheck, node_counts, stated
+from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.variants import node_counts, stated
 
 
 class NpbCheck(ApplicationCheck):
@@ -20,7 +21,6 @@ class NpbCheck(ApplicationCheck):
 
     tool = "npb"
     parse = staticmethod(npb.parse)
-    own_parameters: tuple[str, ...] = ("kernel", "problem")
     problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
     cleared = (npb_shape.STRICT_VARIABLE,)
 
@@ -52,7 +52,6 @@ class NpbCheck(ApplicationCheck):
 class Npb(NpbCheck):
     """One of the eight kernels: `-P kernel=ft -P problem=C` selects one."""
 
-    tags = {"apps", "npb", "extended"}
     kernel = parameter(tuple(npb_shape.KERNELS), type=str, loggable=True)
 
 
@@ -60,8 +59,7 @@ class Npb(NpbCheck):
 class NpbScaling(NpbCheck):
     """The same problem on 1, 2, 4 … nodes, for a kernel without messages and one with the most: `railyard scaling`."""
 
-    tags = {"apps", "npb", "scaling", "extended"}
+    tags = {"apps", "scaling"}
     all_nodes = False
-    own_parameters = ("kernel", "problem", "nodes")
     kernel = parameter(("ep", "ft"), type=str, loggable=True)
     nodes = parameter(node_counts(), type=int, loggable=True)

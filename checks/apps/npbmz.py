@@ -13,7 +13,8 @@ from reframe.core.builtins import parameter, variable
 
 from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.parsers import npb
-from railyard.rfm.checks.application import ApplicationCheck, stated
+from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.variants import stated
 from railyard.site.matrix import NPB_MZ
 from railyard.stacks.policy import NIC_PER_RANK
 
@@ -23,9 +24,7 @@ class NpbMz(ApplicationCheck):
     """One of the three kernels over all nodes: `-P code=sp-mz -P problem=C` selects one."""
 
     tool = "npb"
-    tags = {"apps", "npb", "extended"}
     parse = staticmethod(npb.parse)
-    own_parameters = ("code", "problem")
     #: Not `kernel`, so that `-P kernel=ft` makes none of these.
     code = parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
     problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
@@ -74,7 +73,7 @@ class NpbMz(ApplicationCheck):
 
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
-        policy = self._policy(self.current_partition.name, self.current_environ.name)
+        policy = self.test_id.policy
         chosen = npb_mz_shape.layout(
             *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks,
             least=self.rails if policy == NIC_PER_RANK else 1,

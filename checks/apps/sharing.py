@@ -18,7 +18,7 @@ class SharedProcessor(ApplicationCheck):
     """The same work beside a rank that sleeps, waits in MPI_Recv, polls, and yields: two ranks of one node."""
 
     tool = "sharing"
-    tags = {"apps", "nodes", "extended"}
+    tags = {"apps", "nodes"}
     benchmark = sharing.BENCHMARK
     num_nodes = 1
     all_nodes = False

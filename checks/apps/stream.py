@@ -15,5 +15,5 @@ class StreamEveryNode(EveryNodeCheck):
     """Triad, a = b + s c, with a thread a core; its own check of the arrays must hold."""
 
     tool = "stream"
-    tags = {"apps", "stream", "nodes", "extended"}
+    tags = {"apps", "nodes"}
     parse = staticmethod(every_node.stream_of_nodes)

@@ -12,7 +12,8 @@ from reframe.core.builtins import parameter
 from railyard.benchmarks.apps import wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
-from railyard.rfm.checks.application import ApplicationCheck, node_counts, stated
+from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.variants import node_counts, stated
 
 
 class WrfCheck(ApplicationCheck):
@@ -20,7 +21,6 @@ class WrfCheck(ApplicationCheck):
 
     tool = "wrf"
     parse = staticmethod(wrf.parse)
-    own_parameters: tuple[str, ...] = ("case",)
     case = parameter(stated("wrf", WRF_CASES), type=str, loggable=True)
 
     @classmethod
@@ -44,14 +44,11 @@ class WrfCheck(ApplicationCheck):
 class Wrf(WrfCheck):
     """A case over all nodes: `-P case=conus12km-v4` selects one."""
 
-    tags = {"apps", "wrf", "extended"}
-
 
 @rfm.simple_test
 class WrfScaling(WrfCheck):
     """A case on 1, 2, 4 … nodes: `railyard scaling` says what it gains from each."""
 
-    tags = {"apps", "wrf", "scaling", "extended"}
+    tags = {"apps", "scaling"}
     all_nodes = False
-    own_parameters = ("case", "nodes")
     nodes = parameter(node_counts(), type=int, loggable=True)

@@ -19,7 +19,7 @@ class FabtestsCheck(InterconnectCheck):
     pair = True
     tool = "fabtests"
     program_a_benchmark = True
-    tags = {"microbench", "fabtests", "extended"}
+    extended = True
     parse = staticmethod(fabtests.parse)
     probe_key = "fabtests/fi_pingpong"
     probe_program = "fi_pingpong"

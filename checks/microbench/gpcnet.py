@@ -18,7 +18,7 @@ class GpcnetCheck(ApplicationCheck):
 
     tool = "gpcnet"
     program_a_benchmark = True
-    tags = {"microbench", "gpcnet", "extended"}
+    tags = {"microbench"}
     parse = staticmethod(gpcnet.parse)
 
 

@@ -21,7 +21,7 @@ class Hpcc(ApplicationCheck):
 
     tool = "hpcc"
     benchmark = "Summary"
-    tags = {"microbench", "hpcc", "extended"}
+    tags = {"microbench"}
     parse = staticmethod(hpcc.parse)
     output_file = "hpccoutf.txt"
 

@@ -4,14 +4,13 @@ A low PingPong with a good Uniband is latency (placement, power states); both lo
 width, slot, a slow cable); a good Uniband with a low Biband is the card or the slot, which carry both directions.
 """
 
-from pathlib import Path
-
 import reframe as rfm
-from reframe.core.builtins import parameter, run_before, variable
+from reframe.core.builtins import variable
 
 from railyard.parsers import imb
-from railyard.rfm.checks.base import InterconnectCheck, rail_policies
-from railyard.verdict.blame.probes import PROBE_SIZE_BYTES
+from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
+from railyard.rfm.checks.variants import many_pairs
 
 SIZES_FILE = "sizes.txt"
 PROBE_SIZE_FILE = "probe-size.txt"
@@ -21,7 +20,6 @@ class ImbCheck(InterconnectCheck):
     """IMB-MPI1 with fixed repetitions, so that the bytes a run must move are known."""
 
     tool = "imb"
-    tags = {"microbench", "imb"}
     parse = staticmethod(imb.parse)
     probe_key = "imb/PingPong"
     repetitions = variable(int, value=3)
@@ -39,11 +37,10 @@ class ImbCheck(InterconnectCheck):
                 "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
                 "-window_size", str(self.window)]  # fmt: skip
 
-    @run_before("run")
-    def write_sizes(self) -> None:
-        """Write the message sizes into a file, from which every IMB takes them; 2021.7 knows no word for them."""
-        for name, sizes in ((SIZES_FILE, self.message_sizes), (PROBE_SIZE_FILE, (PROBE_SIZE_BYTES,))):
-            Path(self.stagedir, name).write_text("".join(f"{size}\n" for size in sizes), encoding="ascii")
+    def input_files(self) -> dict[str, str]:
+        # From a file every IMB takes its sizes; 2021.7 knows no word for them.
+        sizes = {SIZES_FILE: self.message_sizes, PROBE_SIZE_FILE: (PROBE_SIZE_BYTES,)}
+        return {name: "".join(f"{size}\n" for size in each) for name, each in sizes.items()}
 
 
 @rfm.simple_test
@@ -55,12 +52,9 @@ class ImbPingPong(ImbCheck):
     passes = 3
 
 
+@many_pairs
 class ImbWindows(ImbCheck):
     """Windows of messages from the first half of the ranks to the second: a pair of nodes, as many pairs of ranks."""
-
-    #: Where each rank has a card of its own, one rank a card shows them all.
-    pair_a_rail = True
-    policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)
 
 
 @rfm.simple_test
@@ -99,7 +93,7 @@ class ImbAllreduce(ImbCheck):
 class ImbExtended(ImbCheck):
     """What every day's checks answer less closely: more partners at once, and messages both ways one at a time."""
 
-    tags = {"microbench", "imb", "extended"}
+    extended = True
     #: A stall of a rank that polls on few cores is left out by the median of three passes.
     passes = 3
     repetitions = 1

@@ -15,7 +15,6 @@ class NetpipeCheck(InterconnectCheck):
     """NetPIPE's MPI module with a fixed number of repetitions a size, so that the bytes a run must move are known."""
 
     tool = "netpipe"
-    tags = {"microbench", "netpipe"}
     parse = staticmethod(netpipe.parse)
     rows_on_stderr = True
     probe_key = "netpipe/pingpong"
@@ -63,7 +62,8 @@ class NetpipeTcpPingPong(NetpipeCheck):
     """The same ping-pong over sockets and without MPI: NetPIPE's TCP module, a client and a server."""
 
     pair = True
-    tags = {"microbench", "netpipe", "tcp", "extended"}
+    tags = {"microbench", "tcp"}
+    extended = True
     benchmark = "pingpong"
     #: ``pair.sh`` prints a client's two streams one after the other, both on its output.
     rows_on_stderr = False

@@ -6,7 +6,7 @@ shows. Where no reference names it the values are reported, and a node far below
 """
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
 from railyard.rfm.checks.pairs import PairsCheck
 from railyard.site.policies import DEFAULT
@@ -25,8 +25,3 @@ class OnNodePair(PairsCheck):
 
     def rounds(self, nodes: int) -> tuple[Round, ...]:
         return ()
-
-    @run_after("init")
-    def once(self) -> None:
-        """Run on the first fabric alone."""
-        self.valid_systems = [f"{self.valid_systems[0]} +first"]

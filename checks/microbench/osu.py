@@ -6,10 +6,9 @@ osu_bw with a low osu_mbw_mr is what the pairs share: the switch, or the card wh
 """
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
-from railyard.rfm.checks.base import rail_policies
 from railyard.rfm.checks.osu import OsuCheck
+from railyard.rfm.checks.variants import many_pairs
 
 
 @rfm.simple_test
@@ -37,14 +36,12 @@ class OsuBidirectional(OsuCheck):
     window = 8
 
 
+@many_pairs
 class OsuPairs(OsuCheck):
     """Disjoint pairs of nodes at once: the first half of them with the second, so that no pair shares a node."""
 
-    tags = {"microbench", "osu", "extended"}
+    extended = True
     num_nodes = 4
-    #: Where each rank has a card of its own, one rank a card shows them all.
-    pair_a_rail = True
-    policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)
 
 
 @rfm.simple_test

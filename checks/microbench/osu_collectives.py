@@ -32,7 +32,7 @@ class OsuAllreduce(OsuCheck):
 class OsuCollective(OsuCheck):
     """One collective of ``COLLECTIVES`` over four nodes: `-P collective=alltoall` selects one."""
 
-    tags = {"microbench", "osu", "extended"}
+    extended = True
     collective = parameter(COLLECTIVES, type=str, loggable=True)
     num_nodes = 4
     repetitions = 1
@@ -43,9 +43,8 @@ class OsuCollective(OsuCheck):
         return f"osu_{parameters['collective']}"
 
     @run_after("init")
-    def choose_benchmark(self) -> None:
-        """Take the benchmark that the parameter names; a barrier has no data to check."""
-        self.benchmark = self.benchmark_of({"collective": self.collective})
+    def choose_data(self) -> None:
+        """Know what the ranks' data are: a barrier has none to check."""
         self.can_validate = self.collective != "barrier"
         self.reduces = self.collective.startswith("reduce")
 
@@ -54,7 +53,7 @@ class OsuCollective(OsuCheck):
 class OsuInit(OsuCheck):
     """What MPI_Init takes over four nodes. osu_hello is no check: it prints no number, only that the ranks started."""
 
-    tags = {"microbench", "osu", "extended"}
+    extended = True
     benchmark = "osu_init"
     num_nodes = 4
     can_validate = False

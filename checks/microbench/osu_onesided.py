@@ -12,7 +12,7 @@ from railyard.rfm.checks.osu import OsuCheck
 class OsuOneSided(OsuCheck):
     """Windows that MPI allocates, and a flush after each window of operations: OSU's own choice, made explicit."""
 
-    tags = {"microbench", "osu", "extended"}
+    extended = True
     can_validate = False
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:

@@ -34,7 +34,7 @@ class PerftestCheck(InterconnectCheck):
     pair = True
     tool = "perftest"
     program_a_benchmark = True
-    tags = {"microbench", "perftest", "extended"}
+    extended = True
     parse = staticmethod(perftest.parse)
     probe_key = "perftest/ib_write_bw"
     probe_program = "ib_write_bw"

@@ -8,7 +8,7 @@ here with a low MPI over the same interface is the MPI's doing. MTU and mode of 
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, variable
 
 from railyard.parsers import iperf3
 from railyard.rfm.checks.base import InterconnectCheck
@@ -20,7 +20,8 @@ class TcpStream(InterconnectCheck):
 
     pair = True
     tool = "iperf3"
-    tags = {"microbench", "tcp", "extended"}
+    tags = {"microbench", "tcp"}
+    extended = True
     parse = staticmethod(iperf3.parse)
     probe_key = "iperf3/iperf3"
     streams = parameter([1, 4], type=int, loggable=True)
@@ -32,13 +33,9 @@ class TcpStream(InterconnectCheck):
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
+        # A reference of one stream is none of four.
         streams = int(parameters["streams"])
         return "iperf3" if streams == 1 else f"iperf3/{streams}-streams"
-
-    @run_after("init")
-    def choose_benchmark(self) -> None:
-        """Take the benchmark of so many streams: a reference of one is none of four."""
-        self.benchmark = self.benchmark_of({"streams": self.streams})
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return ["-J", "-P", str(self.streams), "-l", str(self.largest), "-n", str(self._bytes(self.lasting))]

@@ -1,4 +1,4 @@
-"""What a launch starts as each of its processes: the benchmark itself, or a script that becomes one end or copy of it."""
+"""What a launch starts as each of its processes: the benchmark itself, or a script that becomes one end of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,6 @@ from typing import Protocol
 
 from railyard.benchmarks.apps import every_node
 from railyard.job import client_server
-
-#: Where each node has a copy of its own, what they print; a folder a job.
-PARTS = "parts"
 
 
 class Command(Protocol):
@@ -54,7 +51,7 @@ class FirstProcess:
 
 
 class CopyANode:
-    """A copy of the program on each node by itself, which prints to a file of its own in PARTS."""
+    """A copy of the program on each node by itself, which prints to a file of its own in ``every_node.PARTS``."""
 
     def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
-        return ["sh", every_node.SCRIPT, PARTS, tag, executable, *arguments]
+        return ["sh", every_node.SCRIPT, every_node.PARTS, tag, executable, *arguments]

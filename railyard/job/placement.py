@@ -66,7 +66,10 @@ class Placing:
 
 
 def side_of(asked: str, own: Side | None) -> Side | None:
-    """Return where processes are put: as asked, else as the system's file says. Raises RailyardError for another word."""
+    """Return where processes are put: as asked, else as the system's file says.
+
+    Raises RailyardError for another word.
+    """
     if asked not in ("", *_SIDES):
         raise RailyardError(f'-S placement: found "{asked}", expected {", ".join(_SIDES)}')
     return _SIDES.get(asked, own)

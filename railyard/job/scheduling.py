@@ -41,7 +41,7 @@ class Scheduling:
 
     @property
     def is_step(self) -> bool:
-        """Whether it is a step of an allocation that is there: ReFrame's own limit of it would raise before a verdict."""
+        """Whether it is a step of an allocation: ReFrame's own limit of it would raise before there is a verdict."""
         return self.launcher == "srunalloc"
 
     @property

@@ -35,8 +35,3 @@ def site_of(test: Any) -> Site:
     """Return the site and system that a test runs on, once it is set up."""
     partition = test.current_partition
     return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
-
-
-def case_name(test: Any) -> str:
-    """Return a test's case as ReFrame's listing has it, without the hash."""
-    return f"{test.display_name} @{test.current_partition.fullname}+{test.current_environ.name}"

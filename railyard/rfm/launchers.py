@@ -7,7 +7,6 @@ see.
 """
 
 import contextlib
-import os
 import shlex
 from functools import lru_cache
 from pathlib import Path
@@ -62,8 +61,3 @@ def hold_measurement_lock(home: Path) -> None:
     Raises SetupError where the lock file cannot be used.
     """
     _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
-
-
-def running_as_root() -> bool:
-    """Return whether jobs on this machine run as root (Open MPI then wants to be told that this is meant)."""
-    return os.geteuid() == 0

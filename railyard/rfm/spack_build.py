@@ -12,8 +12,9 @@ from reframe.core.logging import getlogger
 from railyard.base.errors import SetupError
 from railyard.provision.installed import request_of
 from railyard.provision.spack.request import Request, ready
+from railyard.rfm.current import site_of
 from railyard.rfm.guards import KeptHooks, as_reframe_error
-from railyard.site.site import Site, site_at
+from railyard.site.site import Site
 from railyard.site.systems.model import StackEntry
 
 
@@ -29,8 +30,7 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
     @property
     def site(self) -> Site:
         """The site and system that this fixture builds for."""
-        partition = self.current_partition
-        return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
+        return site_of(self)
 
     @run_before("compile")
     def build_or_find(self) -> None:

@@ -74,6 +74,18 @@ def _may_explain(starved: float, judged: Verdict) -> bool:
     return starved >= STARVED_SHARE.value and starved >= lacking / 2
 
 
+def explained(
+    assessment: Assessment, attempts: tuple[AttemptRecord, ...], nodes: str | None, placement: tuple[str, ...]
+) -> Assessment:
+    """Return the assessment of a run that was asked about, with all that is to be said beside it.
+
+    ``attempts`` are the earlier ones that were disturbed, ``nodes`` says which were not tested, ``placement`` where
+    processes were. Probes decide before: a rail that is slow beside good ones is slow, however busy the host is.
+    """
+    found = with_remark(with_starvation(assessment, assessment.starved), nodes)
+    return with_attempts(with_placement(found, placement), attempts)
+
+
 def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -> Assessment:
     """Return the assessment with the measurements before it that were disturbed, the oldest first."""
     if not attempts:

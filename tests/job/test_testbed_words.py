@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.testbed.entry import GUESTS, enter_script
 from railyard.job.testbed_words import each_node_words, namespace_words
+from railyard.provision.testbed.entry import GUESTS, enter_script
 
 
 @pytest.fixture

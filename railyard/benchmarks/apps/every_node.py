@@ -16,6 +16,8 @@ from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
 SCRIPT = "each.sh"
 EVERY_NODE = "every-node"
+#: What they print, a file a node; a folder a job.
+PARTS = "parts"
 #: A node below this share of the median of all of them is named.
 SLOW = 0.9
 

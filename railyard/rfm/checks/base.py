@@ -5,12 +5,11 @@ What the hooks need is decided by plain objects: who makes the output (`runner`)
 (`prober`), and which measurement counts (`measure_again`).
 """
 
-import os
 import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -19,28 +18,27 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from railyard.rfm.checks.declaration import Declaration
-from railyard.rfm.checks.sizes import largest_allowed
+from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES, largest_allowed
 from railyard.rfm.checks.variants import builds_with_spack
-from railyard.rfm.current import case_name
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.breadth import EXTENDED
 from railyard.site.matrix import disabled_reason
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
+from railyard.site.test_id import TestId
 from railyard.stacks.policy import NIC_PER_RANK
 from railyard.stacks.programs import own_feature, pair_feature
 
 # What runs, judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
     from railyard.job.case import Case, Evidence
-    from railyard.job.launch import Launch
+    from railyard.job.launch import Launch, Ranks
     from railyard.job.placement import Placing
     from railyard.job.scheduling import Scheduling
     from railyard.parsers.parsed import Parsed
-    from railyard.provision.replay.form import Cell
     from railyard.rfm.checks.measure_again import Again, Clock
     from railyard.rfm.checks.prober import RailProber
-    from railyard.rfm.checks.runner import Left, PlannedJob, Runner
+    from railyard.rfm.checks.runner import PlannedJob, Runner
     from railyard.verdict.assess import Assessment
 
 #: What every check has a variant for; a parameter besides these chooses its benchmark.
@@ -59,9 +57,11 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         spack_environment = fixture(SpackEnvironment, scope="environment")
 
+    postrun_cmds: Any
     _runner: "Runner"
     _scheduling: "Scheduling"
     _placing: "Placing"
+    _ranks: "Ranks"
     _launch: "Launch"
     _tag: str
     _clock: "Clock"
@@ -165,6 +165,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             return
         from railyard.job import placement
         from railyard.rfm.checks.measure_again import measured
+        from railyard.rfm.checks.record import store_run
         from railyard.verdict.findings import explained
 
         with as_reframe_error():
@@ -221,15 +222,15 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @property
     def rail_prober(self) -> "RailProber":
         """What measures each rail of the run alone, by the tool's own ping-pong, with one rank a node."""
-        from railyard.rfm.checks.prober import PROBE_SIZE_BYTES, PingPong, RailProber
+        from railyard.rfm.checks.prober import PingPong, RailProber
 
         def words(launch: "Launch") -> list[str]:
             program = self._runner.program(self.tool, (self.probe_program,) if self.probe_program else self.programs)
             return self.command.words(program, self.probe_arguments(PROBE_SIZE_BYTES), launch.meant, self.new_tag())
 
-        ping_pong = PingPong(self.probe_key, self.read_rails, lambda rail, nodes: self.launch_alone(rail, nodes, 1), words)
+        alone = PingPong(self.probe_key, self.read_rails, lambda rail, nodes: self.launch_alone(rail, nodes, 1), words)
         fabric, stage = self.current_partition.name, Path(self.stagedir)
-        return RailProber(self.site, fabric, stage, ping_pong, self._runner.watch)
+        return RailProber(self.site, fabric, stage, alone, self._runner.watch)
 
     def read_rails(self, text: str) -> "Parsed":
         """Return what the tool's parser finds, where a client a rail printed, in all of them together."""

@@ -13,9 +13,6 @@ from railyard.site.matrix import Need
 if TYPE_CHECKING:
     from railyard.rfm.checks.base import InterconnectCheck
 
-#: What every check has a variant for; a parameter besides these chooses its benchmark.
-COMMON_PARAMETERS = ("rails", "policy")
-
 
 def needs(checks: Path) -> tuple[Need, ...]:
     """Return what each check below a folder asks of a cell, in the order of file and class.
@@ -59,12 +56,11 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             passes=int(cls.passes),
             smallest=int(cls.smallest),
             largest=int(cls.largest),
-            extended=EXTENDED in cls.tags,
+            extended=bool(cls.extended) or EXTENDED in cls.tags,
             pair_a_rail=bool(cls.pair_a_rail),
             pair=bool(cls.pair),
             starts_itself=bool(cls.starts_itself),
-            # an application on one node keeps off every network
-            within_node=bool(cls.within_node) or (nodes == 1 and "apps" in cls.tags),
+            within_node=cls.is_within_node(own),
             feature=cls.feature_of(own),
             all_nodes=bool(cls.all_nodes),
             check_class=str(cls.check_class),
@@ -73,6 +69,8 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
 
 def _own_parameters(cls: type["InterconnectCheck"]) -> list[dict[str, str]]:
     """Return the values of a check's own parameters, each combination once."""
+    from railyard.rfm.checks.base import COMMON_PARAMETERS
+
     found: dict[tuple[tuple[str, str], ...], None] = {}
     for variant in range(cls.num_variants):
         given = cls.get_variant_info(variant)["params"]

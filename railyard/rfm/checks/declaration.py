@@ -109,11 +109,15 @@ class Declaration(rfm.RegressionTestPlugin):
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         """Return the benchmark's own words for these message sizes in bytes."""
-        raise ReframeError(f"{type(self).__name__}: found no arguments(), expected the benchmark's words for some sizes")
+        raise ReframeError(
+            f"{type(self).__name__}: found no arguments(), expected the benchmark's words for some sizes"
+        )
 
     def probe_arguments(self, size: int) -> list[str]:
         """Return the words of a short two-rank ping-pong at one size, which measures a rail alone."""
-        raise ReframeError(f"{type(self).__name__}: found no probe_arguments(), expected the words of a short ping-pong")
+        raise ReframeError(
+            f"{type(self).__name__}: found no probe_arguments(), expected the words of a short ping-pong"
+        )
 
     def before(self, program: str) -> list[str]:
         """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""

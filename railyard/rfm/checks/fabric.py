@@ -13,11 +13,12 @@ from reframe.core.exceptions import SanityError
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.job.launch import TESTBEDS
-from railyard.rfm.current import partitions
-from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.job.testbed_words import each_node_words
+from railyard.rfm.current import partitions, site_of
+from railyard.rfm.guards import CarriedInit, as_reframe_error
+from railyard.rfm.run.breadth import EXTENDED
 from railyard.site.matrix import RDMA_PORTS
-from railyard.site.site import Site, site_at
+from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def first_stacks() -> list[str]:
 class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     """Reads on every node of a fabric what it shows of itself, and holds it against the system's file."""
 
-    tags = {"microbench", "fabric", "extended"}
+    tags = {"microbench", "fabric", EXTENDED}
     num_tasks_per_node = 1
     #: How many nodes are read; 0: all of the system's.
     nodes_read = variable(int, value=0)
@@ -47,13 +48,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     @property
     def site(self) -> Site:
         """The site and system that this test runs on."""
-        partition = self.current_partition
-        return site_at(Path(partition.extras["railyard_home"]), partition.fullname.split(":")[0])
-
-    @property
-    def case_name(self) -> str:
-        """The case as ReFrame's listing has it, without the hash."""
-        return f"{self.display_name} @{self.current_partition.fullname}+{self.current_environ.name}"
+        return site_of(self)
 
     @run_after("init")
     def select_fabrics(self) -> None:
@@ -88,6 +83,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.cluster.fabric.judge import judge, with_silent
         from railyard.cluster.fabric.model import Readings
         from railyard.cluster.fabric.own_json import read_lines
+        from railyard.rfm.checks.record import store
 
         output = Path(self.stagedir) / str(self.stdout)
         with as_reframe_error():
@@ -99,7 +95,8 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         report = judge(self._expected, readings)
         self._report = with_silent(self._expected, readings, report, int(self.num_tasks))
         record = self._record(output)
-        self._write(record)
+        with as_reframe_error():
+            store(self.site, record)
         if record.state == "fail":
             raise SanityError(record.verdict.text)
 
@@ -113,8 +110,9 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
         from railyard.results.record.form import Record, SuspectRecord, VerdictRecord
+        from railyard.rfm.checks.record import now
 
-        found, now = self._report, datetime.now(timezone.utc)
+        found, ended = self._report, datetime.now(timezone.utc)
         fails = bool(found.problems) or found.is_blind
         say = nothing_seen if found.is_blind else verdict_sentence
         suspects = tuple(
@@ -135,18 +133,9 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         )
         said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
         return replace(
-            Record.of(
-                test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=f"{now:%Y-%m-%dT%H:%M:%SZ}"
-            ),
-            elapsed_s=round((now - self._started_at).total_seconds(), 2),
+            Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=now()),
+            elapsed_s=round((ended - self._started_at).total_seconds(), 2),
             environment=provenance(self.site, test.stack),
             command=(sys.executable, *self.executable_opts),
-            output=run_folder.keep_output(self.site.home, self.case_name, output),
+            output=run_folder.keep_output(self.site.home, str(test), output),
         )
-
-    def _write(self, record: "Record") -> None:
-        from railyard.results import run_folder
-        from railyard.results.record.file import FILE_NAME, append_record
-
-        with as_reframe_error():
-            append_record(run_folder.run_folder(self.site.home) / FILE_NAME, record)

@@ -1,15 +1,17 @@
 """The ReFrame base of installed applications: with MPI's launcher, or starting their own processes without one."""
 
 import shlex
-import time
+from typing import TYPE_CHECKING
 
 from railyard.benchmarks.apps import installed_output
 from railyard.benchmarks.apps.installed import Application
-from railyard.job import client_server
-from railyard.job.launch import Launch, starting_agent
+from railyard.job.launch import starting_agent
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.stacks.table import STACKS
+
+if TYPE_CHECKING:
+    from railyard.job.command import Command
 
 
 class InstalledApplication(ApplicationCheck):
@@ -50,13 +52,12 @@ class InstalledApplication(ApplicationCheck):
     def shape(self) -> None:
         self.ranks_per_node = 1 if self.has_no_mpi else self.described.ranks_per_node
 
-    def _benchmark_words(self, arguments: list[str], launch: Launch, program: str = "") -> list[str]:
-        if not self.has_no_mpi:
-            return super()._benchmark_words(arguments, launch, program)
-        return client_server.first_words(
-            self.num_nodes, launch.meant, starting_agent(self.site), self._program(program), tuple(arguments),
-            tag=f"{self.hashcode}-{time.time_ns():x}",
-        )  # fmt: skip
+    @property
+    def command(self) -> "Command":
+        """Its ranks, or its first process where it starts the others itself."""
+        from railyard.job.command import FirstProcess
+
+        return FirstProcess(self.num_nodes, starting_agent(self.site)) if self.has_no_mpi else super().command
 
     def before(self, program: str) -> list[str]:
         if self.described.inputs is None:

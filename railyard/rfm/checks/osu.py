@@ -5,7 +5,6 @@ from reframe.core.builtins import variable
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import osu
-from railyard.provision.installed import has_text
 from railyard.rfm.checks.base import InterconnectCheck
 
 #: The option that came with OSU's validation; before it, "-c" is an error.
@@ -44,7 +43,6 @@ class OsuCheck(InterconnectCheck):
 
     tool = "osu"
     program_a_benchmark = True
-    tags = {"microbench", "osu"}
     parse = staticmethod(osu.parse)
     probe_key = "osu/osu_latency"
     probe_program = "osu_latency"
@@ -58,7 +56,7 @@ class OsuCheck(InterconnectCheck):
     @property
     def validates(self) -> bool:
         """Whether OSU is told to check what arrived: where this benchmark can, and the installed release has it."""
-        return bool(self.can_validate) and not self.is_replayed and has_text(self._program(), VALIDATION_OPTION)
+        return bool(self.can_validate) and self._runner.knows(self, VALIDATION_OPTION)
 
     @property
     def _told(self) -> Repetitions:
@@ -70,7 +68,7 @@ class OsuCheck(InterconnectCheck):
         return moved_repetitions(self._told, validates=self.validates)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        known = self.reduces and not self.is_replayed and has_text(self._program(), FLOATS)
+        known = self.reduces and self._runner.knows(self, FLOATS)
         return words_of(sizes, self._told, self.window, validates=self.validates, datatype=FLOATS if known else "")
 
     def probe_arguments(self, size: int) -> list[str]:

@@ -1,31 +1,27 @@
 """The ReFrame base of the checks that run railyard-pairs: rounds of pairs of nodes inside one job."""
 
 import shlex
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reframe.core.builtins import run_before, variable
+from reframe.core.builtins import variable
 
 from railyard.job import node_pair_steps
 from railyard.parsers import pairs as parser
 from railyard.rfm.checks.base import InterconnectCheck
-from railyard.rfm.run.breadth import EXTENDED
 from railyard.site import topology
 
 if TYPE_CHECKING:
-    from railyard.job.case import Evidence
-    from railyard.verdict.assess import Assessment
+    from railyard.rfm.checks.prober import Prober
     from railyard.verdict.blame.search.model import Round
-    from railyard.verdict.blame.suspects import Findings
 
 
 class PairsCheck(InterconnectCheck):
     """Pairs of nodes, round by round. A check names ``benchmark`` and ``rounds``; it spans all nodes of the system."""
 
     tool = "pairs"
-    tags = {"microbench", "pairs", EXTENDED}
+    extended = True
     parse = staticmethod(parser.parse)
     probe_key = "pairs/pairs"
     all_nodes = True
@@ -39,6 +35,7 @@ class PairsCheck(InterconnectCheck):
     exchanges = variable(int, value=20)
     #: Whether suspects are measured again, each alone, and how often.
     measures_again = variable(bool, value=False)
+    more_outputs = tuple(f"{step}.out" for step in node_pair_steps.STEPS)
     again_repeats = variable(int, value=3)
 
     def rounds(self, nodes: int) -> "tuple[Round, ...]":
@@ -60,23 +57,24 @@ class PairsCheck(InterconnectCheck):
         rate = 0.0 if limit is None else limit.value_mb_s * 1e6
         return max(1, round(rate * float(self.stream_s) / window_bytes))
 
-    @run_before("run")
-    def write_rounds(self) -> None:
-        """Write the rounds beside the job's script, and the lines that measure suspects again behind its launch."""
+    def input_files(self) -> Mapping[str, str]:
         from railyard.verdict.blame.node_pairs import rounds_text
 
-        stage = Path(self.stagedir)
-        (stage / node_pair_steps.ROUNDS).write_text(rounds_text(self.rounds(self.num_nodes)), encoding="ascii")
-        (stage / node_pair_steps.ROUNDS_OF_TWO).write_text("0-1\n", encoding="ascii")
-        if self.measures_again and not self.is_replayed:
-            (stage / node_pair_steps.SWITCHES).write_text(topology.text(self._leaves()), encoding="utf-8")
-            self.postrun_cmds = self._again()
+        rounds = {
+            node_pair_steps.ROUNDS: rounds_text(self.rounds(self.num_nodes)),
+            node_pair_steps.ROUNDS_OF_TWO: "0-1\n",
+        }
+        return rounds | ({node_pair_steps.SWITCHES: topology.text(self._leaves())} if self.measures_again else {})
 
-    def _again(self) -> list[str]:
+    def after(self) -> list[str]:
+        """Return the lines that measure suspects again behind the launch, where that is asked for."""
+        if not self.measures_again:
+            return []
         meant = self._launch.meant
         words = self._words(self.message_sizes[-1], self.window // 2, 0)
         rails = {rail: self._launch_line(rail) for rail in meant} if len(meant) > 1 else {}
-        run = [*_quoted([self._program()]), node_pair_steps.ALONE]
+        program = self._runner.program(self.tool, self.programs)
+        run = [shlex.quote(program), node_pair_steps.ALONE]
         return node_pair_steps.lines(str(self.stdout), self._launch_line(), run, words, rails, self._asking())
 
     def _asking(self) -> list[str]:
@@ -103,50 +101,20 @@ class PairsCheck(InterconnectCheck):
         launcher = self.job.launcher
         if rail is None:
             return str(launcher.run_command(self.job))
-        options, alone = launcher.options, self._plan_for((rail,), self._launch.nodes)
-        launcher.options = _quoted(alone.options)
+        options, alone = launcher.options, self.launch_alone(rail, self._launch.nodes, self.num_tasks_per_node)
+        launcher.options = [shlex.quote(word) for word in alone.options]
         line = f"{node_pair_steps.env_words(self._launch.env, alone.env)} {launcher.run_command(self.job)}"
         launcher.options = options
         return line.strip()
 
-    def _evidence(self) -> "Evidence":
-        found = super()._evidence()
-        steps = [Path(self.stagedir, f"{step}.out") for step in node_pair_steps.STEPS]
-        return replace(found, again=tuple(_text(path) for path in steps if path.is_file()))
+    @property
+    def prober(self) -> "Prober":
+        """Who is asked after a failure: the steps that measured suspects again, or each node's own pair."""
+        from railyard.rfm.checks.node_pair_prober import AllPairsProber, BisectionProber, WithinNodesProber
 
-    def _with_suspects(self, found: "Assessment") -> "Assessment":
-        """Name who is slow by all steps together; a run that broke is probed as any other."""
-        from railyard.verdict.findings import with_suspects
-        from railyard.verdict.node_pairs import with_slow_nodes
-
-        verdict = found.verdict
-        if verdict.state != "fail" or verdict.rule != 5 or verdict.fault != "fabric":
-            return super()._with_suspects(found)
         if self.within_node:
-            return with_slow_nodes(found)
-        # All pairs at once over the middle of the network: no node or pair is told from that.
-        return with_suspects(found, self._findings(found)) if self.measures_again else found
-
-    def _findings(self, found: "Assessment") -> "Findings":
-        from railyard.verdict.blame.node_pairs import findings
-        from railyard.verdict.blame.search.model import Settings
-        from railyard.verdict.node_pairs import steps
-
-        texts = {rail: _text(Path(self.stagedir, node_pair_steps.rail_output(rail))) for rail in self._launch.meant}
-        rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
-        settings = Settings(repeats=self.again_repeats)
-        alone = self._expected_alone(found)
-        meant, leaf_of = self._launch.meant, self._leaves()
-        return findings(found.pair_tables, settings, self._least(), rails, meant, alone, leaf_of)
-
-
-def _quoted(words: "Iterable[str]") -> list[str]:
-    return [shlex.quote(word) for word in words]
-
-
-def _text(path: Path) -> str:
-    """Return a file's text, empty where it is not there: what was not measured again is no error."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
+            return WithinNodesProber(self.rail_prober)
+        if not self.measures_again:
+            return BisectionProber(self.rail_prober)
+        stage, parse, repeats = Path(self.stagedir), self.parse, self.again_repeats
+        return AllPairsProber(self.rail_prober, stage, parse, repeats, self._least(), self._leaves())

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from railyard.job.launch import TESTBEDS, Launch, exported
 from railyard.job.testbed_words import namespace_words
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.rfm.checks.runner import READER
+from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
@@ -28,8 +29,6 @@ from railyard.verdict.findings import with_losses, with_suspects
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20
-#: Message size of a probe in bytes: large enough for the bandwidth-bound regime, small enough for a rail at a tenth.
-PROBE_SIZE_BYTES = 1 << 20
 #: Segments of TCP that both nodes send, acknowledgements among them, before a rail counts as clean. A rail that loses
 #: one packet in a hundred drops what the kernel hands it in one piece, up to 64 KiB (45 segments of 1448 B). Two fifths
 #: of 70,000 are data: 620 such pieces at least, of which 6.2 are lost, one or none once in 70 times; the bound is 1.6.
@@ -61,6 +60,17 @@ class Nobody:
 
     def explain(self, found: Assessment) -> Assessment:
         return found
+
+
+class NodesThemselves:
+    """Takes a miss of its reference as the nodes' own: the sentence names those that are slow, and no rail is."""
+
+    def explain(self, found: Assessment) -> Assessment:
+        verdict = found.verdict
+        if verdict.state != "fail" or verdict.rule != 5 or verdict.fault != "fabric":
+            return found
+        look = "memory, clock, cooling and what else runs on the slow nodes: no network is involved"
+        return replace(found, verdict=replace(verdict, fault="node", look_at=look))
 
 
 @dataclass(frozen=True, slots=True)

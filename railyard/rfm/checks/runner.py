@@ -211,7 +211,9 @@ class Measured:
         own = asked.input_files()
         for name in own:
             if "/" in name:
-                raise RailyardError(f"{type(asked).__name__}: found the input file {name!r}, expected a name without a /")
+                raise RailyardError(
+                    f"{type(asked).__name__}: found the input file {name!r}, expected a name without a /"
+                )
         idle_ms = self.site.system.fabrics[self.test.fabric].proof.idle_ms
         return {
             READER: reader_script(),

@@ -5,6 +5,9 @@ from railyard.site.systems.model import Measure
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))
 FULL_SIZES = tuple(2**n for n in range(23))
+#: Message size of a probe of one rail alone, in bytes: large enough for the bandwidth-bound regime, small enough for a
+#: rail at a tenth.
+PROBE_SIZE_BYTES = 1 << 20
 
 
 def sizes_within(smallest: int, largest: int, sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from railyard.verdict.blame.probes import LEAST_SEGMENTS, Watch, probe_losses, probe_rails
+
 from railyard.verdict.blame.suspects import Findings, Probe, Suspect
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
