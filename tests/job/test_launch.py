@@ -13,7 +13,6 @@ from railyard.job.launch import (
     counters_can_prove,
     device_name,
     exported,
-    plan_launch,
     rates,
     seconds,
     watched_devices,
@@ -24,6 +23,7 @@ from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import Rail
 from tests.conftest import ROOT
+from tests.made.judged import launch_of
 
 #: A site folder whose path is short; nothing of it is read.
 HOME = Path("/site")
@@ -35,8 +35,7 @@ def site(virtual: Site) -> Site:
 
 
 def planned(site: Site, stack: str, *devices: str, fabric: str = "hsn", **changes: Any) -> Launch:
-    given = {"nodes": ("vn1", "vn2"), "ranks": 2, "ranks_per_node": 1, "as_root": False, **changes}
-    return plan_launch(site, fabric, stack, devices, **given)
+    return launch_of(site, stack, devices, fabric=fabric, **{"nodes": ("vn1", "vn2"), **changes})
 
 
 def rail(**fields: Any) -> Rail:
@@ -278,14 +277,14 @@ def test_every_cell_that_runs_can_be_launched() -> None:
                     )
                     if reason is None:
                         devices = tuple(device_name(rail) for rail in fabric.rails[:count])
-                        plan_launch(here, name, stack, devices, ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=True)
+                        launch_of(here, stack, devices, fabric=name, nodes=("n1", "n2"), as_root=True)
                         launched += 1
     assert launched >= 12
 
 
 def test_a_single_host_is_told_no_rail() -> None:
     local = site_at(ROOT, "local")
-    launch = plan_launch(local, "loopback", "mpich", ("lo",), ("localhost",), ranks=2, ranks_per_node=2, as_root=False)
+    launch = launch_of(local, "mpich", ("lo",), fabric="loopback", nodes=("localhost",), ranks_per_node=2)
     assert launch.env == {
         "LD_LIBRARY_PATH": f"{ROOT}/.stacks/mpich/lib",
         "PATH": f"{ROOT}/.stacks/mpich/bin:$PATH",
