@@ -1,24 +1,21 @@
 """What else belongs to a record: read where it is, empty where it is not."""
 
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
+from railyard.job import node_facts
 from railyard.job.provenance import circumstances
 from railyard.results.record.form import NodeGroup
 
 LDD = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f1)\n\tlibx.so => not found\n"
 
 
-def test_all_that_there_is(tmp_path: Path) -> None:
-    for node in ("vn1", "vn2"):
-        text = f"railyard-node 1 t\nnode {node}\nfact smt on\nend\n"
-        (tmp_path / f"{node}.facts").write_text(text, encoding="utf-8")
-    (tmp_path / "vn3.facts").write_text("railyard-node 1 other\nnode vn3\nend\n", encoding="utf-8")
+def test_all_that_there_is() -> None:
+    texts = [f"railyard-node 1 t\nnode {node}\nfact smt on\nend\n" for node in ("vn1", "vn2")]
+    facts = [found for text in texts if (found := node_facts.parse(text, "t")) is not None]
     east = timezone(timedelta(hours=2))
     assert circumstances(
-        tmp_path,
-        "t",
-        said=LDD,
+        facts,
+        linked=LDD,
         variables={"UCX_TLS": "tcp", "HOME": "/home/alice"},
         scheduler="slurm",
         job_id=4711,
@@ -33,7 +30,13 @@ def test_all_that_there_is(tmp_path: Path) -> None:
     }
 
 
-def test_nothing_is_no_error(tmp_path: Path) -> None:
-    assert circumstances(
-        tmp_path / "nowhere", "t", said=None, variables={}, scheduler=None, job_id=None, started=None
-    ) == {"started": None, "scheduler": None, "job_id": None, "linked": (), "variables": {}, "hardware": ()}
+def test_nothing_is_no_error() -> None:
+    started = datetime(2026, 11, 21, 8, 0, 6, tzinfo=timezone.utc)
+    assert circumstances((), linked=None, variables={}, scheduler=None, job_id=None, started=started) == {
+        "started": "2026-11-21T08:00:06Z",
+        "scheduler": None,
+        "job_id": None,
+        "linked": (),
+        "variables": {},
+        "hardware": (),
+    }

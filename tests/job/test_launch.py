@@ -13,9 +13,7 @@ from railyard.job.launch import (
     counters_can_prove,
     device_name,
     exported,
-    plan_launch,
     rates,
-    seconds,
     watched_devices,
 )
 from railyard.provision.testbed.cluster import Testbed
@@ -25,6 +23,7 @@ from railyard.site.site import Site, site_at
 from railyard.site.systems.model import Rail
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT
+from tests.made.judged import launch_of
 
 #: A site folder whose path is short; nothing of it is read.
 HOME = Path("/site")
@@ -36,8 +35,7 @@ def site(virtual: Site) -> Site:
 
 
 def planned(site: Site, stack: str, *devices: str, fabric: str = "hsn", **changes: Any) -> Launch:
-    given = {"nodes": ("vn1", "vn2"), "ranks": 2, "ranks_per_node": 1, "as_root": False, **changes}
-    return plan_launch(site, fabric, stack, devices, **given)
+    return launch_of(site, stack, devices, fabric=fabric, **{"nodes": ("vn1", "vn2"), **changes})
 
 
 def rail(**fields: Any) -> Rail:
@@ -248,19 +246,6 @@ def test_rails_of_one_fabric_have_one_rate(virtual: Site) -> None:
     assert rates(site_at(ROOT, "local"), "loopback", ("lo",)) == {"lo": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("120s", 120), ("10m", 600), ("1h30m", 5400), ("1d", 86400), ("1d2h3m4s", 93784)]
-)
-def test_a_duration_in_seconds(text: str, value: int) -> None:
-    assert seconds(text) == value
-
-
-@pytest.mark.parametrize("text", ["10", "s", "1m1h", "1.5h", "-1s", "10 m"])
-def test_what_is_no_duration_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match=f"^'{text}' is no duration$"):
-        seconds(text)
-
-
 def test_every_cell_that_runs_can_be_launched() -> None:
     """What `why_not` lets through and the site does not switch off, `plan_launch` can do: in every published system."""
     from railyard.site.matrix import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
@@ -279,14 +264,14 @@ def test_every_cell_that_runs_can_be_launched() -> None:
                     )
                     if reason is None:
                         devices = tuple(device_name(rail) for rail in fabric.rails[:count])
-                        plan_launch(here, name, stack, devices, ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=True)
+                        launch_of(here, stack, devices, fabric=name, nodes=("n1", "n2"), as_root=True)
                         launched += 1
     assert launched >= 12
 
 
 def test_a_single_host_is_told_no_rail() -> None:
     local = site_at(ROOT, "local")
-    launch = plan_launch(local, "loopback", "mpich", ("lo",), ("localhost",), ranks=2, ranks_per_node=2, as_root=False)
+    launch = launch_of(local, "mpich", ("lo",), fabric="loopback", nodes=("localhost",), ranks_per_node=2)
     assert launch.env == {
         "LD_LIBRARY_PATH": f"{ROOT}/.stacks/mpich/lib",
         "PATH": f"{ROOT}/.stacks/mpich/bin:$PATH",

@@ -36,7 +36,7 @@ def test_one_node_that_fails_is_failure(home: Path) -> None:
 def test_guests_have_a_lock_and_a_way_in_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: list[str]
 ) -> None:
-    monkeypatch.setattr("railyard.rfm.launchers.front", lambda: front)
+    monkeypatch.setattr("railyard.job.testbed_words.front", lambda: front)
     beds = [
         [word.removeprefix(f"{tmp_path}/.railyard/") for word in words]
         for words in (namespace_words(tmp_path, "n", 9, "p"), namespace_words(tmp_path, "n", 9, "p", GUESTS))

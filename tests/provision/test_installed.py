@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.job.launch import plan_launch
 from railyard.job.mpi_identity import Meant
 from railyard.job.provenance import provenance, spack_provenance
 from railyard.provision.installed import Installed, installed, request_of
@@ -14,6 +13,7 @@ from railyard.provision.spack.build import ensure
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from tests.made import spack_site
+from tests.made.judged import launch_of
 from tests.made.spack_site import MadeSite
 
 
@@ -73,7 +73,7 @@ def test_a_run_is_told_by_plain_variables(made: MadeSite) -> None:
     site = site_of(made)
     ensure(request_of(site, "openmpi"), lambda line: None)
     (made.bin / "spack").unlink()
-    launch = plan_launch(site, "hsn", "openmpi", ("lo",), ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=False)
+    launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
     assert (launch.prefix, launch.env["PATH"]) == (f"{made.home}/mpi/openmpi", f"{made.home}/mpi/openmpi/bin:$PATH")
     assert [name for name in launch.env if "SPACK" in name] == []
 
@@ -128,7 +128,7 @@ def test_a_run_is_told_which_mpi_it_is_meant_to_be(made: MadeSite) -> None:
     made.write("mpi/openmpi/include/mpi.h", "#define MPI_VERSION 3\n#define MPI_SUBVERSION 1\n")
     site = site_of(made)
     ensure(request_of(site, "openmpi"), lambda line: None)
-    launch = plan_launch(site, "hsn", "openmpi", ("lo",), ("n1", "n2"), ranks=2, ranks_per_node=1, as_root=False)
+    launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
     assert launch.mpi == Meant("openmpi", "4.1.4", "3.1", f"{made.home}/mpi/openmpi")
 
 

@@ -2,21 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import pytest
 
 from railyard.hardware.node import NodeHardware
-from railyard.job.case import Case, Evidence
-from railyard.job.launch import plan_launch
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
-from railyard.site.test_id import TestId
-from railyard.verdict.assess import Assessment, assess
-from tests.conftest import TAG, Moved, counters_file
+from railyard.verdict.assess import Assessment
+from tests.made.judged import IDLE, case_of, judged
 
-IDLE = (0.1, 0.1)
 #: MB that each node sends and receives over hsn0.
 BUSY = (30.0, 30.0)
 Run = Callable[..., Assessment]
@@ -54,23 +49,19 @@ def ran(virtual: Site) -> Run:
 
     def run(
         benchmark: str, output: str, moved: Mapping[str, tuple[float, float]] | None = None, *, site: Site = virtual,
-        nodes: int = 4, remarks: tuple[str, ...] = (), stack: str = "mpich", rails: tuple[str, ...] = ("hsn0",),
+        nodes: int = 4, remarks: tuple[str, ...] = (), stack: str = "mpich", rails: int = 1,
         on: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
         threads: int = 0,
     ) -> Assessment:  # fmt: skip
         names, alone = site.system.nodes.names[:nodes], nodes == 1
-        launch = plan_launch(
-            site, "hsn", stack, rails, names, ranks=nodes, ranks_per_node=1, as_root=False, within_node=alone
-        )
-        case = Case(
-            TestId("hsn", stack, len(rails), benchmark, policy=launch.settings.policy_name), site, launch,
+        case = case_of(
+            site, benchmark, stack=stack, rails=rails, launch={"nodes": names, "within_node": alone},
             time_limit_s=120, remarks=remarks, threads=threads,
         )  # fmt: skip
-        each: Moved = {"hsn0": BUSY, "hsn1": IDLE, "eth0": IDLE, **(moved or {})}
         own = on or {}
-        files = tuple(counters_file(node, {**each, **own.get(node, {})}, () if alone else rails) for node in names)
+        traffic = {node: {"hsn0": BUSY, **(moved or {}), **own.get(node, {})} for node in names}
         parse = npb.parse if benchmark.startswith("npb/") else hpl.parse
-        return assess(case, Evidence(output, exit_code=0, counters=files, tag=TAG), parse, date(2026, 11, 21))
+        return judged(case, output, parse, traffic)
 
     return run
 
@@ -114,12 +105,9 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
     )
 
 
-BOTH = ("hsn0", "hsn1")
-
-
 def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_the_other_idled(ran: Run) -> None:
     """MPICH over UCX splits from 1 MiB on; CG of class W sends less, and nobody says so."""
-    found = ran("npb/CG/W", npb_text(), rails=BOTH)
+    found = ran("npb/CG/W", npb_text(), rails=2)
     assert said(found)[:2] == ("report-only", None)
     assert (found.path.state, found.path.one_rail) == ("not-judged", True)
     assert found.verdict.rules[3].sentence == (
@@ -127,21 +115,21 @@ def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_th
         "1 MiB and more, and none of npb/CG/W is known to be so large: its figure is that of hsn0 alone"
     )
     assert "rule 4 (path) not judged: hsn1 idled on all of" in found.verdict.text
-    used = ran("npb/CG/W", npb_text(), {"hsn1": (4.0, 4.0)}, rails=BOTH)
+    used = ran("npb/CG/W", npb_text(), {"hsn1": (4.0, 4.0)}, rails=2)
     assert (used.path.state, used.path.one_rail) == ("proven", False)
 
 
 def test_nodes_that_moved_too_little_to_be_judged_do_not_make_it_the_fault_of_the_others(ran: Run) -> None:
     """CG of class S: two nodes move 2.5 MB each way and two 4.9, all of it over one rail."""
     little = {node: {"hsn0": (2.5, 2.5)} for node in ("vn1", "vn4")}
-    found = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (4.9, 4.9)}, rails=BOTH, on=little)
+    found = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (4.9, 4.9)}, rails=2, on=little)
     assert (said(found)[0], found.path.one_rail, found.path.suspects) == ("report-only", True, ())
-    all_little = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (2.5, 2.5), "hsn1": (0.0, 0.0)}, rails=BOTH)
+    all_little = ran("npb/CG/S", npb_text("CG", "S"), {"hsn0": (2.5, 2.5), "hsn1": (0.0, 0.0)}, rails=2)
     assert (said(all_little)[0], all_little.path.one_rail) == ("report-only", True)
 
 
 def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> None:
-    found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=BOTH, on={"vn3": {"hsn1": IDLE}})
+    found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=2, on={"vn3": {"hsn1": IDLE}})
     assert said(found)[:2] == ("fail", 4)
     assert found.path.sentence.startswith("rail hsn1 of vn3 sent 0.1 MB of 30.1 MB: idle second rail")
     assert {(one.kind, one.node, one.rail) for one in found.path.suspects} == {("rail", "vn3", "hsn1")}
@@ -149,7 +137,7 @@ def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> N
 
 def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
     """A message of FT of class A is 8 MiB on four ranks: 256 x 256 x 128 x 16 / 16."""
-    found = ran("npb/FT/A", npb_text("FT", "A"), {"hsn0": (800.0, 800.0)}, rails=BOTH)
+    found = ran("npb/FT/A", npb_text("FT", "A"), {"hsn0": (800.0, 800.0)}, rails=2)
     assert said(found)[:2] == ("fail", 4)
     assert {one.kind for one in found.path.suspects} == {"stack"}
 

@@ -19,7 +19,8 @@ from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Suspect
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
-from tests.conftest import ROOT, SIZES, healthy_rates
+from tests.conftest import ROOT
+from tests.made.judged import SIZES, healthy_rates
 
 Assess = Callable[..., Assessment]
 M = 1 << 20

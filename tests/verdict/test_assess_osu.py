@@ -1,20 +1,15 @@
 """Runs of OSU: sums over pairs of nodes, its own validation, roots of collectives, one side, and what moves nothing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.case import Case, Evidence
-from railyard.job.launch import plan_launch
 from railyard.parsers import osu
 from railyard.site.site import Site
-from railyard.site.test_id import TestId
-from railyard.verdict.assess import Assessment, assess
-from tests.conftest import TAG, Moved, counters_file
+from railyard.verdict.assess import Assessment
+from tests.made.judged import case_of, judged
 
 M = 1 << 20
 TITLES = {
@@ -25,7 +20,6 @@ TITLES = {
     "osu_get_bw": "MPI_Get Bandwidth",
     "osu_bw": "MPI Bandwidth",
 }
-IDLE = (0.1, 0.1)
 Osu = Callable[..., Assessment]
 
 
@@ -44,22 +38,16 @@ def printed(name: str, rows: Mapping[int, tuple[object, ...]], *heading: str) ->
 def ran(virtual: Site) -> Osu:
     """Return a function that assesses a run: its output, MB sent and received by node, changes of the case."""
 
-    def run(name: str, output: str, moved: tuple[tuple[float, float], ...], **changes: Any) -> Assessment:
+    def run(
+        name: str, output: str, moved: tuple[tuple[float, float], ...], exit_code: int = 0, **meant: Any
+    ) -> Assessment:
         nodes = virtual.system.nodes.names[: len(moved)]
-        launch = plan_launch(
-            virtual, "hsn", "mpich", ("hsn0",), nodes, ranks=len(nodes), ranks_per_node=1, as_root=False
-        )
-        case = Case(
-            TestId("hsn", "mpich", 1, f"osu/{name}", policy=launch.settings.policy_name), virtual, launch,
-            repetitions=Repetitions(2, 0), time_limit_s=120, node_pairs=max(1, len(nodes) // 2),
+        case = case_of(
+            virtual, f"osu/{name}", launch={"nodes": nodes},
+            repetitions=Repetitions(2, 0), time_limit_s=120, node_pairs=max(1, len(nodes) // 2), **meant,
         )  # fmt: skip
-        case = replace(case, **{key: value for key, value in changes.items() if key != "exit_code"})
-        traffic: dict[str, Moved] = {
-            node: {"hsn0": own, "hsn1": IDLE, "eth0": IDLE} for node, own in zip(nodes, moved, strict=True)
-        }
-        files = tuple(counters_file(node, each, ("hsn0",)) for node, each in traffic.items())
-        evidence = Evidence(output, exit_code=changes.get("exit_code", 0), counters=files, tag=TAG)
-        return assess(case, evidence, osu.parse, date(2026, 11, 21))
+        traffic = {node: {"hsn0": own} for node, own in zip(nodes, moved, strict=True)}
+        return judged(case, output, osu.parse, traffic, exit_code=exit_code)
 
     return run
 

@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import pytest
 
-from railyard.job.case import Case, Evidence
-from railyard.job.launch import device_name, plan_launch
 from railyard.parsers.pairs import parse
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.bisection import shifts
 from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
-from tests.conftest import TAG, counters_file
+from tests.made.judged import case_of, judged
 
 Run = Callable[..., Assessment]
 SIZE = 4 << 20
@@ -62,25 +59,15 @@ def run(virtual: Site) -> Run:
         site: Site = virtual,
         again: tuple[str, ...] = (),
     ) -> Assessment:
-        meant = tuple(device_name(rail) for rail in site.system.fabrics["hsn"].rails[:rails])
         within, a_node = kind == "onnode", KINDS[kind][1]
-        launch = plan_launch(
-            site, "hsn", "mpich", meant, NODES,
-            ranks=4 * a_node, ranks_per_node=a_node, as_root=False, within_node=within,
+        case = case_of(
+            site, f"pairs/{kind}", rails=rails, check=kind, window=8,
+            launch={"ranks_per_node": a_node, "within_node": within},
         )  # fmt: skip
         pairs = 2 if kind == "bisection" else 3
-        due = {} if within else dict.fromkeys(meant, pairs * (8 * SIZE / 1e6) * 1.05 / rails)
-        mb = {"hsn0": 0.1, "hsn1": 0.1, "eth0": 0.2, **due, **(moved or {})}
-        files = tuple(counters_file(n, {d: (amount, amount) for d, amount in mb.items()}, launch.meant) for n in NODES)
-        case = Case(
-            TestId(
-                *("hsn", "mpich", rails, f"pairs/{kind}", kind, launch.settings.policy_name),
-                *("virtual", f"{kind} %rails={rails}", "1a2b3c4d"),
-            ),
-            site, launch, ranks_per_node=a_node, window=8,
-        )  # fmt: skip
-        evidence = Evidence(output(kind, rate, slow), exit_code=0, counters=files, tag=TAG, again=again)
-        return assess(case, evidence, parse, date(2026, 11, 21))
+        due = dict.fromkeys(case.launch.meant, pairs * (8 * SIZE / 1e6) * 1.05 / rails)
+        each = {device: (mb, mb) for device, mb in {"eth0": 0.2, **due, **(moved or {})}.items()}
+        return judged(case, output(kind, rate, slow), parse, dict.fromkeys(NODES, each), again=again)
 
     return made
 

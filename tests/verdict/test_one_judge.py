@@ -3,27 +3,24 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
 from railyard.cli.commands.judge import read
-from railyard.job.case import Case, Evidence
-from railyard.job.launch import device_name, plan_launch
 from railyard.parsers.parsed import Parsed
 from railyard.provision.replay.form import Recording, words_of
 from railyard.provision.replay.index import folder_of, played, read_index
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
-from railyard.verdict.assess import Assessment, assess
+from railyard.verdict.assess import Assessment
 from railyard.verdict.rules.model import RuleResult
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import of_system
 from tests.conftest import ROOT
+from tests.made.judged import case_of, judged
 
 SYSTEMS = sorted(folder.name for folder in (ROOT / "recordings").iterdir() if folder.is_dir())
-TODAY = date(2026, 11, 21)
 #: What no file can be judged as, since its check's own parser makes the one table out of many, or out of any text.
 OF_A_CHECK = ("hpl/every-node", "installed/")
 
@@ -41,18 +38,16 @@ def hops_of(site: Site, fabric: str) -> int | None:
 def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed, hops: int | None) -> Assessment:
     """Return what a run that printed this came to, as a replay of the recording assesses it."""
     policy = re.search(r"%policy=(\S+)", one.check)
-    devices = tuple(device_name(rail) for rail in site.system.fabrics[one.fabric].rails[: one.rails])
-    a_node = need.ranks // need.nodes
-    launch = plan_launch(
-        site, one.fabric, one.stack, devices, (), ranks=need.ranks, ranks_per_node=a_node, as_root=False,
-        policy=policy[1] if policy else None, within_node=need.within_node,
-    )  # fmt: skip
-    case = Case(
-        replace(one.test, policy=launch.settings.policy_name), site, launch, ranks_per_node=a_node,
+    case = case_of(
+        site, one.benchmark, stack=one.stack, rails=one.rails, fabric=one.fabric, check=one.check,
+        launch={
+            "nodes": (), "ranks": need.ranks, "ranks_per_node": need.ranks // need.nodes,
+            "within_node": need.within_node, "policy": policy[1] if policy else None,
+        },
         passes=len(parsed.tables), node_pairs=max(1, need.nodes // 2), pairs=need.pairs(one.rails), hops=hops,
     )  # fmt: skip
     recorded = played(folder_of(ROOT, site.system.system), one.test, text.encode())
-    return assess(case, Evidence(text, exit_code=0, played=recorded), lambda _: parsed, TODAY)
+    return judged(case, text, lambda _: parsed, played=recorded, tag="")
 
 
 def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | None) -> Judgement:

@@ -25,8 +25,8 @@ class ApplicationCheck(InterconnectCheck):
     """One application over one fabric, stack and number of rails.
 
     A check names ``tool``, ``benchmark`` (or parameters of its own and ``problem_of``) and ``parse``, and gives
-    ``words``, ``input_files`` and, where not every number of ranks will do, ``shape``. It spans all nodes, or as many as its
-    parameter ``nodes`` says, which is then part of the benchmark's name.
+    ``words``, ``input_files`` and, where not every number of ranks will do, ``shape``. It spans all nodes, or as
+    many as its parameter ``nodes`` says, which is then part of the benchmark's name.
     """
 
     tags = {"apps"}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions
     from railyard.job.command import Command
     from railyard.rfm.checks.prober import Prober, RailProber
+    from railyard.rfm.checks.runner import Runner
 
 
 class Declaration(rfm.RegressionTestPlugin):
@@ -81,6 +82,8 @@ class Declaration(rfm.RegressionTestPlugin):
     #: What ``probe_arguments`` runs: a ping-pong, and its executable, of a tool that is a folder of them.
     probe_key = ""
     probe_program = ""
+    #: What makes its output, from its set-up on: the benchmark itself, or a recording.
+    runner: "Runner"
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:

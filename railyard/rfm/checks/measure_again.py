@@ -7,16 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reframe.utility.osext as osext
 
+from railyard.job import placement
 from railyard.job.case import Evidence
 from railyard.results.record.form import AttemptRecord
-from railyard.rfm.checks.runner import COUNTERS, Runner
+from railyard.rfm.checks.prober import Prober
+from railyard.rfm.checks.runner import COUNTERS
 from railyard.verdict.assess import Assessment
-from railyard.verdict.findings import with_starvation
+from railyard.verdict.findings import explained, with_starvation
 from railyard.verdict.recording import attempt_of
+
+if TYPE_CHECKING:
+    from railyard.rfm.checks.runner import Runner
 
 #: Seconds to wait for a quiet moment before a disturbed measurement is made again.
 QUIET_WITHIN_S = 5
@@ -53,7 +58,7 @@ class Again:
 class Clock:
     """The time of one measurement, from when it was made, with what its processes wait for."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: "Runner") -> None:
         self.started, self._began, self._watch = datetime.now(timezone.utc), time.monotonic(), runner.watch()
 
     def stop(self) -> tuple[float, float | None]:
@@ -71,9 +76,15 @@ class Measurement:
     started: datetime
     attempts: tuple[AttemptRecord, ...]
 
+    def explained(self, prober: Prober, nodes_remark: str | None) -> Assessment:
+        """Return what it came to with what more is known: who was found slow, where processes were, which nodes."""
+        path, launch = self.found.path, self.found.case.launch
+        where = placement.remarks(self.evidence.facts, path.clocks_khz, launch.meant)
+        return explained(prober.explain(self.found), self.attempts, nodes_remark, where)
+
 
 def measured(
-    runner: Runner, clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[], None]
+    runner: "Runner", clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[], None]
 ) -> Measurement:
     """Return the first measurement that was not disturbed, or the last that the system's file allows.
 

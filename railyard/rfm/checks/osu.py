@@ -56,7 +56,7 @@ class OsuCheck(InterconnectCheck):
     @property
     def validates(self) -> bool:
         """Whether OSU is told to check what arrived: where this benchmark can, and the installed release has it."""
-        return bool(self.can_validate) and self._runner.knows(self, VALIDATION_OPTION)
+        return bool(self.can_validate) and self.runner.knows(self, VALIDATION_OPTION)
 
     @property
     def _told(self) -> Repetitions:
@@ -68,7 +68,7 @@ class OsuCheck(InterconnectCheck):
         return moved_repetitions(self._told, validates=self.validates)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        known = self.reduces and self._runner.knows(self, FLOATS)
+        known = self.reduces and self.runner.knows(self, FLOATS)
         return words_of(sizes, self._told, self.window, validates=self.validates, datatype=FLOATS if known else "")
 
     def probe_arguments(self, size: int) -> list[str]:

@@ -70,10 +70,10 @@ class PairsCheck(InterconnectCheck):
         """Return the lines that measure suspects again behind the launch, where that is asked for."""
         if not self.measures_again:
             return []
-        meant = self._launch.meant
+        meant = self._plan.launch.meant
         words = self._words(self.message_sizes[-1], self.window // 2, 0)
         rails = {rail: self._launch_line(rail) for rail in meant} if len(meant) > 1 else {}
-        program = self._runner.program(self.tool, self.programs)
+        program = self.runner.program(self.tool, self.programs)
         run = [shlex.quote(program), node_pair_steps.ALONE]
         return node_pair_steps.lines(str(self.stdout), self._launch_line(), run, words, rails, self._asking())
 
@@ -101,9 +101,10 @@ class PairsCheck(InterconnectCheck):
         launcher = self.job.launcher
         if rail is None:
             return str(launcher.run_command(self.job))
-        options, alone = launcher.options, self.launch_alone(rail, self._launch.nodes, self.num_tasks_per_node)
+        options, plan = launcher.options, self._plan
+        alone = plan.launch_alone(rail, plan.launch.nodes, plan.ranks.per_node)
         launcher.options = [shlex.quote(word) for word in alone.options]
-        line = f"{node_pair_steps.env_words(self._launch.env, alone.env)} {launcher.run_command(self.job)}"
+        line = f"{node_pair_steps.env_words(plan.launch.env, alone.env)} {launcher.run_command(self.job)}"
         launcher.options = options
         return line.strip()
 

@@ -86,7 +86,7 @@ class PingPong:
     words: Callable[[Launch], list[str]]
 
     def value(self, text: str) -> float | None:
-        """Return MB/s at PROBE_SIZE_BYTES; None where none was printed: what a cut probe read of others says nothing."""
+        """Return MB/s at PROBE_SIZE_BYTES; None where none was printed: other sizes of a cut probe say nothing."""
         try:
             curve = metrics.curves(self.parse(text).tables[0], self.key)[0]
         except (ParseError, ValueError, IndexError, RailyardError):
@@ -222,7 +222,7 @@ class RailProber:
 
 
 def printed(name: str, env: Mapping[str, str], words: Sequence[str], folder: Path) -> str:
-    """Return what a command printed with these variables, on both its outputs; its script and output stay in a folder."""
+    """Return what a command printed with these variables; its script and output stay in a folder."""
     script = folder / f"{name}.sh"
     exports = "".join(f"export {variable}={value}\n" for variable, value in exported(env).items())
     script.write_text(f"#!/bin/sh\n{exports}exec {shlex.join(words)}\n", encoding="utf-8")

@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from railyard.results import run_folder
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record
 from railyard.rfm.checks.measure_again import Measurement
-from railyard.rfm.checks.runner import Runner
+from railyard.rfm.checks.runner import Left
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record
+
+if TYPE_CHECKING:
+    from railyard.rfm.checks.runner import Runner
 
 
 def now() -> str:
@@ -25,20 +28,20 @@ def store(site: Site, record: Record) -> None:
     append_record(run_folder.run_folder(site.home) / FILE_NAME, record)
 
 
-def store_untested(site: Site, test: TestId, runner: Runner, reason: str) -> None:
+def store_untested(site: Site, test: TestId, runner: "Runner", reason: str) -> None:
     """Store that a test was not run, with why."""
     record = untested_record(test, reason, run=run_folder.run_id(), time=now())
     store(site, replace(record, environment=runner.environment(None), replayed=runner.replayed))
 
 
 def store_run(
-    runner: Runner, made: Measurement, found: Assessment, words: tuple[str, ...], stdout: Path, rows: Path | None
+    runner: "Runner", made: Measurement, found: Assessment, words: tuple[str, ...], left: Left, rows_on_stderr: bool
 ) -> None:
-    """Store a run with its output; ``words`` are its command, ``rows`` is its error output where the tool's rows are.
+    """Store a run with its output; ``words`` are its command.
 
     ``found`` is the assessment of what was ``made``, with what was found out afterwards.
     """
-    case = found.case
+    case, rows = found.case, left.stage / left.stderr if rows_on_stderr else None
     record = record_of(
         found,
         run=run_folder.run_id(),
@@ -46,6 +49,6 @@ def store_run(
         elapsed_s=round(made.elapsed_s, 2),
         environment=runner.environment(made.evidence),
         command=words,
-        output=run_folder.keep_output(case.site.home, str(case.test), stdout, rows),
+        output=run_folder.keep_output(case.site.home, str(case.test), left.stage / left.stdout, rows),
     )
     store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,10 @@ from railyard.benchmarks.apps import milc_physics
 from railyard.benchmarks.apps.milc_input import MOST_NODES, lattice, said
 from railyard.benchmarks.apps.milc_run import parse
 from railyard.benchmarks.table.applications import MILC_EDGES
-from railyard.job.case import Case, Evidence
-from railyard.job.launch import plan_launch
 from railyard.results.scaling import node_counts_up_to
 from railyard.site.site import Site
-from railyard.site.test_id import TestId
-from railyard.verdict.assess import Assessment, assess
-from tests.conftest import TAG, counters_file
+from railyard.verdict.assess import Assessment
+from tests.made.judged import case_of, judged
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "milc7.8.1-su3_rmd-L4-openmpi4.1.4-veth.out"
 TEXT = RECORDED.read_text(encoding="utf-8")
@@ -33,16 +29,9 @@ def ran(virtual: Site) -> Ran:
 
     def run(output: str, exit_code: int = 0, key: str = KEY) -> Assessment:
         nodes = virtual.system.nodes.names
-        launch = plan_launch(
-            virtual, "hsn", "openmpi", ("hsn0",), nodes, ranks=len(nodes), ranks_per_node=1, as_root=False
-        )
-        case = Case(TestId("hsn", "openmpi", 1, key, policy=launch.settings.policy_name), virtual, launch)
-        files = tuple(
-            counters_file(node, {"hsn0": (60.0, 60.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}, ("hsn0",))
-            for node in nodes
-        )
-        evidence = Evidence(output, exit_code=exit_code, counters=files, tag=TAG)
-        return assess(case, evidence, lambda text: parse(text, len(nodes)), date(2026, 11, 22))
+        case = case_of(virtual, key, stack="openmpi")
+        moved = {node: {"hsn0": (60.0, 60.0)} for node in nodes}
+        return judged(case, output, lambda text: parse(text, len(nodes)), moved, exit_code=exit_code)
 
     return run
 

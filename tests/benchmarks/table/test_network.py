@@ -10,15 +10,13 @@ import pytest
 
 from railyard.benchmarks.table.micro import find
 from railyard.benchmarks.table.network import ENTRIES, HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
-from railyard.job.case import Case, Evidence
-from railyard.job.launch import plan_launch
 from railyard.parsers import PARSERS
 from railyard.site.references.load import References
 from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.verdict.assess import Assessment, assess
-from tests.conftest import TAG, counters_file
+from railyard.verdict.assess import Assessment
+from tests.made.judged import case_of, judged
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 FILES = {
@@ -45,26 +43,15 @@ def ran(virtual: Site) -> Run:
         site: Site = virtual, exit_code: int = 0,
     ) -> Assessment:  # fmt: skip
         nodes = TEN if key == NETWORK_LOAD_TEST else site.system.nodes.names
-        rails = ("hsn0", "hsn1") if key == NETWORK_TEST else ("hsn0",)
-        launch = plan_launch(
-            *(site, "hsn", "openmpi", rails, nodes),
-            ranks=len(nodes) * ranks_per_node,
-            ranks_per_node=ranks_per_node,
-            as_root=False,
-        )
-        case = Case(
-            TestId("hsn", "openmpi", len(rails), key, policy=launch.settings.policy_name),
-            site,
-            launch,
-            ranks_per_node=ranks_per_node,
-            validates=key == HPCC,
-        )
-        whole = MOVED[key] if mb is None else mb
-        carried = {"hsn0": (0.1, 0.1), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
-        carried |= {rail: (whole / len(rails), whole / len(rails)) for rail in rails}
-        files = tuple(counters_file(node, carried, rails) for node in nodes)
-        evidence = Evidence(text_of(key) if output is None else output, exit_code=exit_code, counters=files, tag=TAG)
-        return assess(case, evidence, PARSERS[key.partition("/")[0]], date(2026, 11, 22))
+        rails = 2 if key == NETWORK_TEST else 1
+        case = case_of(
+            site, key, stack="openmpi", rails=rails, validates=key == HPCC,
+            launch={"nodes": nodes, "ranks_per_node": ranks_per_node},
+        )  # fmt: skip
+        each = (MOVED[key] if mb is None else mb) / rails
+        moved = dict.fromkeys(nodes, dict.fromkeys(case.launch.meant, (each, each)))
+        text = text_of(key) if output is None else output
+        return judged(case, text, PARSERS[key.partition("/")[0]], moved, exit_code=exit_code)
 
     return run
 

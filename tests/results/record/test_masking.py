@@ -1,9 +1,11 @@
 """No secret that can be told as one reaches a file: 32 are planted, and what is no secret stays."""
 
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
+from railyard.job import node_facts
 from railyard.job.provenance import circumstances
 from railyard.results import run_folder
 from railyard.results.record.file import append_record, read_records
@@ -103,13 +105,12 @@ def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.
         f"Authorization: Bearer {take()}\n# OSU MPI Latency Test\n",
         encoding="utf-8",
     )
-    facts = tmp_path / "counters"
-    facts.mkdir()
-    (facts / "vn1.facts").write_text(
+    node = node_facts.parse(
         f"railyard-node 1 t\nnode vn1\nfact kernel 6.1\nfact serial {take()}\n"
         f"fact kernel_options pci=realloc\nfact cmdline {take()}\nend\n",
-        encoding="utf-8",
+        "t",
     )
+    assert node is not None
     said = f"\tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f)\n\tsecret={take()}\n"
     record = made_record(
         command=(
@@ -119,7 +120,14 @@ def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.
         ),
         verdict=VerdictRecord(f"the job said: password={take()}; https://x:{take()}@host refused"),
         environment={"mpi": f"5.0.2 (https://ci:{take()}@build.example)", "licence_token": take()},
-        **circumstances(facts, "t", said=said, variables=dict(environment), scheduler="local", job_id=1, started=None),
+        **circumstances(
+            [node],
+            linked=said,
+            variables=dict(environment),
+            scheduler="local",
+            job_id=1,
+            started=datetime(2026, 11, 21, tzinfo=timezone.utc),
+        ),
     )
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path / "run"))
     kept = run_folder.keep_output(tmp_path, "case", output)

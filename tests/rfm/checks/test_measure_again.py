@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-from railyard.rfm.checks.place import COUNTERS
-
 from railyard.rfm.checks.measure_again import Again
+from railyard.rfm.checks.runner import COUNTERS
 
 MARK = "1a2b3c4d"
 TAG, OTHER = f"{MARK}-18a0b1c2d3e4", f"{MARK}-18a0b1c2d3e5"

@@ -7,7 +7,6 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import ALLOCATION_VARIABLE
-from railyard.job.launch import plan_launch
 from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
 from railyard.rfm.run.budget import ask
 from railyard.site.matrix import Need
@@ -15,6 +14,7 @@ from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.site.test_id import of_name
+from tests.made.judged import launch_of
 
 ROOT = Path(__file__).parents[3]
 PAIR = Need("OsuLatency", "osu", "osu/osu_latency", 2)
@@ -84,7 +84,7 @@ def test_in_the_allocation_tests_are_steps_on_its_nodes(system: System, monkeypa
 def test_a_step_is_told_its_nodes(virtual: Site) -> None:
     inside = virtual.system.model_copy(update={"scheduler": "local", "launcher": "srunalloc"})
     site = replace(virtual, system=inside)
-    launch = plan_launch(site, "hsn", "mpich", ("hsn0",), ("vn2", "vn4"), ranks=2, ranks_per_node=1, as_root=True)
+    launch = launch_of(site, "mpich", ("hsn0",), nodes=("vn2", "vn4"), as_root=True)
     assert launch.options == ("--mpi=pmi2", "--nodes=2", "--nodelist=vn2,vn4")
 
 

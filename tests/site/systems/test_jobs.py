@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.site.systems.jobs import FAMILIES, SchedulerSettings, document, is_slurm, options, why_not
+from railyard.site.systems.jobs import FAMILIES, SchedulerSettings, document, is_slurm, options, seconds, why_not
 from railyard.site.systems.load import load_system
 
 ROOT = Path(__file__).parents[3]
@@ -117,3 +117,16 @@ def test_slurm_is_told_from_the_others() -> None:
 
 def test_the_table_in_the_documentation_is_the_codes() -> None:
     assert document() in (ROOT / "docs/clusters.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("120s", 120), ("10m", 600), ("1h30m", 5400), ("1d", 86400), ("1d2h3m4s", 93784)]
+)
+def test_a_duration_in_seconds(text: str, value: int) -> None:
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["10", "s", "1m1h", "1.5h", "-1s", "10 m"])
+def test_what_is_no_duration_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match=f"^'{text}' is no duration$"):
+        seconds(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.rfm.checks.base import FULL_SIZES, QUICK_SIZES, sizes_within
+from railyard.rfm.checks.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
 
 
 @pytest.mark.parametrize(

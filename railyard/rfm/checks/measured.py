@@ -1,0 +1,226 @@
+"""A benchmark that is run: on the nodes of the system, its counters read beside it."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from os import environ
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.job import client_server, node_facts
+from railyard.job.case import Evidence
+from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.launch import TESTBEDS, Launch, exported
+from railyard.job.placement import Placing
+from railyard.job.provenance import circumstances, provenance
+from railyard.job.scheduling import Scheduling
+from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
+from railyard.provision.installed import has_text, installed
+from railyard.rfm.checks.runner import COUNTERS, LINKED, READER, Asked, Left, PlannedJob, quoted
+from railyard.site.site import Site
+from railyard.site.systems.jobs import is_slurm, seconds
+from railyard.site.test_id import TestId
+from railyard.site.topology import hops_of_run
+from railyard.stacks.table import STACKS
+
+if TYPE_CHECKING:
+    from railyard.parsers.slurm.jobs import Ended
+    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.provision.testbed.starvation import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The benchmark itself, on the nodes of the system. ``dry`` runs nothing, and asks nobody."""
+
+    site: Site
+    test: TestId
+    dry: bool = False
+    #: What a record says of an output that is no measurement.
+    replayed: str | None = field(default=None, init=False)
+
+    @property
+    def again(self) -> tuple[int, int]:
+        """How often, and for how many seconds, what was disturbed is measured again."""
+        rule = self.site.system.measure.again
+        return rule.times, seconds(rule.within)
+
+    def choose_ranks(self, shape: Callable[[], None]) -> None:
+        """Have the check choose its ranks; what it raises is raised."""
+        shape()
+
+    def node_names(self, number: int) -> tuple[str, ...]:
+        """Return the nodes of a run over so many; none where the scheduler will say which it was given."""
+        nodes = self.site.system.nodes
+        if is_slurm(self.site.system.scheduler):
+            return ()
+        return nodes.names if self.site.system.provider == "host" else nodes.names[:number]
+
+    def node_states(self) -> "tuple[NodeState, ...]":
+        """Return what Slurm says of the system's nodes; nothing where there is none, or it does not answer."""
+        from railyard.job.slurm import nodes_of
+
+        return nodes_of(self.site.system, self.site.home) if self._has_slurm else ()
+
+    def knows(self, asked: Asked, text: str) -> bool:
+        """Return whether the installed program has a text in it, such as the name of an option."""
+        return has_text(self.program(asked.tool, asked.programs), text)
+
+    def program(self, tool: str, programs: Sequence[str]) -> str:
+        """Return the path of the first of a tool's programs that is there. Raises SetupError where none is."""
+        return installed(self.site, self.test.stack).executable(tool, *programs)
+
+    def job(self, asked: Asked, launch: Launch, scheduling: Scheduling, placing: Placing, tag: str) -> PlannedJob:
+        """Return the job: the counter reader and the benchmark, in one launch.
+
+        Raises SetupError where the benchmark is not there, RailyardError where its command cannot be said.
+        """
+        program = self.program(asked.tool, asked.programs)
+        command = asked.command.words(program, asked.arguments(asked.message_sizes), launch.meant, tag)
+        reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
+        # What the system's file says itself stays.
+        unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]
+        old = [f"rm -f {name}" for name in quoted(filter(None, [asked.output_file]))]
+        limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
+        planned = PlannedJob(
+            "sh",
+            quoted((*placing.words(launch), *reader, *command)),
+            exported({**launch.env, **placing.variables(self.test.stack)}),
+            before=(*asked.before(program), *old, *unset, f"mkdir -p {COUNTERS}", *self._says_before(program)),
+            launcher=scheduling.other_launcher,
+            launcher_options=quoted(launch.options),
+        )
+        if bed is not None:
+            # The job may wait for another measurement; `timeout` inside it bounds the run itself.
+            words = namespace_words(self.site.home, launch.nodes[0], limit, launch.program, bed)
+            return replace(planned, launcher_words=tuple(words))
+        if scheduling.is_step:
+            return replace(planned, modifier=("timeout", "-k", str(KILL_AFTER_S), str(limit)))
+        wait = scheduling.longest_wait_s
+        return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
+
+    def _says_before(self, program: str) -> list[str]:
+        """Return lines of the job that say what the benchmark is linked to here, and whether this node can run it."""
+        from railyard.provision.spack import target
+
+        # Of a script it exits 1, which would end the job; what it said is judged afterwards.
+        lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
+        built = installed(self.site, self.test.stack).built
+        return lines if built is None else [*target.job_checks(built, program), *lines]
+
+    def after(self, asked: Asked) -> list[str]:
+        """Return the lines of the job behind the benchmark's launch."""
+        return [*asked.after(), *(f"cat {name}" for name in quoted(filter(None, [asked.output_file])))]
+
+    def files(self, asked: Asked, placing: Placing) -> dict[str, str]:
+        """Return what is to be beside the job's script: name and text. Raises RailyardError for a name with a /."""
+        own = asked.input_files()
+        for name in own:
+            if "/" in name:
+                raise RailyardError(
+                    f"{type(asked).__name__}: found the input file {name!r}, expected a name without a /"
+                )
+        idle_ms = self.site.system.fabrics[self.test.fabric].proof.idle_ms
+        return {
+            READER: reader_script(),
+            node_facts.SCRIPT: node_facts.node_script(),
+            **placing.scripts(),
+            **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
+            **(client_server.scripts() if STACKS[self.test.stack].pair else {}),
+            **own,
+        }
+
+    def start(self, take_turn: Callable[[Path], None]) -> None:
+        """Wait for this run's turn to measure. Raises SetupError where a testbed of ours, or its Slurm, is not up."""
+        system = self.site.system
+        if system.provider == "nodes" or self.dry:
+            return
+        take_turn(self.site.home)
+        if system.launcher == "namespaces" or is_slurm(system.scheduler):
+            from railyard.provision.testbed import slurm
+            from railyard.provision.testbed.cluster import Testbed
+
+            Testbed(self.site.home).state()
+            if is_slurm(system.scheduler) and not slurm.has_controller(Testbed(self.site.home)):
+                raise SetupError(f"testbed: {slurm.NOT_UP}")
+        elif system.launcher == "guests":
+            from railyard.provision.testbed.guests.bed import up_at
+
+            up_at(self.site.home)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it can be seen what the run's processes wait for: on the virtual cluster, whose host is this one."""
+        return self.site.system.provider == "testbed" and not self.dry
+
+    def watch(self) -> "Watch | None":
+        """Return what watches the run's processes, where they can be seen. Raises SetupError where no cluster is up."""
+        if not self.is_watched:
+            return None
+        from railyard.provision.testbed.cluster import Testbed
+        from railyard.provision.testbed.starvation import Watch
+
+        if self.site.system.is_allocated:
+            # ReFrame runs on one of its nodes then, where the others cannot be told: the whole host's wait counts.
+            return Watch(frozenset()).start()
+        return Testbed(self.site.home).watch()
+
+    def wait_for_quiet(self, at_most_s: float) -> None:
+        """Wait until nothing else uses the processors that the run needs, where that can be seen."""
+        if self.is_watched:
+            from railyard.provision.testbed.starvation import wait_for_quiet
+
+            wait_for_quiet(at_most_s)
+
+    def launched(self, launch: Launch, job: Any) -> Launch:
+        """Return the launch with the nodes that it was given, where the system's file says only how many there are."""
+        return launch if launch.nodes else replace(launch, nodes=tuple(sorted(job.nodelist or ())))
+
+    def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
+        """Return what the run left; ``launch`` names its nodes."""
+        stdout, stderr, facts = left.text(left.stdout), left.text(left.stderr), left.facts()
+        ended, exit_code = self._ended(left.job, stderr), left.job.exitcode
+        files = sorted((left.stage / COUNTERS).glob("*.counters"))
+        return Evidence(
+            stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
+            stderr=stderr,
+            exit_code=exit_code,
+            timed_out=exit_code == TIMEOUT_EXIT or (ended is not None and ended.kind == "time"),
+            ended=ended,
+            counters=tuple(left.text(f"{COUNTERS}/{file.name}") for file in files),
+            tag=left.tag,
+            linked=left.text(LINKED),
+            unplaced=placing.why_not(facts, launch),
+            again=tuple(left.text(name) for name in asked.more_outputs if (left.stage / name).is_file()),
+            facts=facts,
+            job_id=left.job.jobid,
+        )
+
+    def _ended(self, job: Any, printed: str) -> "Ended | None":
+        """Return what the scheduler says of a job that it ended, in its record or in what the job printed of errors."""
+        if not self._has_slurm:
+            return None
+        from railyard.rfm.scheduler import ended
+
+        return ended(job, printed)
+
+    @property
+    def _has_slurm(self) -> bool:
+        return is_slurm(self.site.system.scheduler) and not self.dry
+
+    def hops(self, launch: Launch, rails: int) -> int | None:
+        """Return how many switches lie between the run's two nodes, where that was kept."""
+        return hops_of_run(self.site.home, self.site.system, self.test.fabric, launch.nodes, rails)
+
+    def environment(self, evidence: Evidence | None) -> dict[str, object]:
+        """Return the versions that belong to the result."""
+        return provenance(self.site, self.test.stack)
+
+    def circumstances(self, evidence: Evidence, launch: Launch, started: datetime) -> dict[str, Any]:
+        """Return the fields of a record that are about the job and its nodes."""
+        return circumstances(
+            evidence.facts, linked=evidence.linked, variables={**environ, **launch.env},
+            scheduler=self.site.system.scheduler, job_id=evidence.job_id, started=started,
+        )  # fmt: skip

@@ -1,0 +1,134 @@
+"""How one test is run on the system that it was given: its nodes, ranks, processors, launch, and who runs it."""
+
+import time
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from railyard.job.case import Case, Evidence
+from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
+from railyard.job.placement import Placing, side_of
+from railyard.job.scheduling import Scheduling, span
+from railyard.parsers import rail_parts
+from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.runner import Left, PlannedJob, runner_of
+from railyard.rfm.checks.sizes import largest_allowed
+from railyard.site.matrix import disabled_reason
+from railyard.site.policies import DEFAULT
+from railyard.site.site import Site
+from railyard.site.test_id import TestId
+from railyard.stacks.policy import NIC_PER_RANK
+from railyard.verdict.assess import Assessment, assess
+
+if TYPE_CHECKING:
+    from railyard.rfm.checks.runner import Runner
+
+
+class Untested(Exception):
+    """A test that is not run here: the reason, as its record has it, and what is said of it in the run."""
+
+    def __init__(self, reason: str, said: str) -> None:
+        super().__init__(said)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one test is run. ``check`` is what declares it (``Declaration``), with nodes and ranks as they were chosen.
+
+    ``nodes_remark`` says how many of the system's nodes are left out, and which.
+    """
+
+    check: Any
+    site: Site
+    test: TestId
+    runner: "Runner"
+    scheduling: Scheduling
+    placing: Placing
+    ranks: Ranks
+    launch: Launch
+    nodes_remark: str | None = None
+
+    def tag(self) -> str:
+        """Return a word that stands for one run of this test alone, another at each call."""
+        return f"{self.test.hash}-{time.time_ns():x}"
+
+    def job(self, tag: str) -> PlannedJob:
+        """Return the job, which ReFrame submits."""
+        return self.runner.job(self.check, self.launch, self.scheduling, self.placing, tag)
+
+    def launch_alone(self, rail: str, nodes: tuple[str, ...], per_node: int) -> Launch:
+        """Return how a run over one rail alone is launched, by the stack's own policy, with so many ranks a node."""
+        ranks = replace(self.ranks, total=len(nodes) * per_node, per_node=per_node, policy=None)
+        as_root = runs_as_root(self.site.system)
+        return plan_launch(self.site, self.test.fabric, self.test.stack, (rail,), nodes, ranks, as_root)
+
+    def read_rails(self, text: str) -> Parsed:
+        """Return what the tool's parser finds, where a client a rail printed, in all of them together."""
+        return rail_parts.parse(text, self.check.parse, worst=self.check.in_turn)
+
+    def judged(self, left: Left) -> tuple[Assessment, Evidence]:
+        """Return the assessment of the run that was made, and what it left."""
+        launch = self.runner.launched(self.launch, left.job)
+        evidence = self.runner.evidence(self.check, left, launch, self.placing)
+        return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
+
+    def _case(self, launch: Launch) -> Case:
+        check = self.check
+        return Case(
+            test=replace(self.test, policy=launch.settings.policy_name),
+            site=self.site,
+            launch=launch,
+            ranks_per_node=check.ranks_per_node,
+            window=check.window,
+            repetitions=check.fixed_repetitions,
+            passes=check.passes,
+            node_pairs=max(1, check.num_nodes // 2),
+            pairs=check.pairs,
+            validates=check.validates,
+            hops=self.runner.hops(launch, check.rails),
+            time_limit_s=self.scheduling.limit_s,
+            remarks=(*check.remarks, *self.placing.remarks(launch)),
+            threads=check.threads_a_rank if check.prints_threads else 0,
+        )
+
+
+def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
+    """Return how a check is run here, once it was told its nodes and ranks.
+
+    Raises Untested where it is not, and RailyardError where the stack cannot use these rails or is not there.
+    """
+    system, fabric = site.system, site.system.fabrics[test.fabric]
+    check.runner = runner = runner_of(site, test, dry)
+    reason = disabled_reason(system, test, site.references.has_number)
+    if reason is not None:
+        raise Untested(reason, f"disabled by the site: {reason}")
+    check.largest = largest_allowed(check.largest, system.measure, check.num_nodes, check.rails)
+    check.passes = min(check.passes, system.measure.passes or check.passes)
+    asked = max(check.num_nodes, system.nodes.number) if check.all_nodes else check.num_nodes
+    there = span(asked, runner.node_states(), least=check.num_nodes if check.all_nodes else None)
+    if there.untested is not None:
+        raise Untested(there.untested, f"not tested: {there.untested}")
+    check.num_nodes = there.nodes
+    runner.choose_ranks(check.shape)
+    if check.pair_a_rail and test.policy == NIC_PER_RANK:
+        check.ranks_per_node = max(check.ranks_per_node, check.rails)
+    total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
+    side = side_of(check.placement, fabric.placement)
+    scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher)
+    # Our testbeds' nodes, and a single host's, share processors.
+    own_cores = threads if system.provider == "nodes" else 1
+    placing = Placing(None if check.within_node else side, check.placement, own_cores)
+    ranks = Ranks(
+        total=total,
+        per_node=total if system.provider == "host" else check.ranks_per_node,
+        threads=threads,
+        policy=None if check.policy == DEFAULT else check.policy,
+        within_node=bool(check.within_node),
+        launcher=scheduling.launcher,
+        variables=check.told_ranks,
+    )
+    devices = tuple(device_name(rail) for rail in fabric.rails[: check.rails])
+    nodes = runner.node_names(check.num_nodes)
+    launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
+    return Plan(check, site, test, runner, scheduling, placing, ranks, launch, there.remark)

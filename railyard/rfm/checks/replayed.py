@@ -1,0 +1,123 @@
+"""A recording that is played in place of a benchmark."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railyard.job.case import Evidence
+from railyard.job.launch import Launch, exported
+from railyard.job.placement import Placing
+from railyard.job.provenance import circumstances, provenance
+from railyard.job.scheduling import Scheduling
+from railyard.job.testbed_words import TIMEOUT_EXIT
+from railyard.provision.replay.form import REPLAYED, file_of
+from railyard.provision.replay.index import folder_of, played
+from railyard.rfm.checks.runner import Asked, Left, PlannedJob, quoted
+from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.site import Site
+from railyard.site.test_id import TestId, check_of, plain_check
+
+if TYPE_CHECKING:
+    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.provision.testbed.starvation import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A recording that is played in place of the benchmark: no node, no path, and nothing that could be made again."""
+
+    site: Site
+    test: TestId
+    replayed: str = field(default=REPLAYED, init=False)
+    again: tuple[int, int] = field(default=(0, 0), init=False)
+    is_watched: bool = field(default=False, init=False)
+
+    @property
+    def _folder(self) -> Path:
+        return folder_of(self.site.home, self.site.system.system)
+
+    @property
+    def _recorded(self) -> TestId:
+        """The test as recordings name it: a policy that is the stack's own anyhow stands in no name."""
+        test = self.test
+        own = policy_of(self.site.system, test.fabric, test.stack, test.rails, DEFAULT)
+        return replace(test, check=plain_check(test.name) if test.policy == own else check_of(test.name))
+
+    def choose_ranks(self, shape: Callable[[], None]) -> None:
+        """Leave the ranks as they are: those of the recording are the output's own."""
+
+    def node_names(self, number: int) -> tuple[str, ...]:
+        """Return none."""
+        return ()
+
+    def node_states(self) -> "tuple[NodeState, ...]":
+        """Return none."""
+        return ()
+
+    def knows(self, asked: Asked, text: str) -> bool:
+        """Return False: nothing is installed."""
+        return False
+
+    def program(self, tool: str, programs: Sequence[str]) -> str:
+        """Return the name of the program, which stands in the job's script for a reader to see."""
+        return next(iter(programs), "") or tool
+
+    def job(self, asked: Asked, launch: Launch, scheduling: Scheduling, placing: Placing, tag: str) -> PlannedJob:
+        """Return the job: the recording is printed, and the benchmark's words stand behind it."""
+        return PlannedJob(
+            self.program(asked.tool, asked.programs),
+            quoted(asked.arguments(asked.message_sizes)),
+            exported({**launch.env, **placing.variables(self.test.stack)}),
+            limit_s=scheduling.limit_s,
+            recording=self._folder / file_of(self._recorded),
+        )
+
+    def after(self, asked: Asked) -> list[str]:
+        """Return none."""
+        return []
+
+    def files(self, asked: Asked, placing: Placing) -> dict[str, str]:
+        """Return none."""
+        return {}
+
+    def start(self, take_turn: Callable[[Path], None]) -> None:
+        """Do nothing: it measures nothing."""
+
+    def watch(self) -> "Watch | None":
+        """Return None."""
+        return None
+
+    def wait_for_quiet(self, at_most_s: float) -> None:
+        """Do nothing."""
+
+    def launched(self, launch: Launch, job: Any) -> Launch:
+        """Return the launch as it is."""
+        return launch
+
+    def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
+        """Return what was printed, held against the index of the recordings."""
+        stdout, stderr = left.text(left.stdout), left.text(left.stderr)
+        printed = left.stage / left.stdout
+        return Evidence(
+            stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
+            stderr=stderr,
+            exit_code=left.job.exitcode,
+            timed_out=left.job.exitcode == TIMEOUT_EXIT,
+            tag=left.tag,
+            played=played(self._folder, self._recorded, printed.read_bytes() if printed.is_file() else b""),
+        )
+
+    def hops(self, launch: Launch, rails: int) -> int | None:
+        """Return None."""
+        return None
+
+    def environment(self, evidence: Evidence | None) -> dict[str, object]:
+        """Return our own versions, and what the index says of the recording."""
+        there = None if evidence is None else evidence.played
+        return {**provenance(self.site, self.test.stack), **({} if there is None else there.provenance)}
+
+    def circumstances(self, evidence: Evidence, launch: Launch, started: datetime) -> dict[str, Any]:
+        """Return the fields of a record, empty: a replay has neither job nor nodes."""
+        return circumstances((), linked=None, variables={}, scheduler=None, job_id=None, started=started)
