@@ -64,7 +64,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
             self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
-        self.within_node, self.tags = self.is_within_node(own), {*self.tags, type(self).tool}
+        self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
         self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
