@@ -6,8 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from railyard.base.errors import RailyardError
 from railyard.job.node_facts import NodeFacts
-from railyard.job.placement import SCRIPT, Side, place_script, processors, remarks, why_elsewhere, why_too_few
+from railyard.job.placement import (
+    SCRIPT,
+    Placing,
+    Side,
+    place_script,
+    processors,
+    remarks,
+    side_of,
+    why_elsewhere,
+    why_too_few,
+)
+from railyard.site.site import Site
+from tests.made.judged import launch_of
 
 NEAR = {"mlx5_0:1": {"local_cpulist": "64-127"}}
 CLOCK = {"frequency_max_khz": "3700000", "governor": "powersave"}
@@ -166,3 +179,43 @@ def test_processors_that_are_not_known_are_not_enough(bound: tuple[str, ...]) ->
         "each rank has 4 threads: the first process of vn2 was on processors that are not known, expected at least 4, "
         "one a thread"
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "side"),
+    [("", None, None), ("", "near", "near"), ("far", "near", "far"), ("near", None, "near"), ("launcher", "far", None)],
+)
+def test_what_is_asked_for_counts_before_the_systems_file(asked: str, own: Side | None, side: Side | None) -> None:
+    assert side_of(asked, own) == side
+
+
+def test_another_word_is_refused() -> None:
+    with pytest.raises(RailyardError, match=r'^-S placement: found "left", expected near, far, launcher$'):
+        side_of("left", None)
+
+
+def test_a_run_that_is_placed_starts_by_the_script_and_its_library_binds_nothing(virtual: Site) -> None:
+    launch = launch_of(virtual, "openmpi", ("hsn0", "hsn1"), nodes=("vn1", "vn2"))
+    put = Placing("far", "far")
+    assert put.words(launch) == (SCRIPT, "far", "hsn0,hsn1", "--", "sh")
+    assert list(put.scripts()) == [SCRIPT]
+    assert put.variables("intelmpi") == {"I_MPI_PIN": "0"}
+    assert put.remarks(launch) == ("run far hsn0 and hsn1 (-S placement=far), against the same references",)
+    assert Placing("far").remarks(launch) == (), "the system's file says so"
+
+
+def test_a_run_that_is_not_placed_is_left_alone(virtual: Site) -> None:
+    launch = launch_of(virtual, "openmpi", ("hsn0",), nodes=("vn1", "vn2"))
+    left = Placing(None, "launcher")
+    assert (left.words(launch), left.scripts(), left.variables("openmpi"), left.remarks(launch)) == ((), {}, {}, ())
+    assert left.why_not([], launch) is None
+
+
+def test_a_placed_run_that_nobody_saw_was_not_there_and_threads_want_processors(virtual: Site) -> None:
+    launch = launch_of(virtual, "openmpi", ("hsn0",), nodes=("vn1",))
+    assert Placing("near").why_not([], launch) == (
+        "asked to run near hsn0: where the processes of vn1 ran is not known"
+    )
+    one = NodeFacts("vn1", {"cpus_allowed": "0"}, {})
+    found = Placing(None, threads=2).why_not([one], launch)
+    assert found is not None and found.startswith("each rank has 2 threads: the first process of vn1 was bound to")

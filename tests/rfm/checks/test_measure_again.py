@@ -1,10 +1,22 @@
 """A job that is run again: new marks for all that must never come twice, no old counters, a fresh copy submitted."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
-from railyard.rfm.checks.measure_again import Again
+import pytest
+
+from railyard.job.case import Evidence
+from railyard.rfm.checks.measure_again import Again, Clock, Measurement, measured
+from railyard.rfm.checks.measured import Measured
+from railyard.rfm.checks.prober import Nobody
 from railyard.rfm.checks.runner import COUNTERS
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.findings import with_suspects
+from tests.made.judged import healthy_rates
 
 MARK = "1a2b3c4d"
 TAG, OTHER = f"{MARK}-18a0b1c2d3e4", f"{MARK}-18a0b1c2d3e5"
@@ -72,3 +84,76 @@ def test_a_fresh_copy_of_the_job_runs_in_the_stage_directory_each_time(tmp_path:
         assert ran.seen is not None
         assert (ran.seen[0], its in ran.seen[1]) == (tmp_path.resolve(), True)
     assert Path.cwd() == before
+
+
+# --- which measurement counts
+
+
+class Host:
+    """A host whose runs wait for a processor for these shares of their time, one after another."""
+
+    is_watched = True
+
+    def __init__(self, *shares: float, times: int = 2, within_s: int = 60) -> None:
+        self.again, self._shares, self.quiet = (times, within_s), list(shares), 0
+
+    def watch(self) -> "Host":
+        return self
+
+    def stop(self) -> float:
+        return self._shares.pop(0)
+
+    def wait_for_quiet(self, at_most_s: float) -> None:
+        self.quiet += 1
+
+
+def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
+    """Return the measurement that counts, and how many more were made."""
+    made: list[int] = []
+    runner = cast(Measured, host)
+    evidence = Evidence("")
+    result = measured(runner, Clock(runner), lambda: (found, evidence), lambda: made.append(1))
+    return result, len(made)
+
+
+@pytest.fixture
+def low(assessed: Callable[..., Assessment], virtual: Site) -> Assessment:
+    return assessed(rates={size: rate / 2 for size, rate in healthy_rates("hsn", 1).items()})
+
+
+def test_a_disturbed_measurement_is_made_again_until_one_is_not(low: Assessment) -> None:
+    host = Host(0.9, 0.8, 0.0)
+    found, made = measure(host, low)
+    assert (made, host.quiet, found.found.starved) == (2, 2, 0.0)
+    assert [attempt.starved for attempt in found.attempts] == [0.9, 0.8]
+    explained = found.explained(Nobody(), None)
+    assert (explained.verdict.state, len(explained.attempts)) == ("fail", 2)
+    assert "measured again" in explained.verdict.text
+
+
+def test_no_more_are_made_than_the_systems_file_allows(low: Assessment) -> None:
+    found, made = measure(Host(0.9, 0.9, 0.9, times=1), low)
+    assert (made, found.found.starved, len(found.attempts)) == (1, 0.9, 1)
+    assert found.explained(Nobody(), None).verdict.state == "disturbed"
+
+
+def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
+    assert measure(Host(0.9, 0.9, within_s=-1), low)[1] == 0
+
+
+def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Callable[..., Assessment]) -> None:
+    found, made = measure(Host(0.9), assessed())
+    assert (made, found.explained(Nobody(), None).verdict.state) == (0, "pass")
+
+
+def test_probes_decide_before_the_host_is_blamed(low: Assessment) -> None:
+    class Names:
+        """Names a rail, as probes do."""
+
+        def explain(self, found: Assessment) -> Assessment:
+            return with_suspects(found, Findings((Suspect("rail", "vn2", "hsn0", "slow"),), "slow"))
+
+    found, _ = measure(Host(0.9, times=0), low)
+    assert found.explained(Names(), "3 of 4 nodes were tested").verdict.state == "fail"
+    assert found.explained(Names(), "3 of 4 nodes were tested").verdict.text.endswith("3 of 4 nodes were tested")
+    assert found.explained(Nobody(), None).verdict.state == "disturbed"

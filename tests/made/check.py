@@ -1,0 +1,66 @@
+"""A check as the parts that run it see one, without ReFrame: IMB's Uniband, or what a test says otherwise."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.job.command import Command, Program
+from railyard.parsers import imb
+from railyard.parsers.parsed import Parsed
+
+
+@dataclass
+class MadeCheck:
+    """What ``Declaration`` has, as plain values."""
+
+    rails: int = 1
+    policy: str = "default"
+    tool: str = "imb"
+    benchmark: str = "Uniband"
+    parse: Callable[[str], Parsed] = imb.parse
+    num_nodes: int = 2
+    all_nodes: bool = False
+    ranks_per_node: int = 1
+    within_node: bool = False
+    pair_a_rail: bool = False
+    in_turn: bool = False
+    window: int = 16
+    passes: int = 3
+    largest: int = 4 << 20
+    output_file: str = ""
+    check_class: str = "micro"
+    use_launcher: str = ""
+    placement: str = ""
+    cleared: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    more_outputs: tuple[str, ...] = ()
+    prints_threads: bool = False
+    rows_on_stderr: bool = False
+    threads_a_rank: int = 1
+    told_ranks: Mapping[str, str] = field(default_factory=dict)
+    programs: tuple[str, ...] = ("",)
+    message_sizes: tuple[int, ...] = (1, 4 << 20)
+    fixed_repetitions: Repetitions | None = None
+    validates: bool = False
+    command: Command = field(default_factory=Program)
+    files: Mapping[str, str] = field(default_factory=dict)
+    shaped: int = 0
+
+    @property
+    def pairs(self) -> int:
+        return self.ranks_per_node
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        return [self.benchmark, "-msglen", f"{sizes[0]} to {sizes[-1]}"]
+
+    def before(self, program: str) -> list[str]:
+        return [f"echo before {program}"]
+
+    def after(self) -> list[str]:
+        return ["echo after"]
+
+    def input_files(self) -> Mapping[str, str]:
+        return self.files
+
+    def shape(self) -> None:
+        self.shaped += 1

@@ -1,0 +1,183 @@
+"""A benchmark that is run: the job that it becomes, the files beside it, and what it leaves, without ReFrame."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.job.counters.node import IDLE
+from railyard.job.placement import SCRIPT, Placing
+from railyard.rfm.checks.measured import Measured
+from railyard.rfm.checks.plan import Plan, planned
+from railyard.rfm.checks.runner import COUNTERS, LINKED, READER, Left, PlannedJob
+from railyard.site.site import Site
+from tests.made.check import MadeCheck
+from tests.made.judged import TAG, counters_file
+from tests.rfm.checks.test_plan import TEST, changed
+
+
+@pytest.fixture(autouse=True)
+def no_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the priority that this machine gives a measurement out of the words."""
+    monkeypatch.setattr("railyard.job.testbed_words.front", list)
+
+
+def plan(site: Site, check: MadeCheck | None = None) -> Plan:
+    return planned(check or MadeCheck(), site, TEST, dry=True)
+
+
+def job(site: Site, check: MadeCheck | None = None) -> PlannedJob:
+    return plan(site, check).job("1a2b3c4d-17")
+
+
+def test_a_job_of_the_virtual_cluster_is_ended_by_a_program_within_it(virtual: Site) -> None:
+    found = job(virtual, MadeCheck(window=4))
+    assert found.executable == "sh"
+    words = " ".join(found.words)
+    assert words.startswith(f"{READER} {COUNTERS} 1a2b3c4d-17 hsn0 hsn1,eth0 -- ")
+    assert words.endswith("/IMB-MPI1 Uniband -msglen '1 to 4194304'")
+    assert found.launcher_words is not None
+    assert found.launcher_words[0] == "flock"
+    assert "timeout" in found.launcher_words
+    assert (found.limit_s, found.modifier, found.options) == (None, (), ())
+
+
+def test_before_the_launch_the_job_says_what_it_is_linked_to(virtual: Site) -> None:
+    found = job(virtual, MadeCheck(output_file="out put.txt", cleared=("A_VARIABLE",)))
+    before = "\n".join(found.before)
+    program = found.words[found.words.index("--") + 1]
+    assert found.before[0] == f"echo before {program}"
+    assert "rm -f 'out put.txt'\nunset A_VARIABLE\n" in before
+    assert found.before[-1] == f"LC_ALL=C ldd {program} > {LINKED} 2>&1 || :"
+
+
+def test_what_the_systems_file_says_itself_is_not_unset(virtual: Site) -> None:
+    named = next(iter(plan(virtual).launch.env))
+    assert f"unset {named}" not in job(virtual, MadeCheck(cleared=(named,))).before
+
+
+def test_a_job_of_a_scheduler_has_its_limit_there_and_runs_once(virtual: Site) -> None:
+    found = job(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
+    assert (found.limit_s, found.options, found.launcher_words) == (virtual.system.limit_s(), ("--no-requeue",), None)
+
+
+def test_a_step_of_an_allocation_is_ended_by_timeout(virtual: Site) -> None:
+    found = job(changed(virtual, launcher="srunalloc", provider="nodes"))
+    assert found.modifier == ("timeout", "-k", "5", str(virtual.system.limit_s()))
+    assert found.limit_s is None
+
+
+def test_an_asked_launcher_takes_the_place_of_the_systems(virtual: Site) -> None:
+    slurm = changed(virtual, scheduler="slurm", launcher="srun", provider="nodes")
+    assert job(slurm).launcher is None
+    assert job(slurm, MadeCheck(use_launcher="mpirun")).launcher == "mpirun"
+
+
+def test_behind_the_launch_a_file_is_printed_that_has_the_output(virtual: Site) -> None:
+    runner = plan(virtual).runner
+    assert runner.after(MadeCheck()) == ["echo after"]
+    assert runner.after(MadeCheck(output_file="hpccoutf.txt")) == ["echo after", "cat hpccoutf.txt"]
+
+
+def test_scripts_and_input_files_lie_beside_the_job(virtual: Site) -> None:
+    runner = plan(virtual).runner
+    files = runner.files(MadeCheck(files={"sizes.txt": "1\n"}), Placing("near"))
+    assert {READER, "node.sh", SCRIPT, "sizes.txt"} <= set(files)
+    assert files["sizes.txt"] == "1\n"
+    assert SCRIPT not in runner.files(MadeCheck(), Placing(None))
+    with pytest.raises(RailyardError, match=r"^MadeCheck: found the input file '\.\./x', expected a name without a /$"):
+        runner.files(MadeCheck(files={"../x": ""}), Placing(None))
+
+
+def test_how_long_rails_are_watched_before_a_run_lies_there_too(virtual: Site) -> None:
+    fabric = virtual.system.fabrics["hsn"]
+    watched = fabric.model_copy(update={"proof": fabric.proof.model_copy(update={"idle_ms": 250})})
+    there = changed(virtual, fabrics={**virtual.system.fabrics, "hsn": watched})
+    assert plan(there).runner.files(MadeCheck(), Placing(None))[IDLE] == "250\n"
+    without = fabric.model_copy(update={"proof": fabric.proof.model_copy(update={"idle_ms": None})})
+    there = changed(virtual, fabrics={**virtual.system.fabrics, "hsn": without})
+    assert IDLE not in plan(there).runner.files(MadeCheck(), Placing(None))
+
+
+def test_an_option_is_known_by_the_programs_own_text(virtual: Site, tmp_path: Path) -> None:
+    program = tmp_path / "osu_bw"
+    program.write_bytes(b"\x7fELF\x00validation-warmup\x00")
+    entry = virtual.system.stacks["mpich"].model_copy(update={"benchmarks": {"osu": str(program)}})
+    there = changed(virtual, stacks={**virtual.system.stacks, "mpich": entry})
+    runner, check = Measured(there, TEST), MadeCheck(tool="osu", programs=("osu_bw",))
+    assert runner.knows(check, "validation-warmup")
+    assert not runner.knows(check, "mpi_float")
+
+
+def test_its_turn_is_waited_for_before_the_cluster_is_asked_for(virtual: Site, tmp_path: Path) -> None:
+    taken: list[Path] = []
+    with pytest.raises(SetupError, match="not up"):
+        Measured(replace(virtual, home=tmp_path), TEST).start(taken.append)
+    assert taken == [tmp_path]
+
+
+@pytest.mark.parametrize("change", [{"provider": "nodes"}, {}])
+def test_a_real_cluster_and_a_dry_run_take_no_turn(virtual: Site, change: dict[str, Any]) -> None:
+    def refuse(home: Path) -> None:
+        raise AssertionError("nobody else measures there")
+
+    Measured(changed(virtual, **change), TEST, dry=not change).start(refuse)
+
+
+@dataclass
+class Job:
+    """What a job of ReFrame's shows when it has ended."""
+
+    exitcode: int | None = 0
+    nodelist: tuple[str, ...] = ()
+    jobid: int = 4711
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Path:
+    """Return the folder of a run that printed something, with one node's counters."""
+    (tmp_path / COUNTERS).mkdir()
+    (tmp_path / "job.out").write_text("rows\n", encoding="utf-8")
+    (tmp_path / "job.err").write_text("words\n", encoding="utf-8")
+    (tmp_path / COUNTERS / "vn1.counters").write_text(counters_file("vn1", {"hsn0": (1, 1)}, ("hsn0",)))
+    (tmp_path / COUNTERS / "vn1.facts").write_text(f"railyard-node 1 {TAG}\nnode vn1\nfact smt on\nend\n")
+    (tmp_path / COUNTERS / "vn2.facts").write_text("railyard-node 1 another\nnode vn2\nfact smt on\nend\n")
+    (tmp_path / "again-1.out").write_text("again\n", encoding="utf-8")
+    return tmp_path
+
+
+def evidence(site: Site, stage: Path, check: MadeCheck, exitcode: int | None = 0) -> Any:
+    found = plan(site)
+    left = Left(Job(exitcode), stage, "job.out", "job.err", TAG)
+    return found.runner.evidence(check, left, found.launch, Placing(None))
+
+
+def test_what_a_job_left_is_evidence(virtual: Site, stage: Path) -> None:
+    found = evidence(virtual, stage, MadeCheck(more_outputs=("again-1.out", "again-2.out")))
+    assert (found.stdout, found.stderr, found.exit_code, found.timed_out) == ("rows\n", "words\n", 0, False)
+    assert [text.splitlines()[1] for text in found.counters] == ["node vn1"]
+    assert [facts.node for facts in found.facts] == ["vn1"], "the facts of another run are not this one's"
+    assert (found.again, found.linked, found.job_id, found.played) == (("again\n",), "", 4711, None)
+
+
+def test_rows_on_standard_error_are_read_behind_the_output(virtual: Site, stage: Path) -> None:
+    assert evidence(virtual, stage, MadeCheck(rows_on_stderr=True)).stdout == "rows\n\nwords\n"
+
+
+def test_the_exit_code_of_timeout_is_a_run_out_of_time(virtual: Site, stage: Path) -> None:
+    assert evidence(virtual, stage, MadeCheck(), 124).timed_out
+
+
+def test_an_output_that_is_not_there_is_empty(virtual: Site, tmp_path: Path) -> None:
+    found = evidence(virtual, tmp_path, MadeCheck(), 1)
+    assert (found.stdout, found.counters, found.facts, found.exit_code) == ("", (), (), 1)
+
+
+def test_a_run_whose_nodes_the_scheduler_chose_has_those(virtual: Site) -> None:
+    found = plan(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
+    assert found.launch.nodes == ()
+    assert found.runner.launched(found.launch, Job(nodelist=("vn3", "vn1"))).nodes == ("vn1", "vn3")
+    named = plan(virtual)
+    assert named.runner.launched(named.launch, Job(nodelist=("other",))) is named.launch

@@ -1,0 +1,112 @@
+"""How a test is run, decided without ReFrame: its nodes, ranks, launch and case, or why it is not run."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.parsers.slurm.nodes import NodeState
+from railyard.rfm.checks.measured import Measured
+from railyard.rfm.checks.plan import Plan, Untested, planned
+from railyard.rfm.checks.replayed import Replayed
+from railyard.site.site import Site
+from railyard.site.systems.model import Disabled, Measure
+from railyard.site.test_id import TestId
+from railyard.stacks.policy import NIC_PER_RANK
+from tests.made.check import MadeCheck
+
+TEST = TestId("hsn", "mpich", 1, "imb/Uniband", "ImbUniband", "single", "virtual", "ImbUniband %rails=1", "1a2b3c4d")
+
+
+def changed(site: Site, **changes: Any) -> Site:
+    return replace(site, system=site.system.model_copy(update=changes))
+
+
+def plan(site: Site, check: MadeCheck, **of: Any) -> Plan:
+    """Return the plan of a check over as many rails as it says, planned dry, so that nobody is asked."""
+    return planned(check, site, replace(TEST, rails=check.rails, **of), dry=True)
+
+
+def test_a_run_has_its_nodes_ranks_and_devices(virtual: Site) -> None:
+    found = plan(virtual, MadeCheck(ranks_per_node=2))
+    assert (found.ranks.total, found.ranks.per_node) == (4, 2)
+    assert (found.launch.nodes, found.launch.meant) == (("vn1", "vn2"), ("hsn0",))
+    assert isinstance(found.runner, Measured)
+
+
+def test_a_run_over_all_nodes_has_all_that_the_file_names(virtual: Site) -> None:
+    check = MadeCheck(all_nodes=True)
+    assert plan(virtual, check).launch.nodes == virtual.system.nodes.names
+    assert check.num_nodes == 4
+
+
+def test_nodes_that_can_run_no_job_are_left_out_and_said(virtual: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = tuple(NodeState(name, "DOWN" if name == "vn3" else "IDLE") for name in virtual.system.nodes.names)
+    monkeypatch.setattr(Measured, "node_states", lambda self: states)
+    found = plan(virtual, MadeCheck(all_nodes=True))
+    assert found.ranks.total == 3
+    assert found.nodes_remark is not None and found.nodes_remark.startswith("3 of 4 nodes were tested")
+    with pytest.raises(Untested) as error:
+        plan(virtual, MadeCheck(num_nodes=4))
+    assert str(error.value) == f"not tested: {error.value.reason}"
+    assert error.value.reason.startswith("it needs 4 nodes and 3 can run a job")
+
+
+def test_what_the_site_switched_off_is_not_run_with_the_sites_own_reason(virtual: Site) -> None:
+    off = Disabled.model_validate({"fabric": "hsn", "stack": "mpich", "reason": "being mended"})
+    with pytest.raises(Untested) as error:
+        plan(changed(virtual, disabled=(off,)), MadeCheck())
+    assert (error.value.reason, str(error.value)) == ("being mended", "disabled by the site: being mended")
+
+
+def test_the_system_bounds_messages_and_passes(virtual: Site) -> None:
+    measure = Measure.model_validate({"largest": 65536, "passes": 1})
+    check = MadeCheck()
+    plan(changed(virtual, measure=measure), check)
+    assert (check.largest, check.passes) == (65536, 1)
+    plan(virtual, check := MadeCheck())
+    assert (check.largest, check.passes) == (4 << 20, 3)
+
+
+def test_a_nic_per_rank_has_a_rank_a_rail(virtual: Site) -> None:
+    for policy, ranks in ((NIC_PER_RANK, 2), ("striping", 1)):
+        check = MadeCheck(rails=2, pair_a_rail=True)
+        assert plan(virtual, check, policy=policy).ranks.per_node == ranks
+
+
+def test_a_rail_alone_has_the_stacks_own_policy_and_a_rank_a_node(virtual: Site) -> None:
+    whole = plan(virtual, MadeCheck(rails=2, ranks_per_node=2))
+    alone = whole.launch_alone("hsn1", ("vn3", "vn4"), 1)
+    assert (alone.meant, alone.nodes) == (("hsn1",), ("vn3", "vn4"))
+    assert (alone.settings.policy_name, "2" in alone.options) == ("single", True)
+    assert alone.env != whole.launch.env
+
+
+def test_within_a_node_nothing_is_placed_and_no_rail_is_meant(virtual: Site) -> None:
+    found = plan(virtual, MadeCheck(within_node=True, placement="near"))
+    assert (found.placing.side, found.launch.meant) == (None, ())
+    with pytest.raises(RailyardError, match=r"^-S placement: found"):
+        plan(virtual, MadeCheck(placement="left"))
+
+
+def test_a_rank_is_told_its_variables(virtual: Site) -> None:
+    launch = plan(virtual, MadeCheck(told_ranks={"OMP_NUM_THREADS": "1"})).launch
+    assert launch.env["OMP_NUM_THREADS"] == "1"
+    assert "OMP_NUM_THREADS" in " ".join(launch.options), "a launcher of the stack's own hands on what it is told to"
+
+
+def test_a_replay_asks_no_node_and_leaves_the_ranks_as_they_are(virtual: Site) -> None:
+    check = MadeCheck(all_nodes=True)
+    found = plan(replace(virtual, system=virtual.system.played()), check)
+    assert isinstance(found.runner, Replayed)
+    assert (found.launch.nodes, check.shaped) == ((), 0)
+    plan(virtual, check)
+    assert check.shaped == 1
+
+
+def test_no_two_tags_are_the_same(virtual: Site) -> None:
+    found = plan(virtual, MadeCheck())
+    tags = {found.tag() for _ in range(100)}
+    assert len(tags) > 1
+    assert all(tag.startswith("1a2b3c4d-") for tag in tags)
