@@ -47,7 +47,10 @@ def test_a_partition_a_fabric_with_its_features() -> None:
             is_built = any(stack.spack is not None for stack in system.stacks.values())
             assert partition["extras"] == {"railyard_home": str(ROOT), "railyard_spack": is_built}
             assert (partition["scheduler"], partition["launcher"]) == (system.scheduler, system.launcher)
-            assert (partition["access"], partition["max_jobs"]) == ([*system.access, *options(system.scheduler, system.jobs)], 1)
+            assert (partition["access"], partition["max_jobs"]) == (
+                [*system.access, *options(system.scheduler, system.jobs)],
+                1,
+            )
 
 
 def test_an_environment_a_stack_and_fabric_with_its_features() -> None:
