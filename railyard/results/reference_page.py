@@ -22,13 +22,18 @@ _SIZES = (16, 64, 128, 1024)
 
 def page(all_references: Iterable[References]) -> str:
     """Return the page: for each published system its entries, relations, facts and prices, with their sources."""
-    published = [each for each in all_references if _is_published(each)]
+    published = [each for each in all_references if is_published(each)]
     names = ", ".join(f"[{each.system.system}](#{each.system.system})" for each in published)
     return "\n".join([HEAD, names, "", *(line for each in published for line in _system(each))]).rstrip() + "\n"
 
 
-def _is_published(references: References) -> bool:
-    return any(entry.kind in ("published", "reported") for entry in references.entries)
+def is_published(references: References) -> bool:
+    """Return whether a system is one of the literature: it is only ever played, and its figures are a source's.
+
+    A site's own system is measured, whatever its vendor published of it.
+    """
+    is_played = references.system.provider == "replay"
+    return is_played and any(entry.kind in ("published", "reported") for entry in references.entries)
 
 
 def _system(references: References) -> list[str]:

@@ -1,5 +1,10 @@
-"""The table of stacks as a page for people: ``docs/stacks.md`` is this text, and a test holds the two equal."""
+"""The table of stacks as a page for people: ``docs/stacks.md``, which ``make docs`` writes anew.
 
+A test holds each stack's section of that page equal to this text. It lets a stack be missing there,
+since nobody writes the page by hand.
+"""
+
+import sys
 from collections.abc import Iterable, Mapping
 
 from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
@@ -8,7 +13,7 @@ from railyard.stacks.table import STACKS
 _HEAD = """\
 # MPI stacks: how each is told fabric, rails and policy
 
-Generated from `railyard/stacks/` (`railyard.stacks.document()`); change the table, not this page. A value's blanks are
+Generated from `railyard/stacks/entries/` by `make docs`; change an entry, not this page. A value's blanks are
 filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}`
 mlx5_0:mlx5_1; `{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the
 number that was asked for.
@@ -20,22 +25,30 @@ one below with so many rails; `railyard run -P policy=round-robin` asks for anot
 """
 
 
+_ROCE_HEAD = """\
+## RoCE
+
+Which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have is the site's choice,
+since switches are set up for it. A stack's `env` in the system's file takes the variable:
+"""
+
+
 def document() -> str:
     """Return the whole table as Markdown, ending in one newline."""
-    parts = [_HEAD, overview()]
+    parts = [_HEAD, _overview(), _ROCE_HEAD, _roce()]
     parts += [_stack(name, stack) for name, stack in STACKS.items()]
     return "\n".join(parts)
 
 
-def overview(page: str = "") -> str:
-    """Return which rail policies each stack has on each kind of fabric; ``page`` is where the stacks stand."""
+def _overview() -> str:
+    """Return which rail policies each stack has on each kind of fabric."""
     rows = [["stack", *KINDS]]
     for name, stack in STACKS.items():
-        rows.append([f"[{name}]({page}#{name})", *(_cell(stack.ways[kind]) for kind in KINDS)])
+        rows.append([f"[{name}](#{name})", *(_cell(stack.ways[kind]) for kind in KINDS)])
     return _table(rows)
 
 
-def roce() -> str:
+def _roce() -> str:
     """Return the variable of each setting of RoCE by stack, "no" where a stack has none for it."""
     rows = [["stack", *(_knob_name(name) for name in KNOBS)]]
     for name, stack in STACKS.items():
@@ -65,6 +78,8 @@ def _stack(name: str, stack: Stack) -> str:
     else:
         lines += [""]
     lines += [_way(kinds, way) for way, kinds in _grouped(stack.ways)]
+    if stack.not_built:
+        lines += [f"Spack builds nothing for it: {stack.not_built}.", ""]
     return "\n".join(lines)
 
 
@@ -210,3 +225,7 @@ def _table(rows: list[list[str]]) -> str:
     head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     lines = [head, ["---"] * len(head), *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

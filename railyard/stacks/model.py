@@ -147,6 +147,34 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionProgram:
+    """A program of a library that says the library's version.
+
+    ``names`` are its names on a search path, its own first, then what distributions call it. ``answer`` is a regular
+    expression whose group is the version; it is searched line by line in what the program prints when it is given
+    ``words``. ``within`` is in the program's path, where another library's program has its name and answers as it does.
+    """
+
+    names: tuple[str, ...]
+    answer: str
+    words: tuple[str, ...] = ()
+    within: str = ""
+
+    def __post_init__(self) -> None:
+        if re.compile(self.answer).groups != 1:
+            raise ValueError(f"{self.names}: {self.answer} has not one group, which is the version")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgram:
+    """A program that shows a tool of a stack without MPI; the tool's path is its folder where ``is_folder`` says so."""
+
+    name: str
+    tool: str
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Stack:
     """One MPI library, or one way without MPI: how it is recognised and launched, and a way (or a sentence) per fabric.
 
@@ -156,7 +184,10 @@ class Stack:
     several stacks' (libmpi.so.12 is MPICH's ABI), so a path is held against the prefix too. ``spack_package`` is what
     Spack calls it. ``startup_pattern`` begins a line that no other library prints at its start, where it was told to.
     ``own_pinning`` are variables that keep the library from binding its processes itself when it starts.
-    ``tools`` are the benchmarks that are a client and a server, of a stack without MPI; an MPI library has none.
+    ``programs`` and ``module`` are how a node shows that it is there: programs that say its version, and a regular
+    expression of its module's name, up to the version, as sites, EasyBuild and Spack call it.
+    ``tool_programs`` are those of the benchmarks that are a client and a server, of a stack without MPI; an MPI library
+    has none. ``not_built`` is why Spack cannot serve it, of a stack without a folder in ``spack_envs/``.
     ``addressed``: without MPI, whether an application that starts its own processes is told its rail by addresses.
     """
 
@@ -172,11 +203,16 @@ class Stack:
     root_env: Mapping[str, str] = field(default_factory=dict)
     startup_pattern: str | None = None
     own_pinning: Mapping[str, str] = field(default_factory=dict)
-    tools: tuple[str, ...] = ()
+    programs: tuple[VersionProgram, ...] = ()
+    module: str | None = None
+    tool_programs: tuple[ToolProgram, ...] = ()
+    not_built: str | None = None
     addressed: bool = False
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)
+        if not (self.programs or self.module or self.tool_programs):
+            raise ValueError(f"{self.title}: neither programs nor a module say how a node shows it")
         if sorted(self.ways) != sorted(KINDS):
             raise ValueError(f"{self.title}: kinds {sorted(self.ways)} are not {sorted(KINDS)}")
 
@@ -188,4 +224,9 @@ class Stack:
     @property
     def pair(self) -> bool:
         """Whether it has no MPI: its own benchmarks are a client and a server, a pair of them a rail."""
-        return bool(self.tools)
+        return bool(self.tool_programs)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The benchmarks that are a client and a server, of a stack without MPI."""
+        return tuple(dict.fromkeys(each.tool for each in self.tool_programs))

@@ -1,27 +1,23 @@
-"""The table of stacks: a new stack is one entry here."""
+"""The table of stacks, put together from the modules of ``entries/``: a new stack is one module there."""
 
 from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
 
-from railyard.stacks.client_server import LIBFABRIC, TCP, VERBS
-from railyard.stacks.craympich import CRAYMPICH
-from railyard.stacks.intelmpi import INTELMPI
+from railyard.stacks import entries
 from railyard.stacks.model import Stack
-from railyard.stacks.mpich import MPICH, MVAPICH
-from railyard.stacks.mvapich2 import MVAPICH2
-from railyard.stacks.openmpi import HPCX, OPENMPI
 
-STACKS: Mapping[str, Stack] = MappingProxyType(
-    {
-        "openmpi": OPENMPI,
-        "mpich": MPICH,
-        "intelmpi": INTELMPI,
-        "mvapich": MVAPICH,
-        "mvapich2": MVAPICH2,
-        "hpcx": HPCX,
-        "craympich": CRAYMPICH,
-        "tcp": TCP,
-        "verbs": VERBS,
-        "libfabric": LIBFABRIC,
-    }
-)
+
+def _found() -> Mapping[str, Stack]:
+    """Return all stacks by name: MPI libraries first, a family together, its first as the one whose words it prints."""
+    found: dict[str, Stack] = {}
+    for module in sorted(each.name for each in iter_modules(entries.__path__)):
+        stacks: Mapping[str, Stack] = import_module(f"{entries.__name__}.{module}").STACKS
+        if twice := found.keys() & stacks.keys():
+            raise ValueError(f"{entries.__name__}.{module}: another module has {', '.join(sorted(twice))} already")
+        found |= stacks
+    return dict(sorted(found.items(), key=lambda item: item[1].pair))
+
+
+STACKS: Mapping[str, Stack] = MappingProxyType(_found())

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from railyard.base.bounds import document
 from railyard.cli.main import railyard_group
-from railyard.stacks.document import overview, roce
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -51,9 +50,3 @@ def test_readme_is_short_and_shows_a_picture_early() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 150
     assert next(number for number, line in enumerate(lines, start=1) if line.startswith("![")) <= 15
-
-
-def test_the_tables_of_clusters_are_those_of_the_stacks() -> None:
-    page = (ROOT / "docs" / "clusters.md").read_text(encoding="utf-8")
-    assert overview("stacks.md") in page
-    assert roce() in page

@@ -247,13 +247,20 @@ def test_rails_of_one_fabric_have_one_rate(virtual: Site) -> None:
 
 
 def test_every_cell_that_runs_can_be_launched() -> None:
-    """What `why_not` lets through and the site does not switch off, `plan_launch` can do: in every published system."""
+    """What `why_not` lets through and the site does not switch off, `plan_launch` can do, in every system's file.
+
+    What Spack builds for a system is taken as built.
+    """
     from railyard.site.matrix import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
     from railyard.site.systems.load import load_systems
 
     launched = 0
     for system in load_systems(ROOT / "systems").values():
-        here = Site(ROOT, system, References(system))
+        stacks = {
+            name: stack if stack.spack is None else stack.model_copy(update={"spack": None, "prefix": "/opt/mpi"})
+            for name, stack in system.stacks.items()
+        }
+        here = Site(ROOT, system.model_copy(update={"stacks": stacks}), References(system))
         for name, fabric in system.fabrics.items():
             for stack in system.stacks:
                 for count in RAIL_COUNTS:

@@ -16,6 +16,7 @@ from railyard.rfm.settings import NO_HOST, build, configuration
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
+from railyard.site.systems.jobs import options
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
 
@@ -43,9 +44,13 @@ def test_a_partition_a_fabric_with_its_features() -> None:
         for partition in partitions:
             assert partition["features"] == partition_features(system, partition["name"])
             assert partition["environs"] == list(system.stacks)
-            assert partition["extras"] == {"railyard_home": str(ROOT), "railyard_spack": False}
+            is_built = any(stack.spack is not None for stack in system.stacks.values())
+            assert partition["extras"] == {"railyard_home": str(ROOT), "railyard_spack": is_built}
             assert (partition["scheduler"], partition["launcher"]) == (system.scheduler, system.launcher)
-            assert (partition["access"], partition["max_jobs"]) == (list(system.access), 1)
+            assert (partition["access"], partition["max_jobs"]) == (
+                [*system.access, *options(system.scheduler, system.jobs)],
+                1,
+            )
 
 
 def test_an_environment_a_stack_and_fabric_with_its_features() -> None:

@@ -1,57 +1,20 @@
 """Which stacks a node has: MPI libraries on its search path or among its modules, and benchmarks that need no MPI.
 
-To add one: a line in PROGRAMS (what says its version) or MODULES (what its module is called).
+What each MPI library is asked, and what its module is called, its entry says (``railyard/stacks/entries/``).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railyard.cluster.detect.source import Source, natural
+from railyard.stacks.model import VersionProgram
+from railyard.stacks.table import STACKS
 
 MODULES_ASKED = ("module", "-t", "avail")
 MODULES_VERSION = ("module", "--version")
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program that tells which MPI a search path has: what it is asked, how it answers, and what its path has in it.
-
-    The first of a program that answers so is taken.
-    """
-
-    stack: str
-    name: str
-    words: tuple[str, ...]
-    answer: re.Pattern[str]
-    within: str = ""
-
-
-PROGRAMS: tuple[Program, ...] = (
-    Program("hpcx", "ompi_info", ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE), within="hpcx"),
-    Program("openmpi", "ompi_info", ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE)),
-    Program("mpich", "mpichversion", (), re.compile(r"^MPICH Version:\s+(\S+)", re.MULTILINE)),
-    Program("mvapich", "mpichversion", (), re.compile(r"^MVAPICH Version:\s+(\S+)", re.MULTILINE)),
-    Program("mvapich2", "mpichversion", (), re.compile(r"^MVAPICH2 Version:\s+(\S+)", re.MULTILINE)),
-    Program("intelmpi", "mpirun", ("--version",), re.compile(r"Intel\(R\) MPI Library[^\n]*Version ([0-9][\w.]*)")),
-)
-#: A module's name up to its version -> the stack, as sites, EasyBuild and Spack call it.
-MODULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?:.*/)?openmpi(?:-x86_64)?", re.IGNORECASE), "openmpi"),
-    (re.compile(r"(?:.*/)?hpcx(?:-ompi|-mt-ompi)?", re.IGNORECASE), "hpcx"),
-    (re.compile(r"(?:.*/)?cray-mpich", re.IGNORECASE), "craympich"),
-    (re.compile(r"(?:.*/)?mpich(?:-x86_64)?", re.IGNORECASE), "mpich"),
-    (re.compile(r"(?:.*/)?mvapich2(?:-gdr)?", re.IGNORECASE), "mvapich2"),
-    (re.compile(r"(?:.*/)?mvapich(?:-plus)?", re.IGNORECASE), "mvapich"),
-    (re.compile(r"(?:.*/)?(?:impi|intel-?mpi|intel-oneapi-mpi)", re.IGNORECASE), "intelmpi"),
-)
-#: Of a client and a server: the stack, a program of it, the tool, and whether the tool is the folder of that program.
-PAIRS: tuple[tuple[str, str, str, bool], ...] = (
-    ("tcp", "iperf3", "iperf3", False),
-    ("tcp", "NPtcp", "netpipe", False),
-    ("verbs", "ib_write_bw", "perftest", True),
-    ("libfabric", "fi_pingpong", "fabtests", True),
-)
 #: Of MPI: a program, the tool, and how many folders above the program the tool's path ends.
 MPI_TOOLS: tuple[tuple[str, str, int], ...] = (
     ("IMB-MPI1", "imb", 0),
@@ -113,16 +76,23 @@ def software_of(source: Source) -> Software:
 def _on_path(source: Source) -> dict[str, FoundStack]:
     found: dict[str, FoundStack] = {}
     known: set[str] = set()
-    for program in PROGRAMS:
-        path = source.which(program.name)
+    for stack, program in _programs():
+        name = program.names[0]
+        path = source.which(name)
         if path is None or path in known or program.within not in path.lower():
             continue
-        answer = program.answer.search(source.run(program.name, *program.words) or "")
+        answer = re.search(program.answer, source.run(name, *program.words) or "", re.MULTILINE)
         if answer is not None:
             known.add(path)
             prefix = path.rpartition("/bin/")[0] or "/usr"
-            found[program.stack] = FoundStack(program.stack, f"{program.name} says version {answer[1]}", prefix)
+            found[stack] = FoundStack(stack, f"{name} says version {answer[1]}", prefix)
     return found
+
+
+def _programs() -> list[tuple[str, VersionProgram]]:
+    """Return each stack's programs, first those that are known by their path too: the first that answers is taken."""
+    every = [(name, program) for name, stack in STACKS.items() for program in stack.programs]
+    return sorted(every, key=lambda one: not one[1].within)
 
 
 def _in_modules(listing: str) -> dict[str, FoundStack]:
@@ -134,7 +104,7 @@ def _in_modules(listing: str) -> dict[str, FoundStack]:
             continue
         # Debian and Red Hat have modules without a version: mpi/openmpi-x86_64
         names = (found[1].rpartition("/")[0], found[1])
-        stack = next((name for pattern, name in MODULES if any(map(pattern.fullmatch, names))), None)
+        stack = next((name for name, entry in STACKS.items() if _is_module(entry.module, names)), None)
         if stack is not None:
             marked = "(d" in line.lower().replace(" ", "")
             candidates.setdefault(stack, []).append((marked, found[1]))
@@ -144,6 +114,11 @@ def _in_modules(listing: str) -> dict[str, FoundStack]:
         how = "a module" if len(modules) == 1 else f"the default or else newest of {len(modules)} modules"
         chosen[stack] = FoundStack(stack, how, module=module)
     return chosen
+
+
+def _is_module(pattern: str | None, names: Iterable[str]) -> bool:
+    whole = re.compile(f"(?:.*/)?(?:{pattern})", re.IGNORECASE)
+    return pattern is not None and any(map(whole.fullmatch, names))
 
 
 def _mpi_tools(source: Source) -> dict[str, str]:
@@ -161,12 +136,12 @@ def _with(stack: FoundStack, tools: Mapping[str, str]) -> FoundStack:
 
 def _pairs(source: Source) -> tuple[FoundStack, ...]:
     found: dict[str, FoundStack] = {}
-    for stack, program, tool, is_folder in PAIRS:
-        path = source.which(program)
+    for stack, shown in ((name, shown) for name, entry in STACKS.items() for shown in entry.tool_programs):
+        path = source.which(shown.name)
         if path is None:
             continue
         folder = path.rpartition("/")[0]
         there = dict(found[stack].benchmarks) if stack in found else {}
-        there[tool] = folder if is_folder else path
+        there[shown.tool] = folder if shown.is_folder else path
         found[stack] = FoundStack(stack, "on the search path", folder.removesuffix("/bin") or "/usr", benchmarks=there)
     return tuple(found.values())

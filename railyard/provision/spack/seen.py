@@ -3,7 +3,7 @@
 spack-packages v2026.06 sees no Open MPI at all on Spack 1.2: its recipe stops with an AttributeError, which
 ``spack external find`` swallows ("No new external packages detected").
 
-To add one: a line in PROGRAMS.
+An MPI library's programs stand in its entry (``railyard/stacks/entries/``); another package's is a line in OTHERS.
 """
 
 import re
@@ -12,17 +12,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.stacks.model import VersionProgram
+from railyard.stacks.table import STACKS
+
 LIMIT_S = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program that belongs to a package: how it is asked for its version, and how it answers."""
-
-    package: str
-    names: tuple[str, ...]
-    words: tuple[str, ...]
-    answer: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +27,23 @@ class Seen:
     prefix: str
 
 
-PROGRAMS: tuple[Program, ...] = (
-    Program("openmpi", ("ompi_info",), ("--version",), re.compile(r"^Open MPI v(\S+)", re.MULTILINE)),
-    # Debian keeps MPICH's programs beside Open MPI's under names of their own.
-    Program("mpich", ("mpichversion", "mpichversion.mpich"), (), re.compile(r"^MPICH Version:\s+(\S+)", re.MULTILINE)),
-    Program("mvapich", ("mpichversion",), (), re.compile(r"^MVAPICH Version:\s+(\S+)", re.MULTILINE)),
-    Program("mvapich2", ("mpichversion",), (), re.compile(r"^MVAPICH2 Version:\s+(\S+)", re.MULTILINE)),
-    Program(
-        "intel-oneapi-mpi",
-        ("mpirun",),
-        ("--version",),
-        re.compile(r"Intel\(R\) MPI Library[^\n]*Version ([0-9][\w.]*)"),
-    ),
-    Program("ucx", ("ucx_info",), ("-v",), re.compile(r"(?:Library version: |UCT version=)(\d[\w.]*)")),
-    Program("libfabric", ("fi_info",), ("--version",), re.compile(r"^libfabric: (\d[\w.]*)", re.MULTILINE)),
-    Program("slurm", ("sinfo", "srun"), ("--version",), re.compile(r"^slurm(?:-wlm)? (\d[\w.]*)", re.MULTILINE)),
-    Program("pmix", ("pmix_info",), ("--version",), re.compile(r"PMIx:? v?(\d[\w.]*)")),
+#: Packages that are no MPI library, and the program that says their version.
+OTHERS: tuple[tuple[str, VersionProgram], ...] = (
+    ("ucx", VersionProgram(("ucx_info",), r"(?:Library version: |UCT version=)(\d[\w.]*)", ("-v",))),
+    ("libfabric", VersionProgram(("fi_info",), r"^libfabric: (\d[\w.]*)", ("--version",))),
+    ("slurm", VersionProgram(("sinfo", "srun"), r"^slurm(?:-wlm)? (\d[\w.]*)", ("--version",))),
+    ("pmix", VersionProgram(("pmix_info",), r"PMIx:? v?(\d[\w.]*)", ("--version",))),
+)
+#: Package and program. A library that is told apart by its path alone (HPC-X) is left to Spack.
+PROGRAMS: tuple[tuple[str, VersionProgram], ...] = (
+    *((stack.spack_package, each) for stack in STACKS.values() for each in stack.programs if not each.within),
+    *OTHERS,
 )
 
 
 def seen() -> tuple[Seen, ...]:
     """Return each package whose program is on PATH and says its version."""
-    found = [_asked(program, name) for program in PROGRAMS for name in program.names]
+    found = [_asked(package, program, name) for package, program in PROGRAMS for name in program.names]
     first: dict[tuple[str, str], Seen] = {}
     for each in found:
         if each is not None:
@@ -63,7 +51,7 @@ def seen() -> tuple[Seen, ...]:
     return tuple(first.values())
 
 
-def _asked(program: Program, name: str) -> Seen | None:
+def _asked(package: str, program: VersionProgram, name: str) -> Seen | None:
     path = shutil.which(name)
     if path is None:
         return None
@@ -73,5 +61,5 @@ def _asked(program: Program, name: str) -> Seen | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    answer = program.answer.search(done.stdout + done.stderr)
-    return Seen(program.package, answer[1], str(Path(path).resolve().parents[1])) if answer else None
+    answer = re.search(program.answer, done.stdout + done.stderr, re.MULTILINE)
+    return Seen(package, answer[1], str(Path(path).resolve().parents[1])) if answer else None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from railyard.stacks import ofi, ucx
-from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _CVARS = "github.com/pmodels/mpich src/mpid/ch4"
 _HYDRA = "github.com/pmodels/mpich doc/wiki/how_to/Using_the_Hydra_Process_Manager.md"
@@ -205,6 +205,9 @@ MPICH = Stack(
     told_apart="Intel MPI, MVAPICH and Cray MPICH, though made from it, begin with words of their own",
     sonames=("libmpi.so.12", "libmpich.so.12"),
     spack_package="mpich",
+    # Debian keeps MPICH's programs beside Open MPI's under names of their own.
+    programs=(VersionProgram(("mpichversion", "mpichversion.mpich"), r"^MPICH Version:\s+(\S+)"),),
+    module=r"mpich(?:-x86_64)?",
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(hydra(4, "5.0.2 and 4.0.2, tried"),),
     srun_mpi="pmi2",
@@ -217,6 +220,8 @@ MVAPICH = Stack(
     told_apart="MVAPICH2 prints MVAPICH2 Version",
     sonames=("libmpi.so.12",),
     spack_package="mvapich",
+    programs=(VersionProgram(("mpichversion",), r"^MVAPICH Version:\s+(\S+)"),),
+    module=r"mvapich(?:-plus)?",
     local_rank_variables=("MVP_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(hydra(3, "documented for 4.0", source="mvapich-docs.readthedocs.io hydra"),),
     srun_mpi="pmi2",
@@ -224,3 +229,5 @@ MVAPICH = Stack(
         "documented for MVAPICH 4.0, whose variables are MPICH's (MVP_ and MPICH_ are other spellings of MPIR_CVAR_)"
     ),
 )
+
+STACKS: Mapping[str, Stack] = {"mpich": MPICH, "mvapich": MVAPICH}

@@ -1,5 +1,7 @@
 """HPE Cray MPICH: launcher and ways. On Slingshot 11 each rank has one NIC; UCX systems are another module."""
 
+from collections.abc import Mapping
+
 from railyard.stacks import ofi, ucx
 from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
 
@@ -62,6 +64,8 @@ CRAYMPICH = Stack(
     told_apart="nothing else prints CRAY MPICH",
     sonames=("libmpi_*.so.12", "libmpi.so.12"),
     spack_package="cray-mpich",
+    module=r"cray-mpich",
+    not_built="its compiler wrappers belong to the Cray programming environment, which modules bring",
     local_rank_variables=("PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"),
     launches=(
         Launch(
@@ -89,3 +93,5 @@ CRAYMPICH = Stack(
         "efa": "Cray MPICH's man page names no transport for EFA: use openmpi, mpich or intelmpi.",
     },
 )
+
+STACKS: Mapping[str, Stack] = {"craympich": CRAYMPICH}

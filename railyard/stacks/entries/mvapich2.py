@@ -1,7 +1,9 @@
 """MVAPICH2 (CH3, gen2): launcher and ways. The only stack here with all four rail policies."""
 
-from railyard.stacks.model import Proof, Setting, Spread, Stack, Way
-from railyard.stacks.mpich import hydra
+from collections.abc import Mapping
+
+from railyard.stacks.entries.mpich import hydra
+from railyard.stacks.model import Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _SOURCE = "github.com/kumattau/mvapich2 2.3.7 src/mpid/ch3/channels/mrail/src/gen2"
 _GUIDE = "mvapich.cse.ohio-state.edu userguide MVAPICH2 2.3.7"
@@ -103,6 +105,8 @@ MVAPICH2 = Stack(
     told_apart="MVAPICH 4 prints MVAPICH Version, without the 2",
     sonames=("libmpi.so.12", "libmpich.so.12"),
     spack_package="mvapich2",
+    programs=(VersionProgram(("mpichversion",), r"^MVAPICH2 Version:\s+(\S+)"),),
+    module=r"mvapich2(?:-gdr)?",
     local_rank_variables=("MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(
         hydra(
@@ -125,3 +129,5 @@ MVAPICH2 = Stack(
         "efa": "EFA needs a build of its own (MVAPICH2-X-AWS): use openmpi or mpich.",
     },
 )
+
+STACKS: Mapping[str, Stack] = {"mvapich2": MVAPICH2}

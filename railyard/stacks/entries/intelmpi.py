@@ -1,7 +1,9 @@
 """Intel MPI: launcher and ways. Its Libfabric providers differ in what they can do with several rails."""
 
+from collections.abc import Mapping
+
 from railyard.stacks import ofi, psm, ucx
-from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _REFERENCE = "Intel MPI Library Developer Reference for Linux 2021"
 _GUIDE = "Intel MPI Library Developer Guide for Linux 2021"
@@ -133,6 +135,8 @@ INTELMPI = Stack(
     told_apart="nothing else begins so",
     sonames=("libmpi.so.12",),
     spack_package="intel-oneapi-mpi",
+    programs=(VersionProgram(("mpirun",), r"Intel\(R\) MPI Library[^\n]*Version ([0-9][\w.]*)", ("--version",)),),
+    module=r"(?:impi|intel-?mpi|intel-oneapi-mpi)",
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
     launches=(
         Launch(
@@ -183,3 +187,5 @@ INTELMPI = Stack(
         ),
     },
 )
+
+STACKS: Mapping[str, Stack] = {"intelmpi": INTELMPI}

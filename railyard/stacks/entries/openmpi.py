@@ -1,7 +1,9 @@
 """Open MPI, and NVIDIA's HPC-X, which is Open MPI with UCX and HCOLL: launcher and ways."""
 
+from collections.abc import Mapping
+
 from railyard.stacks import ofi, psm, ucx
-from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _TCP_BTL = "github.com/open-mpi/ompi v4.1.4 opal/mca/btl/tcp/btl_tcp_component.c"
 _TCP_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/tcp"
@@ -175,6 +177,8 @@ OPENMPI = Stack(
     told_apart="HPC-X prints the same first words: its prefix holds HPC-X (HPCX_MPI_DIR), this one's does not",
     sonames=("libmpi.so.40",),
     spack_package="openmpi",
+    programs=(VersionProgram(("ompi_info",), r"^Open MPI v(\S+)", ("--version",)),),
+    module=r"openmpi(?:-x86_64)?",
     local_rank_variables=("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"),
     launches=OPENMPI_LAUNCHES,
     srun_mpi="pmix",
@@ -215,6 +219,8 @@ HPCX = Stack(
     told_apart="it prints Open MPI's own words: told apart by its prefix, which holds HPC-X (HPCX_MPI_DIR)",
     sonames=("libmpi.so.40",),
     spack_package="hpcx-mpi",
+    programs=(VersionProgram(("ompi_info",), r"^Open MPI v(\S+)", ("--version",), within="hpcx"),),
+    module=r"hpcx(?:-ompi|-mt-ompi)?",
     local_rank_variables=("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"),
     launches=OPENMPI_LAUNCHES,
     srun_mpi="pmix",
@@ -267,3 +273,5 @@ HPCX = Stack(
         "efa": "HPC-X is built and supported for NVIDIA adapters: use openmpi.",
     },
 )
+
+STACKS: Mapping[str, Stack] = {"openmpi": OPENMPI, "hpcx": HPCX}

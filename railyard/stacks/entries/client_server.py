@@ -5,7 +5,7 @@ Over sockets an installed application may run too that starts its own processes:
 
 from collections.abc import Mapping
 
-from railyard.stacks.model import Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import Proof, Setting, Spread, Stack, ToolProgram, Way
 
 _SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
 _PAIR_A_RAIL = Spread(
@@ -29,10 +29,11 @@ _NO_NAMES = "the addresses at both ends, not the devices: only the counters prov
 
 def _without_mpi(
     title: str,
-    tools: tuple[str, ...],
+    tool_programs: tuple[ToolProgram, ...],
     sonames: tuple[str, ...],
     ways: Mapping[str, Way | str],
     addressed: bool = False,
+    not_built: str | None = None,
 ) -> Stack:
     return Stack(
         title=title,
@@ -44,8 +45,9 @@ def _without_mpi(
         launches=(),
         srun_mpi="none",
         ways=ways,
-        tools=tools,
+        tool_programs=tool_programs,
         addressed=addressed,
+        not_built=not_built,
     )
 
 
@@ -55,7 +57,7 @@ def _own_fabric(what: str) -> str:
 
 TCP = _without_mpi(
     "TCP sockets of the operating system",
-    ("iperf3", "netpipe"),
+    (ToolProgram("iperf3", "iperf3"), ToolProgram("NPtcp", "netpipe")),
     (),
     {
         "tcp": Way(
@@ -77,6 +79,7 @@ TCP = _without_mpi(
         "efa": _own_fabric("the instance's network interface (ens5)"),
     },
     addressed=True,
+    not_built="iperf3 and NPtcp come with every distribution, and no version of theirs decides what a socket carries",
 )
 
 _VERBS_WAY = Way(
@@ -94,7 +97,7 @@ _VERBS_WAY = Way(
 
 VERBS = _without_mpi(
     "RDMA verbs of the card, by perftest",
-    ("perftest",),
+    (ToolProgram("ib_write_bw", "perftest", is_folder=True),),
     ("libibverbs.so.1",),
     {
         "tcp": "A network interface has no verbs: where its card has (RoCE, Soft-RoCE), give it a fabric of kind roce.",
@@ -139,7 +142,7 @@ def _provider(name: str, device: str, proof: str) -> Way:
 _SILENT = "a test prints its rows and no device: only the counters prove it"
 LIBFABRIC = _without_mpi(
     "libfabric, by its own tests",
-    ("fabtests",),
+    (ToolProgram("fi_pingpong", "fabtests", is_folder=True),),
     ("libfabric.so.1",),
     {
         "tcp": _provider("tcp", "the rail is told in FI_TCP_IFACE, to each pair its own", _SILENT),
@@ -149,4 +152,7 @@ LIBFABRIC = _without_mpi(
         "slingshot": _provider("cxi", "the rail is its domain (-d cxi0)", _SILENT),
         "efa": _provider("efa", "the rail is its domain (-d rdmap0s6-rdm)", _SILENT),
     },
+    not_built="fabtests must be of the very release of the libfabric that the site runs",
 )
+
+STACKS: Mapping[str, Stack] = {"tcp": TCP, "verbs": VERBS, "libfabric": LIBFABRIC}

@@ -1,0 +1,95 @@
+"""A trial: an MPI stack that Railyard has never seen is an entry, its test and a folder of Spack's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.made.clone import copy_of_clone, typed
+
+ENTRY = '''\
+"""Trackside MPI: MPICH with a launcher of its own."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from railyard.stacks.entries.mpich import MPICH
+from railyard.stacks.model import Stack, VersionProgram
+
+STACKS: Mapping[str, Stack] = {
+    "trackside": replace(
+        MPICH,
+        title="Trackside MPI",
+        version_pattern=r"^Trackside MPI Version:",
+        told_apart="nothing else begins so",
+        spack_package="trackside-mpi",
+        programs=(VersionProgram(("trackside_info",), r"^Trackside MPI (\\S+)"),),
+        module="trackside",
+    )
+}
+'''
+TEST = '''\
+"""Trackside MPI is told the devices of a run as MPICH is."""
+
+from railyard.stacks import ask
+
+
+def test_two_rails_are_striped() -> None:
+    told = ask.settings("trackside", "ib", ("mlx5_0:1", "mlx5_1:1"), 2, None)
+    assert (told.policy, told.env["UCX_NET_DEVICES"]) == ("striping", "mlx5_0:1,mlx5_1:1")
+'''
+ENVIRONMENT = """\
+spack:
+  include: [../common]
+  specs: [$benchmarks]
+  packages:
+    mpi:
+      require: [trackside-mpi]
+    trackside-mpi:
+      prefer:
+      - "@1.0" # newest
+  view: false
+"""
+#: What a node that has it shows besides: lines of a recording.
+SHOWN = """\
+which trackside_info = /opt/trackside/bin/trackside_info
+$ trackside_info <<
+| Trackside MPI 1.0
+"""
+#: Where stacks are held against one another, against Spack's folders and against the pages.
+TOUCHED = (
+    *("tests/stacks", "tests/clone/test_spack_envs.py", "tests/clone/test_docs.py"),
+    "tests/provision/spack/test_seen.py",
+)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The clone with three more files."""
+    clone = copy_of_clone(tmp_path_factory.mktemp("trial"))
+    (clone / "railyard/stacks/entries/trackside.py").write_text(ENTRY)
+    (clone / "tests/stacks/test_trackside.py").write_text(TEST)
+    (clone / "spack_envs/trackside").mkdir()
+    (clone / "spack_envs/trackside/spack.yaml").write_text(ENVIRONMENT)
+    return clone
+
+
+def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
+    done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
+    assert done.returncode == 0, done.stdout
+    assert "trackside" not in (clone / "docs/stacks.md").read_text(encoding="utf-8")
+
+
+def test_a_node_that_has_it_shows_it(clone: Path) -> None:
+    node = (clone / "tests/trees/dual-rail-hdr.tree").read_text(encoding="utf-8")
+    (clone / "node.tree").write_text(node + SHOWN, encoding="utf-8")
+    done = typed(clone, "railyard", "detect", "--root", "node.tree", "--name", "site")
+    assert "\n  trackside:  # trackside_info says version 1.0\n    prefix: /opt/trackside\n" in done.stdout, done
+
+
+def test_its_page_is_written_by_a_command(clone: Path) -> None:
+    done = typed(clone, "railyard.stacks.document")
+    assert "\n## trackside\n" in done.stdout
+    stale = done.stdout.replace("MPIR_CVAR_CH4_NETMOD=ucx", "MPIR_CVAR_CH4_NETMOD=ofi", 1)
+    (clone / "docs/stacks.md").write_text(stale, encoding="utf-8")
+    page = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", "tests/stacks/test_table.py", "-k", "page")
+    assert page.returncode == 1 and "type make docs" in page.stdout
