@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from railyard.base.json_codec import encode
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import Ended
+from railyard.results.record.form import Suspect
 from railyard.site.references.bands import Band, Bound, curve_band, scalar_band
 from railyard.site.references.load import floor_band
 from railyard.site.references.model import ExpectedFailure
-from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path.proof import PathProof
 from railyard.verdict.recording import verdict_record
 from railyard.verdict.rules.model import (
@@ -258,11 +258,11 @@ def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() ->
 
 def test_a_refused_rail_is_a_suspect() -> None:
     rail = RefusedRail("vn2", "hsn1", "rail hsn1 of vn2 has no carrier")
-    assert judge(with_job(exit_code=71, refused=(rail,))).suspects == (Suspect("rail", "vn2", "hsn1", rail.sentence),)
+    assert judge(with_job(exit_code=71, refused=(rail,))).suspects == (Suspect("rail", rail.sentence, "vn2", "hsn1"),)
 
 
 def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
-    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn2", "hsn0", "lost its carrier"),))
+    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn2", "hsn0"),))
     verdict = judge(replace(with_job(timed_out=True), path=lost))
     assert (verdict.rule, verdict.fault, verdict.suspects) == (1, "fabric", lost.suspects)
 
@@ -331,10 +331,10 @@ def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> 
 
 
 def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
-    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn1", "hsn0", "lost its carrier"),))
+    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn1", "hsn0"),))
     ended = Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",))
     verdict = judge(replace(with_job(ended=ended, exit_code=None), path=lost))
-    assert verdict.suspects == (Suspect("node", "vn2", None, ended.sentence),)
+    assert verdict.suspects == (Suspect("node", ended.sentence, "vn2"),)
     cancelled = judge(replace(with_job(ended=Ended("cancelled", "job 12 was cancelled")), path=lost))
     assert cancelled.suspects == ()
 
@@ -535,7 +535,7 @@ FAILED = PathProof(
     "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail",
     "set-up",
     "how the stack is told its rails",
-    (Suspect("rail", "vn1", "hsn1", "idle"),),
+    (Suspect("rail", "idle", "vn1", "hsn1"),),
 )
 UNPROVEN = PathProof("not-proven", "path not proven: no counters of vn2 were found", "not-proven", "the counter reader")
 
@@ -679,7 +679,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
 
 
 def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody() -> None:
-    odd = Suspect("rail", "vn1", "hsn0", "it sent too much")
+    odd = Suspect("rail", "it sent too much", "vn1", "hsn0")
     disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB", suspects=(odd,))
     assert judge(replace(HEALTHY, path=disturbed)).state == "pass"
     verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))

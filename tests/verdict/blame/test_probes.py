@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from railyard.results.record.form import Suspect
 from railyard.verdict.blame.probes import LEAST_SEGMENTS, Watch, probe_losses, probe_rails
-from railyard.verdict.blame.suspects import Findings, Probe, Suspect
+from railyard.verdict.blame.suspects import Findings, Probe
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
 EXPECTED_MB_S = 48.0
@@ -126,7 +127,7 @@ def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(tmp_path: 
         "hsn1 of vn2 alone loses packets with every partner: 0.9 % with vn1, 0.9 % with vn3 and 0.9 % with vn4 of "
         "segments sent again, bound 0.1 % (resent-share)"
     )
-    assert found == Findings((Suspect("rail", "vn2", "hsn1", reason),), reason)
+    assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
 
 
 def runs(folder: Path, probe: str) -> int:
