@@ -35,9 +35,7 @@ from railyard.verdict.verdict import Verdict, judge, not_tested
 K, M = 1 << 10, 1 << 20
 SIZES = (1, 4096, M, 4 * M)
 LIMIT = Limit(48.6, "400 Mbit/s less TCP/IP headers", "railyard testbed", from_bytes=M)
-FLOOR = scalar_band(
-    "hsn-uni-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), size_from=M, size_to=4 * M
-)
+FLOOR = scalar_band("hsn-uni-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), (M, 4 * M))
 CURVE = curve_band(
     "hsn-curve",
     "baseline",
@@ -345,7 +343,7 @@ def test_a_long_line_is_cut_in_the_sentence() -> None:
 
 
 def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
-    band = scalar_band("tcp-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), None, None)
+    band = scalar_band("tcp-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None))
     declared, limit = replace(DECLARED, sized=False), replace(LIMIT, from_bytes=0)
 
     def sentences(value: float) -> list[str]:
@@ -500,7 +498,7 @@ def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
 
 @pytest.mark.parametrize("bound", [Bound(None, 60.0, None), Bound(0.0, 60.0, None)])
 def test_a_reference_without_a_bound_to_keep_has_no_ratio(bound: Bound) -> None:
-    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound, None, None)
+    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound)
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
     assert verdict.line == "bandwidth holds x"
@@ -630,9 +628,9 @@ def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
 
 
 def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
-    nothing = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, None, 5.0), None, None)
+    nothing = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, None, 5.0))
     assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
-    unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None), None, None)
+    unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None))
     assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
         "bandwidth is in MB/s but x (class: s) is in GB/s, over hsn0 of vn1 and vn2"
     )
@@ -650,7 +648,7 @@ def test_rule_5_fails_without_a_reference_and_names_the_files() -> None:
 
 
 def test_a_latency_is_worse_above_its_reference() -> None:
-    band = scalar_band("lat", "published", "latency", "us", "a paper", Bound(None, 1.5, 1.0), 0, 8)
+    band = scalar_band("lat", "published", "latency", "us", "a paper", Bound(None, 1.5, 1.0), (0, 8))
     declared = Declared("latency", "us", "latency")
     good = MetricInput(declared, Measured("us", (0, 8), (1.0, 1.25)), bands=(band,))
     verdict = judge(replace(HEALTHY, metrics=(good,)))
@@ -668,7 +666,7 @@ EDR = MetricInput(DECLARED, Measured("MB/s", (M, 4 * M), (12010.0, 12080.0)), ba
 
 
 def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
-    band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None), None, None)
+    band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None))
     both = replace(EDR, bands=(band, EDR_FLOOR))
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=Measured("MB/s", (M, 4 * M), (11990.0, 12080.0)))

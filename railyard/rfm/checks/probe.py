@@ -72,7 +72,7 @@ class Probing(GuardedFigures):
 
     def _with_slow_rails(self, found: "Assessment") -> "Assessment":
         """Measure the rails alone where a bandwidth between named nodes failed: one is named, and not its partner."""
-        from railyard.verdict.blame.probes import probe_rails
+        from railyard.verdict.blame.probes import Prober, probe_rails
         from railyard.verdict.findings import with_suspects
 
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
@@ -84,12 +84,11 @@ class Probing(GuardedFigures):
             return found
         names = self.site.system.nodes.names
         expected = self._expected_alone(found)
+        watch = self.watch if self.is_watched else None
+        prober = Prober(self._probe_words, self._probe_value, Path(self.stagedir), watch)
         for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
             others = tuple(name for name in names if name not in pair)
-            findings = probe_rails(
-                pair, others, launch.meant, expected, self._probe_words, self._probe_value, Path(self.stagedir),
-                launch.nodes, self.watch if self.is_watched else None,
-            )  # fmt: skip
+            findings = probe_rails(prober, pair, others, launch.meant, expected, launch.nodes)
             # Where every probe breaks as the run did, the stack is broken and no switch is.
             if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)

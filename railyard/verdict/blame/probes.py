@@ -7,6 +7,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -37,36 +38,48 @@ class Watch(Protocol):
         """Return the share of the time since then in which they waited for a processor; None where unknown."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prober:
+    """How one rail alone is measured: ``command`` gives the variables and words, which end it after PROBE_LIMIT_S.
+
+    ``value`` reads MB/s (10^6 B/s, one way) from the output, which stays in ``folder``. ``watch`` starts a watcher.
+    """
+
+    command: Callable[[Probe], tuple[dict[str, str], list[str]]]
+    value: Callable[[str], float | None]
+    folder: Path
+    watch: Callable[[], Watch] | None = None
+
+    def measured(self, probe: Probe, turn: int, expected_mb_s: float) -> RailProbe:
+        """Return what a probe gave in this round."""
+        watcher = self.watch() if self.watch is not None else None
+        name = f"probe-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
+        text = _output(name, self.command(probe), self.folder)
+        starved = watcher.stop() if watcher is not None else None
+        return RailProbe(probe.node_a, probe.node_b, probe.rail, self.value(text), expected_mb_s, turn, starved)
+
+
 def probe_rails(
+    prober: Prober,
     pair: tuple[str, str],
     others: Sequence[str],
     rails: Sequence[str],
     expected_mb_s: float,
-    command: Callable[[Probe], tuple[dict[str, str], list[str]]],
-    value: Callable[[str], float | None],
-    folder: Path,
     nodes: Sequence[str] = (),
-    watch: Callable[[], Watch] | None = None,
 ) -> Findings:
     """Return who is to blame, from measuring each rail alone between the pair's nodes and good partners, in rounds.
 
     A pair is blamed only where both its nodes were in the run (``nodes``, the pair itself by default).
-    ``command`` gives the variables and words of one probe, which end it after PROBE_LIMIT_S; ``value`` reads MB/s
-    (10^6 B/s, one way) from its output; ``watch`` starts a watcher of one probe.
-    Each probe's output stays in ``folder`` (``probe-ROUND-RAIL-NODE-NODE.out``), and what all gave in its
+    Each probe's output stays in the prober's folder (``probe-ROUND-RAIL-NODE-NODE.out``), and what all gave in its
     ``probes.json``, behind what an earlier call left there.
     """
 
     def measured(probe: Probe, turn: int) -> RailProbe:
-        watcher = watch() if watch is not None else None
-        name = f"probe-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
-        text = _output(name, command(probe), folder)
-        starved = watcher.stop() if watcher is not None else None
-        return RailProbe(probe.node_a, probe.node_b, probe.rail, value(text), expected_mb_s, turn, starved)
+        return prober.measured(probe, turn, expected_mb_s)
 
     planned = plan_probes(pair, tuple(others), tuple(rails))
     found = slow_rails.find(planned, measured, nodes or pair, time.monotonic)
-    _keep(found.probes, folder / PROBES_FILE)
+    _keep(found.probes, prober.folder / PROBES_FILE)
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.results.record.form import Suspect
-from railyard.verdict.blame.probes import LEAST_SEGMENTS, Watch, probe_losses, probe_rails
+from railyard.verdict.blame.probes import LEAST_SEGMENTS, Prober, Watch, probe_losses, probe_rails
 from railyard.verdict.blame.suspects import Findings, Probe
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
@@ -30,7 +30,7 @@ def probed(
         there = {"NODES": f"{probe.node_a}-{probe.node_b}", "RAIL": probe.rail}
         return {**there, **(env or {})}, list(words)
 
-    return probe_rails(PAIR, OTHERS, rails, EXPECTED_MB_S, command, value, folder, watch=watch)
+    return probe_rails(Prober(command, value, folder, watch), PAIR, OTHERS, rails, EXPECTED_MB_S)
 
 
 def test_a_slow_rail_of_one_node_is_blamed_from_what_its_probes_print(tmp_path: Path) -> None:
