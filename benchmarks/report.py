@@ -21,10 +21,10 @@ from pathlib import Path
 
 from sidebyside import CLONE
 
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import (
     BandRecord,
     CurveRecord,
-    FigureRecord,
     LimitRecord,
     NodeTraffic,
     PathProofRecord,
@@ -78,7 +78,7 @@ def made(run: str, test: int, drift: float = 1.0) -> Record:
         policy="single",
         elapsed_s=2.5,
         nodes=("vn1", "vn2"),
-        figures=(FigureRecord("peak", values[-1], "MB/s", SIZES[-1]), FigureRecord("n_half", 1500.0, "B")),
+        figures=(Figure("peak", values[-1], "MB/s", SIZES[-1]), Figure("n_half", 1500.0, "B")),
         curves=(bandwidth, rate),
         path_proof=PathProofRecord("proven", sentence, 178956960, tuple(NodeTraffic(n, rails) for n in ("vn1", "vn2"))),
         references=("one-rail",),

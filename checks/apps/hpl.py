@@ -45,7 +45,7 @@ class HplCheck(ApplicationCheck):
         hardware, budget_s = of_file(self.site.system, self.budget_s)
         self._problem = hpl_problem.plan(
             hardware, self.num_nodes, self.ranks_per_node,
-            budget_s=budget_s, block=self.block, share=self.share, order=self.order, grid=self.grid,
+            budget_s=budget_s, wish=hpl_problem.Wish(self.block, self.share, self.order, self.grid),
         )  # fmt: skip
         self.remarks = (self._problem.sentence,)
 
@@ -80,7 +80,7 @@ class HplEveryNode(EveryNodeCheck):
     def shape(self) -> None:
         super().shape()
         hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_problem.plan(hardware, 1, 1, budget_s=budget_s, share=self.share)
+        self._problem = hpl_problem.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl_problem.Wish(share=self.share))
         self.remarks = (self._problem.sentence,)
 
     def input_files(self) -> dict[str, str]:

@@ -6,24 +6,15 @@ Nothing here reads a file, the clock or the host.
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from railyard.benchmarks import node_pairs as pair_table
 from railyard.benchmarks.curve import Curve, largest, n_half, peak
+from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.applications import printed_name
 from railyard.benchmarks.table.micro import BENCHMARKS, BIDIRECTIONAL, LOOPBACK, STREAMS, find, metric
 from railyard.parsers.parsed import Table
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One number that stands for a curve; ``size`` is the message size that it belongs to, in bytes."""
-
-    name: str
-    value: float
-    unit: str
-    size: int | None
 
 
 def is_part(table: Table) -> bool:

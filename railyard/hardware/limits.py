@@ -88,25 +88,32 @@ def data_rate_mb_s(link: Link) -> float | None:
     return None if link.data_rate_gbit_s is None else link.data_rate_gbit_s * 1000 / 8
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How many rails share a slot, how many devices a port (Socket Direct, multi-host), how many ports a rail bonds."""
+
+    rails_per_card: int = 1
+    rails_per_port: int = 1
+    ports_per_rail: int = 1
+
+
 def limit(
     link: Link,
     slot: Slot | None = None,
     rails: int = 1,
-    rails_per_card: int = 1,
+    sharing: Sharing = Sharing(),
+    *,
     mtu: int | None = None,
     directions: int = 1,
-    *,
-    rails_per_port: int = 1,
-    ports_per_rail: int = 1,
     max_payload: int = DEFAULT_MAX_PAYLOAD,
 ) -> Limit | None:
     """Return the bound on payload over ``rails`` rails, or None where the link's data rate is not known.
 
-    ``rails_per_card`` rails share one slot, ``rails_per_port`` devices share one port (Socket Direct, multi-host),
-    ``ports_per_rail`` ports are bonded to each. ``mtu`` defaults to the link's largest, so that the bound stays an
-    upper one; ``directions`` is 1 (one way) or 2 (the sum of both; a shared bus gives no more for it). Raises
-    ValueError for counts below 1.
+    ``mtu`` defaults to the link's largest, so that the bound stays an upper one; ``directions`` is 1 (one way) or 2
+    (the sum of both; a shared bus gives no more for it). Raises ValueError for counts below 1.
     """
+    rails_per_card, rails_per_port = sharing.rails_per_card, sharing.rails_per_port
+    ports_per_rail = sharing.ports_per_rail
     if min(rails, rails_per_card, rails_per_port, ports_per_rail) < 1 or directions not in (1, 2):
         raise ValueError(
             f"rails {rails}, per card {rails_per_card}, per port {rails_per_port}, ports per rail {ports_per_rail}, "

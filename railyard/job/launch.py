@@ -102,9 +102,8 @@ def plan_launch(
             hosts=nodes,
             ranks=ranks.total,
             ranks_per_node=ranks.per_node,
-            agent=str(agent_script(site.home, bed)),
             # Launchers start over the testbed's management network.
-            network=MANAGEMENT_DEVICE,
+            remote=ask.Remote(str(agent_script(site.home, bed)), MANAGEMENT_DEVICE),
             share_cores=True,
         )
         options += ask.forward(stack, {name: value for name, value in env.items() if name != "PATH"})

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.results.record.form import STATES, FigureRecord, Record
+from railyard.benchmarks.figure import Figure
+from railyard.results.record.form import STATES, Record
 from railyard.results.report.history import histories
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _labels(record: Record) -> tuple[str, ...]:
     return tuple("" if value is None else str(value) for value in values)
 
 
-def _once(figures: Sequence[FigureRecord]) -> list[FigureRecord]:
+def _once(figures: Sequence[Figure]) -> list[Figure]:
     """Return the first figure of each name and unit: two samples with the same labels are refused by Prometheus."""
     return list({(figure.name, figure.unit): figure for figure in reversed(figures)}.values())[::-1]
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.stacks.choice import split_from, spread_of, tuned_line, why_not_rails
@@ -70,16 +70,22 @@ def policies(stack: str, kind: str, rails: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys((spread_of(way, rails, None).policy, *others)))
 
 
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What a transport with verbs is told besides, where it is said: GID table index, traffic class, service level."""
+
+    gid_index: int | None = None
+    traffic_class: int | None = None
+    service_level: int | None = None
+
+
 def settings(
     stack: str,
     kind: str,
     devices: Sequence[str],
     rails: int,
     policy: str | None = None,
-    *,
-    gid_index: int | None = None,
-    traffic_class: int | None = None,
-    service_level: int | None = None,
+    knobs: Knobs = Knobs(),
 ) -> Settings:
     """Return what the stack is told so that its messages go over exactly these devices, one a rail.
 
@@ -95,17 +101,24 @@ def settings(
     assert isinstance(way, Way)  # why_not has just said so
     named, threshold = (None, None) if policy is None else parted(policy)
     spread = spread_of(way, rails, named)
-    asked = {"gid_index": gid_index, "traffic_class": traffic_class, "service_level": service_level}
     parsed = _devices(stack, kind, devices, rails)
     lines = (*way.settings, *(tuned_line(line, spread, threshold) for line in spread.settings))
     values = _values(stack, parsed, rails, {blank for line in lines for blank in blanks(line.value)})
     values["threshold"] = str(threshold)
     env = {line.name: line.value.format_map(values) for line in lines}
-    for setting, number in _knobs(f"{stack} on {kind}", spread.knobs or way.knobs, asked):
+    for setting, number in _knobs(f"{stack} on {kind}", spread.knobs or way.knobs, asdict(knobs)):
         env[setting.name] = setting.value.format_map({**values, "knob": str(number)})
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
     name = spread.policy if threshold is None else tuned(threshold)
     return Settings(env, spread.options, spread.policy, split_from(spread, threshold), proof, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """How a launcher reaches other hosts: the program called in place of ssh, the net device for start-up traffic."""
+
+    agent: str | None = None
+    network: str | None = None
 
 
 def launch_options(
@@ -114,16 +127,14 @@ def launch_options(
     hosts: Sequence[str],
     ranks: int,
     ranks_per_node: int,
-    agent: str | None = None,
-    network: str | None = None,
+    remote: Remote = Remote(),
     share_cores: bool = False,
     major: int | None = None,
 ) -> list[str]:
     """Return the words after the launcher's name: hosts, ranks, ranks a node, remote agent, start-up network.
 
-    ``agent`` is the program called in place of ssh; ``network`` the net device for start-up traffic; ``share_cores``
-    is for more ranks than cores (no binding, idle ranks yield); ``major`` the library's major version (None: the
-    oldest in the table). Raises RailyardError for an unknown stack and for what its launcher cannot be told.
+    ``share_cores`` is for more ranks than cores (no binding, idle ranks yield); ``major`` the library's major version
+    (None: the oldest in the table). Raises RailyardError for an unknown stack and for what its launcher cannot be told.
     """
     launch = _launch(stack, major)
     if len(hosts) * ranks_per_node < ranks:
@@ -133,11 +144,11 @@ def launch_options(
         "host_slots": ",".join(f"{host}:{ranks_per_node}" for host in hosts),
         "ranks": str(ranks),
         "ranks_per_node": str(ranks_per_node),
-        "agent": agent or "",
-        "network": network or "",
+        "agent": remote.agent or "",
+        "network": remote.network or "",
     }
     words = [*launch.hosts, *launch.ranks, *launch.ranks_per_node]
-    for given, part in ((agent, launch.agent), (network, launch.network)):
+    for given, part in ((remote.agent, launch.agent), (remote.network, launch.network)):
         if given is None:
             continue
         if isinstance(part, str):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railyard.base.wording import listing, number
 from railyard.benchmarks.apps import every_node, least_traffic, milc_physics, peak, shared_processor
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.metrics import Figure
+from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters

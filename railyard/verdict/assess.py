@@ -9,6 +9,7 @@ from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.tools import TOOLS
 from railyard.job import mpi_identity
@@ -44,7 +45,7 @@ class Assessment:
     inputs: Inputs
     verdict: Verdict
     curves: tuple[Curve, ...]
-    figures: tuple[metrics.Figure, ...]
+    figures: tuple[Figure, ...]
     path: proof.PathProof
     pair_tables: tuple[Table, ...] = ()
     version: str | None = None

@@ -10,10 +10,9 @@ from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Parsed, ParseError, Table
-from railyard.results.record.form import PairAgain, PairsRecord
+from railyard.results.record.form import PairAgain, PairsRecord, Suspect
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.path import traffic as path_traffic
 from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
@@ -149,9 +148,7 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
         return found
     slow = [pair for pair in node_pairs.pairs_of(found.pair_tables[0]) if pair.slower_mb_s < least]
     suspects = tuple(
-        Suspect(
-            "node", p.first, None, f"its own two ranks give {number(p.slower_mb_s)} of at least {number(least)} MB/s"
-        )
+        Suspect("node", f"its own two ranks give {number(p.slower_mb_s)} of at least {number(least)} MB/s", p.first)
         for p in slow
     )
     names = listing([pair.first for pair in slow])

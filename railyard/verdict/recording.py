@@ -11,14 +11,11 @@ from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
     CurveRecord,
-    FigureRecord,
     LimitRecord,
     NodeTraffic,
     PathProofRecord,
-    RailTraffic,
     Record,
     RuleRecord,
-    SuspectRecord,
     VerdictRecord,
 )
 from railyard.site.test_id import TestId
@@ -51,7 +48,7 @@ def record_of(
         Record.of(assessment.case.test, judged.state, verdict_record(judged), run=run, time=time),
         elapsed_s=elapsed_s,
         nodes=assessment.case.launch.nodes,
-        figures=tuple(FigureRecord(f.name, f.value, f.unit, f.size) for f in assessment.figures),
+        figures=assessment.figures,
         curves=tuple(_curve(curve, assessment) for curve in assessment.curves),
         path_proof=_path(assessment),
         references=judged.references,
@@ -79,7 +76,7 @@ def verdict_record(verdict: Verdict) -> VerdictRecord:
         rule=verdict.rule,
         class_=verdict.fault,
         rules=tuple(RuleRecord(r.rule, r.name, r.state, r.sentence) for r in verdict.rules),
-        suspects=tuple(SuspectRecord(s.kind, s.reason, s.node, s.rail) for s in verdict.suspects),
+        suspects=verdict.suspects,
         next=verdict.look_at,
         remarks=verdict.remarks,
     )
@@ -126,12 +123,5 @@ def _band(band: BandLike, sizes: tuple[int, ...]) -> BandRecord:
 
 def _path(assessment: Assessment) -> PathProofRecord:
     path = assessment.path
-    nodes = tuple(
-        NodeTraffic(
-            node,
-            tuple(RailTraffic(r.device, r.meant, r.tx_bytes, r.rx_bytes, r.share) for r in rails),
-            path.clocks_khz.get(node),
-        )
-        for node, rails in (path.nodes or {}).items()
-    )
+    nodes = tuple(NodeTraffic(node, rails, path.clocks_khz.get(node)) for node, rails in (path.nodes or {}).items())
     return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)

@@ -92,7 +92,7 @@ class Target:
         if isinstance(ceiling, str):
             return ceiling
         head = ("day-one", "class", LATENCY, "us", ceiling.source)
-        return (scalar_band(*head, Bound(None, ceiling.value_us, None), None, ceiling.up_to_bytes),)
+        return (scalar_band(*head, Bound(None, ceiling.value_us, None), (None, ceiling.up_to_bytes)),)
 
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
         """Return the floor of half a network against the other half, or "not judged: …" for what no link sets alone.

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import FaultClass, State, Suspect
 from railyard.verdict.rules import complete, metrics, path, possible, reference
-from railyard.verdict.rules.model import RULE_NAMES, FaultClass, Inputs, MetricInput, RuleResult, State
+from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.rules.possible import percent_of_limit
 from railyard.verdict.rules.reference import worst_ratio
 
@@ -141,11 +141,11 @@ def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...])
 
 def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
     """Return who may be to blame where the run failed: refused rails, what probes and the path proof found."""
-    refused = [Suspect("rail", rail.node, rail.rail, rail.sentence) for rail in inputs.job.refused]
+    refused = [Suspect("rail", rail.sentence, rail.node, rail.rail) for rail in inputs.job.refused]
     ended = inputs.job.ended
     if ended is not None and ended.kind != "time":
         # What its nodes had moved by then says nothing of them: only whom the scheduler names is a suspect.
-        return tuple(Suspect("node", node, None, ended.sentence) for node in ended.nodes)
+        return tuple(Suspect("node", ended.sentence, node) for node in ended.nodes)
     return tuple(dict.fromkeys([*refused, *inputs.suspects, *inputs.path.suspects]))
 
 

@@ -9,7 +9,8 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.metrics import Figure, curves, key_figures
+from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.metrics import curves, key_figures
 from railyard.benchmarks.moved_bytes import Moved, moved_at_most, moved_by
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.parsers import PARSERS

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.e2e
 full = pytest.mark.full
 
 SYSTEM = "dell-c6320"
+#: A replay of it by that commit (README.md there).
+OF_67AA8CA = CLONE / "tests/results/record/of_67aa8ca/20261123T085308Z-cc48"
 COMPUTED = "replayed: computed from published values, not measured"
 PASS: tuple[str, int | None, str | None] = ("pass", None, None)
 UNTESTED: tuple[str, int | None, str | None] = ("not-tested", None, None)
@@ -80,6 +82,9 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
     assert record.path_proof is not None
     assert (record.path_proof.state, record.nodes) == ("not-judged", ())
     assert record.curves[0].values[-1] == 12400.0
+    # Names and hashes are those of 67aa8ca, so that its records stand beside these.
+    before = read_records(OF_67AA8CA).records
+    assert {(one.case, one.hash) for one in before} <= {(one.case, one.hash) for one in run.records}
     # The benchmark's own words stand in the job, and what was played is known.
     assert record.command[-7:] == ("1:4194304", "-i", "2", "-x", "1", "-W", "16")
     played = record.environment["recording"]

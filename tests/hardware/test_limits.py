@@ -5,6 +5,7 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from railyard.hardware.limits import (
     LatencyCeiling,
     Limit,
     LinkFloor,
+    Sharing,
     class_floors,
     combine,
     day_one_floor,
@@ -26,7 +28,7 @@ from railyard.hardware.links import LINKS, SLOTS, Link
 MIB = 1 << 20
 
 
-def value(link: str, slot: str | None = None, *args: int, **options: int) -> float:
+def value(link: str, slot: str | None = None, *args: Any, **options: Any) -> float:
     found = limit(LINKS[link], SLOTS[slot] if slot else None, *args, **options)
     assert found is not None
     return round(found.value_mb_s, 1)
@@ -73,11 +75,11 @@ def test_payload_at_an_mtu(link: str, mtu: int, mb_s: float) -> None:
     ],
 )
 def test_limit_of_link_and_slot(link: str, slot: str, rails: int, per_card: int, directions: int, mb_s: float) -> None:
-    assert value(link, slot, rails, per_card, None, directions) == pytest.approx(mb_s, abs=0.11)  # type: ignore[arg-type]
+    assert value(link, slot, rails, Sharing(per_card), directions=directions) == pytest.approx(mb_s, abs=0.11)
 
 
 def test_devices_of_one_port_share_it() -> None:
-    assert value("ib-hdr", "pcie3-x16", 2, rails_per_port=2) == 24842.3
+    assert value("ib-hdr", "pcie3-x16", 2, Sharing(rails_per_port=2)) == 24842.3
     assert value("ib-hdr", "pcie3-x16", 2) == 28807.0
 
 
@@ -87,7 +89,7 @@ def test_max_payload_size_counts() -> None:
 
 
 def test_the_terms_say_how_the_number_came() -> None:
-    found = limit(LINKS["ib-edr"], SLOTS["pcie3-x16"], 2, 2)
+    found = limit(LINKS["ib-edr"], SLOTS["pcie3-x16"], 2, Sharing(2))
     assert found == Limit(
         found.value_mb_s if found else 0,
         "slot pcie3-x16 15753.8 MB/s x 256/280 of a TLP, below the link's 24842.3 MB/s = 14403.5 MB/s",
@@ -147,7 +149,9 @@ def test_a_link_without_a_figure_has_no_limit() -> None:
     assert limit(LINKS["sci"]) is None
 
 
-@pytest.mark.parametrize("wrong", [{"rails": 0}, {"rails_per_card": 0}, {"rails_per_port": 0}, {"directions": 3}])
+@pytest.mark.parametrize(
+    "wrong", [{"rails": 0}, {"sharing": Sharing(0)}, {"sharing": Sharing(1, 0)}, {"directions": 3}]
+)
 def test_counts_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="rails"):
         limit(LINKS["ib-edr"], **wrong)  # type: ignore[arg-type]
@@ -164,15 +168,15 @@ def test_unlike_rails_add_up_and_one_unknown_makes_all_unknown() -> None:
 
 @given(st.sampled_from(sorted(LINKS)), st.sampled_from(sorted(SLOTS)), st.integers(1, 8), st.integers(1, 4))
 def test_a_limit_never_falls_with_more_rails_or_a_wider_slot(link: str, slot: str, rails: int, per_card: int) -> None:
-    found = limit(LINKS[link], SLOTS[slot], rails, per_card)
-    more = limit(LINKS[link], SLOTS[slot], rails + 1, per_card)
+    found = limit(LINKS[link], SLOTS[slot], rails, Sharing(per_card))
+    more = limit(LINKS[link], SLOTS[slot], rails + 1, Sharing(per_card))
     if found is None or more is None:
         return
     assert more.value_mb_s >= found.value_mb_s * (1 - 1e-9)
     generation, _, lanes = slot.partition("-x")
     if lanes in ("1", "4", "8"):
         wider = {"1": "4", "4": "8", "8": "16"}[lanes]
-        wide = limit(LINKS[link], SLOTS[f"{generation}-x{wider}"], rails, per_card)
+        wide = limit(LINKS[link], SLOTS[f"{generation}-x{wider}"], rails, Sharing(per_card))
         assert wide is not None
         assert wide.value_mb_s >= found.value_mb_s
 

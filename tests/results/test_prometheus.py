@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.benchmarks.figure import Figure
 from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.record.file import FILE_NAME, append_record
-from railyard.results.record.form import FigureRecord, Record, VerdictRecord
+from railyard.results.record.form import Record, VerdictRecord
 from tests.made.records import made_record
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
@@ -20,7 +21,7 @@ MADE = made_record(
     run="r1",
     case='ImbUniband %rails=1 "odd\\" @virtual:hsn+mpich',
     verdict=VerdictRecord("so"),
-    figures=(FigureRecord("peak", 47.8, "MB/s"), FigureRecord("peak", 1.0, "MB/s"), FigureRecord("N½", 9, "B")),
+    figures=(Figure("peak", 47.8, "MB/s"), Figure("peak", 1.0, "MB/s"), Figure("N½", 9, "B")),
 )
 LABELS = {
     "system": "virtual",

@@ -173,9 +173,9 @@ def test_nic_per_rank_brings_the_words_that_bind() -> None:
 
 
 def test_knobs_are_set_where_the_stack_has_them() -> None:
-    ucx = ask.settings("mpich", "roce", ["mlx5_0"], 1, gid_index=3, traffic_class=106, service_level=5).env
+    ucx = ask.settings("mpich", "roce", ["mlx5_0"], 1, knobs=ask.Knobs(3, 106, 5)).env
     assert (ucx["UCX_IB_GID_INDEX"], ucx["UCX_IB_TRAFFIC_CLASS"], ucx["UCX_IB_SL"]) == ("3", "106", "5")
-    mv2 = ask.settings("mvapich2", "roce", ["mlx5_0"], 1, gid_index=3, service_level=0).env
+    mv2 = ask.settings("mvapich2", "roce", ["mlx5_0"], 1, knobs=ask.Knobs(gid_index=3, service_level=0)).env
     assert (mv2["MV2_DEFAULT_GID_INDEX"], mv2["MV2_DEFAULT_SERVICE_LEVEL"]) == ("3", "0")
 
 
@@ -334,14 +334,14 @@ def test_devices_and_knobs_that_do_not_fit_are_refused(
 ) -> None:
     name, kind, devices, rails, knobs = asked
     with pytest.raises(RailyardError) as raised:
-        ask.settings(name, kind, devices, rails, **knobs)  # type: ignore[arg-type]
+        ask.settings(name, kind, devices, rails, knobs=ask.Knobs(**knobs))
     assert str(raised.value) == sentence
 
 
 def test_the_knobs_of_another_transport_are_not_offered() -> None:
     """Intel MPI's round robin on RoCE goes over PSM3, which UCX's variables would not reach."""
     with pytest.raises(RailyardError, match=r"^intelmpi on roce: GID index 3 was asked for, but PSM3 chooses"):
-        ask.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", gid_index=3)
+        ask.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", ask.Knobs(gid_index=3))
 
 
 # ---- logs

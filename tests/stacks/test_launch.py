@@ -38,8 +38,7 @@ def test_launchers_are_told_so(asked: tuple[str, int | None], words: str) -> Non
         hosts=["vn1", "vn2"],
         ranks=4,
         ranks_per_node=2,
-        agent="/x/agent",
-        network="eth0",
+        remote=ask.Remote("/x/agent", "eth0"),
         share_cores=True,
         major=asked[1],
     )
@@ -61,7 +60,7 @@ NOT_LAUNCHED = [
     ({"stack": "mpch"}, 'unknown stack "mpch": did you mean "mpich"?'),
     ({"ranks": 5}, "mpich: 5 ranks do not fit 2 hosts with 2 ranks each"),
     (
-        {"stack": "craympich", "agent": "/x"},
+        {"stack": "craympich", "remote": ask.Remote("/x")},
         "craympich: PALS starts ranks through its own daemons and takes no remote agent",
     ),
     ({"stack": "openmpi", "major": 3}, "openmpi: the oldest major version known here is 4, 3 was asked for"),

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from railyard.parsers import imb
 from railyard.parsers.parsed import ParseError
+from railyard.results.record.form import Suspect
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, healthy_rates
@@ -192,7 +193,7 @@ def test_a_refused_rail_is_named_and_is_the_suspect(assessed: Assess, counters_t
     refused = counters_text("vn2", {"hsn0": (0, 0)}, "refused hsn0 rail hsn0 of vn2 has no carrier\nend 71")
     found = assessed(exit_code=71, output="", counters=(counters_text("vn1", {"hsn0": (0, 0)}), refused))
     assert said(found) == ("fail", 1, "fabric", "rail hsn0 of vn2 has no carrier")
-    assert found.verdict.suspects == (Suspect("rail", "vn2", "hsn0", "rail hsn0 of vn2 has no carrier"),)
+    assert found.verdict.suspects == (Suspect("rail", "rail hsn0 of vn2 has no carrier", "vn2", "hsn0"),)
 
 
 HEALTHY_VN1 = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
@@ -277,9 +278,7 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "set-up",
         "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
     )
-    assert found.verdict.suspects == (
-        Suspect("stack", None, None, "hsn1 idled on all of vn1 and vn2: the stack did not use it"),
-    )
+    assert found.verdict.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
 
 def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
@@ -455,7 +454,7 @@ def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess) -> Non
 
 def test_suspects_are_added_and_nothing_else_changes(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
-    suspect = Suspect("rail", "vn2", "hsn0", "hsn0 of vn2 alone is slow with every partner")
+    suspect = Suspect("rail", "hsn0 of vn2 alone is slow with every partner", "vn2", "hsn0")
     found = with_suspects(slow, Findings((suspect,), suspect.reason))
     assert found.verdict.suspects == (suspect,)
     assert found.verdict.text == f"{slow.verdict.text}; {suspect.reason}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import PathProof, judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from tests.made.sysfs import Tree
@@ -188,4 +188,4 @@ def test_a_port_that_went_down_during_the_run_is_named(pair: Pair) -> None:
     proof = pair.judged({"vn1": {pair.counter("vn1", 1, "state"): "1: DOWN"}})
     assert (proof.state, proof.sentence) == ("failed", "rail mlx5_1:1 of vn1 lost its carrier during the run")
     assert blamed(proof) == {("rail", "vn1", "mlx5_1:1")}
-    assert Suspect("rail", "vn1", "mlx5_1:1", proof.sentence) in proof.suspects
+    assert Suspect("rail", proof.sentence, "vn1", "mlx5_1:1") in proof.suspects

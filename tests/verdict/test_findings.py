@@ -6,9 +6,9 @@ from datetime import datetime, timezone
 
 import pytest
 
-from railyard.results.record.form import AttemptRecord
+from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_attempts, with_losses, with_remark, with_starvation, with_suspects
 from railyard.verdict.recording import attempt_of
 
@@ -20,7 +20,7 @@ REASON = "hsn0 of vn2 alone loses packets with every partner: 1.0 % with vn1 and
 def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_reference(assessed: Assess) -> None:
     healthy = assessed()
     assert healthy.verdict.state == "pass"
-    suspect = Suspect("rail", "vn2", "hsn0", REASON)
+    suspect = Suspect("rail", REASON, "vn2", "hsn0")
     verdict = with_losses(healthy, Findings((suspect,), REASON)).verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 4, "fabric", (suspect,))
     assert verdict.sentence == f"{REASON}; {healthy.path.sentence}"
@@ -35,14 +35,14 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
 
 def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
-    pair, rail = Suspect("pair", None, "hsn0", "slow only between one pair"), Suspect("rail", "vn2", "hsn0", REASON)
+    pair, rail = Suspect("pair", "slow only between one pair", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")
     found = with_losses(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
     assert (found.verdict.rule, found.verdict.suspects) == (4, (rail,))
 
 
 @pytest.mark.parametrize(
     "blamed",
-    [(), (Suspect("switch", None, "hsn0", "all"),), (Suspect("pair", None, "hsn0", "one pair"),)],
+    [(), (Suspect("switch", "all", None, "hsn0"),), (Suspect("pair", "one pair", None, "hsn0"),)],
     ids=["nobody", "switch", "pair"],
 )
 def test_what_names_no_nodes_rail_is_a_remark(assessed: Assess, blamed: tuple[Suspect, ...]) -> None:
@@ -115,7 +115,7 @@ def test_a_floor_of_which_it_is_not_known_how_far_it_was_missed_is_no_matter_of_
 
 
 def test_a_rail_that_was_found_slow_alone_is_not_excused(assessed: Assess) -> None:
-    suspect = Suspect("rail", "vn2", "hsn0", "hsn0 of vn2 alone is slow with every partner")
+    suspect = Suspect("rail", "hsn0 of vn2 alone is slow with every partner", "vn2", "hsn0")
     found = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((suspect,), suspect.reason))
     assert with_starvation(found, 0.9).verdict == found.verdict
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from railyard.results.record.file import FILE_NAME, append_record, read_records
-from railyard.results.record.form import NodeTraffic, RailTraffic, Record, SuspectRecord
+from railyard.results.record.form import NodeTraffic, RailTraffic, Record, Suspect
 from railyard.site.site import site_at
 from railyard.site.test_id import of_name
 from railyard.verdict.assess import Assessment
@@ -116,7 +116,7 @@ def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess)
     )
     assert (verdict.rule, verdict.class_) == (4, "set-up")
     assert verdict.suspects == (
-        SuspectRecord("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it", None, None),
+        Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it", None, None),
     )
     assert verdict.next == ("how the stack is told its devices and rails; whether hsn1 of vn1 reaches the other nodes")
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [

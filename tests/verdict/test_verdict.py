@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from railyard.base.json_codec import encode
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import Ended
+from railyard.results.record.form import Suspect
 from railyard.site.references.bands import Band, Bound, curve_band, scalar_band
 from railyard.site.references.load import floor_band
 from railyard.site.references.model import ExpectedFailure
-from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path.proof import PathProof
 from railyard.verdict.recording import verdict_record
 from railyard.verdict.rules.model import (
@@ -35,9 +35,7 @@ from railyard.verdict.verdict import Verdict, judge, not_tested
 K, M = 1 << 10, 1 << 20
 SIZES = (1, 4096, M, 4 * M)
 LIMIT = Limit(48.6, "400 Mbit/s less TCP/IP headers", "railyard testbed", from_bytes=M)
-FLOOR = scalar_band(
-    "hsn-uni-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), size_from=M, size_to=4 * M
-)
+FLOOR = scalar_band("hsn-uni-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), (M, 4 * M))
 CURVE = curve_band(
     "hsn-curve",
     "baseline",
@@ -258,11 +256,11 @@ def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() ->
 
 def test_a_refused_rail_is_a_suspect() -> None:
     rail = RefusedRail("vn2", "hsn1", "rail hsn1 of vn2 has no carrier")
-    assert judge(with_job(exit_code=71, refused=(rail,))).suspects == (Suspect("rail", "vn2", "hsn1", rail.sentence),)
+    assert judge(with_job(exit_code=71, refused=(rail,))).suspects == (Suspect("rail", rail.sentence, "vn2", "hsn1"),)
 
 
 def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
-    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn2", "hsn0", "lost its carrier"),))
+    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn2", "hsn0"),))
     verdict = judge(replace(with_job(timed_out=True), path=lost))
     assert (verdict.rule, verdict.fault, verdict.suspects) == (1, "fabric", lost.suspects)
 
@@ -331,10 +329,10 @@ def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> 
 
 
 def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
-    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "vn1", "hsn0", "lost its carrier"),))
+    lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn1", "hsn0"),))
     ended = Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",))
     verdict = judge(replace(with_job(ended=ended, exit_code=None), path=lost))
-    assert verdict.suspects == (Suspect("node", "vn2", None, ended.sentence),)
+    assert verdict.suspects == (Suspect("node", ended.sentence, "vn2"),)
     cancelled = judge(replace(with_job(ended=Ended("cancelled", "job 12 was cancelled")), path=lost))
     assert cancelled.suspects == ()
 
@@ -345,7 +343,7 @@ def test_a_long_line_is_cut_in_the_sentence() -> None:
 
 
 def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
-    band = scalar_band("tcp-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None), None, None)
+    band = scalar_band("tcp-1", "class", "bandwidth", "MB/s", "shaped rate", Bound(47.0, None, None))
     declared, limit = replace(DECLARED, sized=False), replace(LIMIT, from_bytes=0)
 
     def sentences(value: float) -> list[str]:
@@ -500,7 +498,7 @@ def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
 
 @pytest.mark.parametrize("bound", [Bound(None, 60.0, None), Bound(0.0, 60.0, None)])
 def test_a_reference_without_a_bound_to_keep_has_no_ratio(bound: Bound) -> None:
-    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound, None, None)
+    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound)
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
     assert verdict.line == "bandwidth holds x"
@@ -535,7 +533,7 @@ FAILED = PathProof(
     "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail",
     "set-up",
     "how the stack is told its rails",
-    (Suspect("rail", "vn1", "hsn1", "idle"),),
+    (Suspect("rail", "idle", "vn1", "hsn1"),),
 )
 UNPROVEN = PathProof("not-proven", "path not proven: no counters of vn2 were found", "not-proven", "the counter reader")
 
@@ -630,9 +628,9 @@ def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
 
 
 def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
-    nothing = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, None, 5.0), None, None)
+    nothing = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, None, 5.0))
     assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
-    unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None), None, None)
+    unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None))
     assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
         "bandwidth is in MB/s but x (class: s) is in GB/s, over hsn0 of vn1 and vn2"
     )
@@ -650,7 +648,7 @@ def test_rule_5_fails_without_a_reference_and_names_the_files() -> None:
 
 
 def test_a_latency_is_worse_above_its_reference() -> None:
-    band = scalar_band("lat", "published", "latency", "us", "a paper", Bound(None, 1.5, 1.0), 0, 8)
+    band = scalar_band("lat", "published", "latency", "us", "a paper", Bound(None, 1.5, 1.0), (0, 8))
     declared = Declared("latency", "us", "latency")
     good = MetricInput(declared, Measured("us", (0, 8), (1.0, 1.25)), bands=(band,))
     verdict = judge(replace(HEALTHY, metrics=(good,)))
@@ -668,7 +666,7 @@ EDR = MetricInput(DECLARED, Measured("MB/s", (M, 4 * M), (12010.0, 12080.0)), ba
 
 
 def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
-    band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None), None, None)
+    band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None))
     both = replace(EDR, bands=(band, EDR_FLOOR))
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=Measured("MB/s", (M, 4 * M), (11990.0, 12080.0)))
@@ -679,7 +677,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
 
 
 def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody() -> None:
-    odd = Suspect("rail", "vn1", "hsn0", "it sent too much")
+    odd = Suspect("rail", "it sent too much", "vn1", "hsn0")
     disturbed = replace(PROVEN, disturbance="shared: hsn0 of vn1 sent 242.0 MB", suspects=(odd,))
     assert judge(replace(HEALTHY, path=disturbed)).state == "pass"
     verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))

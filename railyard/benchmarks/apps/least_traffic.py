@@ -50,23 +50,31 @@ def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, th
 
 def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """FT: each 3D FFT transposes its whole grid of complex numbers once; one FFT goes before the printed iterations."""
-    return _exchanged(table, "ft", _FT_BYTES, 1, 1.0, nodes, ranks_per_node, threshold)
+    return _exchanged(_Exchange("ft", _FT_BYTES, 1, 1.0), table, nodes, ranks_per_node, threshold)
 
 
 def _is(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """IS: each iteration sends every key to the process that ranks it, nearly the same number to each."""
-    return _exchanged(table, "is", _IS_BYTES, 0, CERTAIN, nodes, ranks_per_node, threshold)
+    return _exchanged(_Exchange("is", _IS_BYTES, 0, CERTAIN), table, nodes, ranks_per_node, threshold)
 
 
-def _exchanged(
-    table: Table, name: str, size: int, more: int, certain: float, nodes: int, ranks_per_node: int, threshold: int
-) -> tuple[Least, ...]:
-    kernel, problem = kernel_of(name), str(table.context.get("class"))
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """All ranks exchange a kernel's points: bytes a point, exchanges beside those printed, the share that is sure."""
+
+    kernel: str
+    point_bytes: int
+    more: int
+    certain: float
+
+
+def _exchanged(exchange: _Exchange, table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+    kernel, problem = kernel_of(exchange.kernel), str(table.context.get("class"))
     counted = table.column("iterations")[0] if table.rows else None
     if problem not in kernel.sizes or isinstance(counted, bool) or not isinstance(counted, int):
         return ()
-    whole, ranks = kernel.points(problem) * size, nodes * ranks_per_node
-    moved = int(certain * (counted + more) * whole / nodes * (1 - 1 / nodes))
+    whole, ranks = kernel.points(problem) * exchange.point_bytes, nodes * ranks_per_node
+    moved = int(exchange.certain * (counted + exchange.more) * whole / nodes * (1 - 1 / nodes))
     # a message a pair of ranks; half of the mean is below none of them
     return (Least(moved, moved, moved if whole / ranks**2 / 2 >= threshold else 0),) * nodes
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from railyard.benchmarks.metrics import Figure
+from railyard.benchmarks.figure import Figure
 from railyard.parsers.parsed import Table
 from railyard.parsers.sharing import BENCHMARK
 

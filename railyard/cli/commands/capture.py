@@ -1,8 +1,9 @@
 """`railyard capture`: references from stored runs, as a diff that a colleague reviews."""
 
 import difflib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,24 @@ from railyard.base.paths import find_home
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan
     from railyard.results.record.form import Record
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The command's options, as click gives them."""
+
+    name: str
+    runs: tuple[str, ...]
+    without: tuple[str, ...]
+    fabric: str | None
+    stack: str | None
+    rails: int | None
+    benchmark: str | None
+    stored_as: str | None
+    quick: bool
+    by_hops: bool
+    replace: bool
+    write: bool
 
 
 @click.command(name="capture")
@@ -29,25 +48,13 @@ if TYPE_CHECKING:
               "railyard fabric --keep-hops kept them.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Put new baselines in the place of those that are there.")
 @click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml; without it the diff is shown alone.")
-def command(
-    name: str,
-    runs: tuple[str, ...],
-    without: tuple[str, ...],
-    fabric: str | None,
-    stack: str | None,
-    rails: int | None,
-    benchmark: str | None,
-    stored_as: str | None,
-    quick: bool,
-    by_hops: bool,
-    replace: bool,
-    write: bool,
-) -> int:
+def command(**options: Any) -> int:
     """Make references of a system from its stored runs: medians, tolerances from their spread, provenance.
 
     The diff goes to standard output (`| git apply` takes it), what was refused or is odd to standard error. Nothing
     replaces an entry without --replace, and nothing replaces a contract. Exit code: 0 something was captured, else 2.
     """
+    given = _Options(**options)
     from railyard.results.capture.plan import Asked, plan
     from railyard.results.store.query import Wanted
     from railyard.site.references.load import References, load_references
@@ -55,18 +62,24 @@ def command(
     from railyard.site.topology import hops_of_run
 
     home = find_home()
-    system = find_system(home / "systems", name)
+    system = find_system(home / "systems", given.name)
     path = home / "references" / f"{system.system}.yaml"
     references = load_references(path, system) if path.exists() else References(system)
-    wanted = Wanted(system=stored_as or system.system, fabric=fabric, stack=stack, rails=rails, benchmark=benchmark)
-    records = _records(home, wanted, runs, without)
+    wanted = Wanted(
+        system=given.stored_as or system.system,
+        fabric=given.fabric,
+        stack=given.stack,
+        rails=given.rails,
+        benchmark=given.benchmark,
+    )
+    records = _records(home, wanted, given.runs, given.without)
 
     def hops(record: "Record") -> int | None:
         if record.fabric not in system.fabrics:  # which the plan says
             return 0
         return hops_of_run(home, system, record.fabric, record.nodes, record.rails)
 
-    asked = Asked(quick=quick, replace=replace, hops=hops if by_hops else None)
+    asked = Asked(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
     made = plan(system, path, references, records, asked)
     for sentence in made.refused:
         click.echo(f"left out: {sentence}", err=True)
@@ -80,7 +93,7 @@ def command(
     click.echo(difference(made), nl=False)
     if system.report_only is not None:
         click.echo(f"systems/{system.system}.yaml: set report_only to false, or these references are refused", err=True)
-    if write:
+    if given.write:
         _write(made)
         click.echo(f"wrote references/{path.name}; check it: railyard lint --system {system.system}", err=True)
     return 0

@@ -1,8 +1,9 @@
 """`railyard ci`: pipelines for GitLab, made from what a system can run."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import click
 
@@ -21,6 +22,27 @@ _ANY_RUNNER = ("railyard",)
 @click.group(name="ci")
 def command() -> None:
     """Pipelines for GitLab on a cluster's own runners."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The command's options, as click gives them."""
+
+    name: str
+    tags: tuple[str, ...]
+    login_tags: tuple[str, ...]
+    executor: str
+    per: str
+    timeout: str
+    spack: bool
+    extended: bool
+    pages: bool
+    folder: str
+    prepare: str
+    program: str
+    options: str
+    compare: str
+    output: Path | None
 
 
 @command.command(name="generate")
@@ -52,27 +74,12 @@ def command() -> None:
 @click.option("--compare", default="", envvar="RAILYARD_COMPARE", show_envvar=True,
               help="Options of `railyard compare` with the target branch.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Left out: print it.")
-def generate_command(
-    name: str,
-    tags: tuple[str, ...],
-    login_tags: tuple[str, ...],
-    executor: str,
-    per: str,
-    timeout: str,
-    spack: bool,
-    extended: bool,
-    pages: bool,
-    folder: str,
-    prepare: str,
-    program: str,
-    options: str,
-    compare: str,
-    output: Path | None,
-) -> int:
+def generate_command(**options: Any) -> int:
     """Write the child pipeline of a system, which ci/parent.gitlab-ci.yml makes and starts.
 
     Nothing in it is read from variables later: a child pipeline does not see those that its parent saw.
     """
+    given = _Options(**options)
     from railyard.base.paths import CHECKS, part
     from railyard.provision.spack.wanted import requests
     from railyard.rfm.checks.catalogue import needs
@@ -84,34 +91,34 @@ def generate_command(
     asked = needs(part(home, CHECKS))
     if not asked:
         raise SetupError(f"{part(home, CHECKS)}: found no check, expected some; run from the clone, or copy checks/")
-    system = find_system(home / "systems", name)
-    extended = extended or system.provider == "replay"  # which runs all of its checks every day
-    if spack:
-        requests(home, name)  # refuses a system of which Spack builds nothing
-        system = load_systems(home / "systems", asked_for_spack=True)[name]
+    system = find_system(home / "systems", given.name)
+    extended = given.extended or system.provider == "replay"  # which runs all of its checks every day
+    if given.spack:
+        requests(home, given.name)  # refuses a system of which Spack builds nothing
+        system = load_systems(home / "systems", asked_for_spack=True)[given.name]
     cells = matrix(system, asked, references_of(home / "references", system).has_number)
     settings = Settings(
-        tags=tags or login_tags or _ANY_RUNNER,
-        login_tags=login_tags if tags else (),
-        executor=cast(Executor, executor),
-        timeout=timeout,
-        per="test" if per == "test" else "stack",
-        build=spack,
+        tags=given.tags or given.login_tags or _ANY_RUNNER,
+        login_tags=given.login_tags if given.tags else (),
+        executor=cast(Executor, given.executor),
+        timeout=given.timeout,
+        per="test" if given.per == "test" else "stack",
+        build=given.spack,
         extended=extended,
-        pages=pages,
-        place=Place(folder, prepare, program, options, compare),
+        pages=given.pages,
+        place=Place(given.folder, given.prepare, given.program, given.options, given.compare),
     )
-    allocation = _allocation(system, {need.check: need for need in asked}) if executor == "slurm" else None
-    made = pipeline(name, cells, settings, allocation)
+    allocation = _allocation(system, {need.check: need for need in asked}) if given.executor == "slurm" else None
+    made = pipeline(given.name, cells, settings, allocation)
     text = written(made)
-    if output is None:
+    if given.output is None:
         click.echo(text, nl=False)
         return 0
     from railyard.results.report.files import write_report
 
-    write_report(output, text)
+    write_report(given.output, text)
     jobs = sum("script" in job for job in made.values() if isinstance(job, dict))
-    click.echo(f"wrote {output}: {jobs} jobs", err=True)
+    click.echo(f"wrote {given.output}: {jobs} jobs", err=True)
     return 0
 
 

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,28 @@ from railyard.base.errors import RailyardError
 if TYPE_CHECKING:
     from railyard.parsers.parsed import Parsed
     from railyard.site.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The command's options, as click gives them."""
+
+    file: str
+    system: str | None
+    fabric: str | None
+    stack: str | None
+    rails: int
+    policy: str | None
+    hops: int | None
+    link: str | None
+    slot: str | None
+    mtu: int | None
+    benchmark: str | None
+    node_pairs: int
+    each: bool
+    median: bool
+    in_turn: bool
+    as_json: bool
 
 
 @click.command(name="judge")
@@ -36,53 +59,37 @@ if TYPE_CHECKING:
     help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    file: str,
-    system: str | None,
-    fabric: str | None,
-    stack: str | None,
-    rails: int,
-    policy: str | None,
-    hops: int | None,
-    link: str | None,
-    slot: str | None,
-    mtu: int | None,
-    benchmark: str | None,
-    node_pairs: int,
-    each: bool,
-    median: bool,
-    in_turn: bool,
-    as_json: bool,
-) -> int:
+def command(**options: Any) -> int:
     """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
 
     What needs the live run, such as the path proof, is not judged here and not counted as passed. Exit code: 0 pass,
     1 fail or nothing to judge by, 2 wrong input.
     """
+    given = _Options(**options)
     from railyard.base.output_file import shown_name
     from railyard.verdict.stored import text
     from railyard.verdict.stored.judge import judge
     from railyard.verdict.stored.target import of_link, of_system
 
     _refuse_mixed(
-        system,
-        {"--fabric": fabric, "--stack": stack, "--policy": policy, "--hops": hops},
-        link,
-        {"--slot": slot, "--mtu": mtu},
+        given.system,
+        {"--fabric": given.fabric, "--stack": given.stack, "--policy": given.policy, "--hops": given.hops},
+        given.link,
+        {"--slot": given.slot, "--mtu": given.mtu},
     )
-    if node_pairs < 1:
-        raise RailyardError(f"--node-pairs: found {node_pairs}, expected at least 1")
+    if given.node_pairs < 1:
+        raise RailyardError(f"--node-pairs: found {given.node_pairs}, expected at least 1")
     target = (
-        of_link(link, slot, rails, mtu)
-        if link is not None
-        else of_system(_site(str(system)), fabric, stack, rails, policy, hops)
+        of_link(given.link, given.slot, given.rails, given.mtu)
+        if given.link is not None
+        else of_system(_site(str(given.system)), given.fabric, given.stack, given.rails, given.policy, given.hops)
     )
-    parsed = read(file, in_turn)
-    if not in_turn:
-        _refuse_other_rails(parsed, rails)
-    judgements = judge(parsed, target, benchmark=benchmark, node_pairs=node_pairs, passes=not each)
-    name = shown_name(file)
-    if as_json:
+    parsed = read(given.file, given.in_turn)
+    if not given.in_turn:
+        _refuse_other_rails(parsed, given.rails)
+    judgements = judge(parsed, target, benchmark=given.benchmark, node_pairs=given.node_pairs, passes=not given.each)
+    name = shown_name(given.file)
+    if given.as_json:
         click.echo(json.dumps(text.as_json(name, target, judgements), indent=1))
     else:
         click.echo(text.text(name, target, judgements))

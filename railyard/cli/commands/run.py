@@ -3,12 +3,31 @@
 import json
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The command's options, as click gives them."""
+
+    name: str | None
+    full: bool
+    extended: bool
+    failed: bool
+    spack: bool
+    replay: bool
+    one_allocation: bool
+    budget: float | None
+    copy_to: Path | None
+    as_json: bool
+    reframe_options: tuple[str, ...]
 
 
 @click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
@@ -37,19 +56,7 @@ from railyard.base.paths import REPLAY_VARIABLE, SPACK_VARIABLE, find_home
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
-def command(
-    name: str | None,
-    full: bool,
-    extended: bool,
-    failed: bool,
-    spack: bool,
-    replay: bool,
-    one_allocation: bool,
-    budget: float | None,
-    copy_to: Path | None,
-    as_json: bool,
-    reframe_options: tuple[str, ...],
-) -> int:
+def command(**options: Any) -> int:
     """Run a system's checks through ReFrame and say what each interconnect delivers.
 
     REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …).
@@ -57,24 +64,28 @@ def command(
     Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
     input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
     """
+    given = _Options(**options)
     from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
 
-    if spack:
+    if given.spack:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
-    if replay:
+    if given.replay:
         os.environ[REPLAY_VARIABLE] = "1"
     home = find_home()
-    options = SessionOptions(name, full, failed, reframe_options, extended, one_allocation, budget)
-    if only_lists(reframe_options):
-        return pass_through(home, options)
-    session = Session(home, options, echo=_quiet if as_json else _say)
+    asked = SessionOptions(
+        *(given.name, given.full, given.failed, given.reframe_options, given.extended),
+        *(given.one_allocation, given.budget),
+    )
+    if only_lists(given.reframe_options):
+        return pass_through(home, asked)
+    session = Session(home, asked, echo=_quiet if given.as_json else _say)
     try:
         outcome = session.run()
     finally:
         # Of a run that was interrupted too: what it left is what there is to look at.
-        if copy_to is not None and session.folder is not None:
-            _copy(session.folder, copy_to)
-    if as_json:
+        if given.copy_to is not None and session.folder is not None:
+            _copy(session.folder, given.copy_to)
+    if given.as_json:
         click.echo(json.dumps([record.to_json() for record in outcome.records], indent=1))
     return outcome.exit_code
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import message_size
+from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import Better
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
@@ -13,7 +14,7 @@ from railyard.results.compare.finding import Finding, finding
 from railyard.results.compare.pairing import Matched, Pairing, pair
 from railyard.results.compare.shift import Shift, interval_rank, shift
 from railyard.results.compare.surroundings import Difference, differences, not_the_fabric_alone
-from railyard.results.record.form import CurveRecord, FigureRecord, Record
+from railyard.results.record.form import CurveRecord, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +147,11 @@ def _figures(matched: Matched, noise: float | None, alike: bool, refused: list[s
     return found
 
 
-def _named(records: Sequence[Record], name: str) -> list[FigureRecord]:
+def _named(records: Sequence[Record], name: str) -> list[Figure]:
     return [figure for record in records for figure in record.figures if figure.name == name]
 
 
-def _median(figures: Sequence[FigureRecord]) -> float:
+def _median(figures: Sequence[Figure]) -> float:
     import statistics
 
     return statistics.median(figure.value for figure in figures)

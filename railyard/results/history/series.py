@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
+from railyard.benchmarks.figure import Figure
 from railyard.results.compare.pairing import why_left_out
-from railyard.results.record.form import FigureRecord, Record
+from railyard.results.record.form import Record
 from railyard.results.store.units import unit_factor
 from railyard.site.test_id import plain_check
 
@@ -116,7 +117,7 @@ def _sizes(record: Record) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple(sorted((curve.metric, curve.sizes) for curve in record.curves))
 
 
-def _named(record: Record, name: str) -> list[FigureRecord]:
+def _named(record: Record, name: str) -> list[Figure]:
     return [figure for figure in record.figures if figure.name == name][:1]
 
 

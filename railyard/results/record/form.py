@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
+from railyard.benchmarks.figure import Figure
 from railyard.site.test_id import TestId
 
 FORMAT = 1
@@ -39,14 +40,14 @@ class RuleRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class SuspectRecord:
+class Suspect:
     """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``."""
 
     kind: SuspectKind
     reason: str
     node: str | None = None
     rail: str | None = None
-    extra: Extra = field(default_factory=dict, kw_only=True)
+    extra: Extra = field(default_factory=dict, kw_only=True, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class VerdictRecord:
     rule: int | None = None
     class_: FaultClass | None = None
     rules: tuple[RuleRecord, ...] = ()
-    suspects: tuple[SuspectRecord, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
     next: str | None = None
     remarks: tuple[str, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
@@ -70,17 +71,6 @@ class VerdictRecord:
     def text(self) -> str:
         """The sentence with all remarks behind it."""
         return "; ".join((self.sentence, *self.remarks))
-
-
-@dataclass(frozen=True, slots=True)
-class FigureRecord:
-    """A key figure in its unit; ``size`` is the message size in bytes that it was read at, where it has one."""
-
-    name: str
-    value: float
-    unit: str
-    size: int | None = None
-    extra: Extra = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +125,10 @@ class CurveRecord:
 
 @dataclass(frozen=True, slots=True)
 class RailTraffic:
-    """Bytes that one device moved during the run; ``share`` of its node's traffic, 0 to 1; None = not readable."""
+    """Bytes that one device moved during the run; ``share`` of its node's meant bytes, both ways, 0 to 1.
+
+    None = not readable.
+    """
 
     device: str
     meant: bool
@@ -255,7 +248,7 @@ class Record:
     policy: str | None = None
     elapsed_s: float | None = None
     nodes: tuple[str, ...] = ()
-    figures: tuple[FigureRecord, ...] = ()
+    figures: tuple[Figure, ...] = ()
     curves: tuple[CurveRecord, ...] = ()
     path_proof: PathProofRecord | None = None
     references: tuple[str, ...] = ()

@@ -5,8 +5,9 @@ import io
 from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
+from railyard.benchmarks.figure import Figure
 from railyard.results.csv import guarded
-from railyard.results.record.form import FigureRecord, Record
+from railyard.results.record.form import Record
 from railyard.results.report.summary import row
 
 HEADS = (
@@ -31,7 +32,7 @@ def csv_table(records: Sequence[Record]) -> str:
     return file.getvalue()
 
 
-def _row(record: Record, figure: FigureRecord | None) -> list[str]:
+def _row(record: Record, figure: Figure | None) -> list[str]:
     cells = row(record)
     texts = [record.run, record.time, record.system, record.fabric, record.stack, str(record.rails)]
     texts += [record.policy or "", record.benchmark, record.case, " ".join(record.nodes), record.state]

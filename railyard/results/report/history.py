@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from railyard.results.record.form import FigureRecord, Record
+from railyard.benchmarks.figure import Figure
+from railyard.results.record.form import Record
 from railyard.results.report.spread import spread_svg, timeline_svg
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import Grids
@@ -57,7 +58,7 @@ def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
     return tuple(drawing for drawing in made if drawing)
 
 
-def _value(record: Record, figure: FigureRecord) -> list[float]:
+def _value(record: Record, figure: Figure) -> list[float]:
     return [one.value for one in record.figures if (one.name, one.unit) == (figure.name, figure.unit)][:1]
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from railyard.base.clean_text import clean, one_line
-from railyard.results.record.form import BandRecord, CurveRecord, FigureRecord, Record
+from railyard.benchmarks.figure import Figure
+from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import bases, holes, hosts
 from railyard.results.report.heatmap import heatmap
@@ -234,7 +235,7 @@ def _peak_size(curve: CurveRecord, record: Record) -> int | None:
     return sizes[0] if sizes else None
 
 
-def _figure_words(figure: FigureRecord) -> str:
+def _figure_words(figure: Figure) -> str:
     """Return a key figure with its unit and its size: ``47.8 MB/s at 4 MiB``; a ratio in per cent."""
     words = f"{number(figure.value)} {figure.unit}"
     if figure.unit == _RATIO:

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from railyard.base.clean_text import one_line
 from railyard.base.wording import message_size
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.metrics import Figure, curves, key_figures, key_of
+from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.results.report.text import number

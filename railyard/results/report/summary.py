@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.results.record.form import CurveRecord, FigureRecord, NodeTraffic, Record, State, SuspectRecord
+from railyard.benchmarks.figure import Figure
+from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.report.text import STATE_WORDS, number, percent, state_words
 from railyard.results.run_files import RelationRecord
 from railyard.site.test_id import named_policy
@@ -118,7 +119,7 @@ def _rails(record: Record, policies: bool) -> str:
     return f"{record.rails}, {policy}" if policies and policy and record.rails > 1 else str(record.rails)
 
 
-def key_figure(record: Record) -> FigureRecord | None:
+def key_figure(record: Record) -> Figure | None:
     """Return the figure named ``peak``, else the first one, else None."""
     return next((figure for figure in record.figures if figure.name == "peak"), next(iter(record.figures), None))
 
@@ -147,7 +148,7 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
     return groups
 
 
-def suspect_words(suspect: SuspectRecord) -> str:
+def suspect_words(suspect: Suspect) -> str:
     """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
     if suspect.node is None:
         of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}

@@ -109,14 +109,14 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
-        from railyard.results.record.form import Record, SuspectRecord, VerdictRecord
+        from railyard.results.record.form import Record, Suspect, VerdictRecord
         from railyard.rfm.checks.record import now
 
         found, ended = self._report, datetime.now(timezone.utc)
         fails = bool(found.problems) or found.is_blind
         say = nothing_seen if found.is_blind else verdict_sentence
         suspects = tuple(
-            SuspectRecord("rail" if each.device else "node", each.sentence, each.node, each.device)
+            Suspect("rail" if each.device else "node", each.sentence, each.node, each.device)
             for each in found.problems
             if each.node is not None
         )

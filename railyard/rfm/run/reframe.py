@@ -121,26 +121,36 @@ def _refusal(text: str) -> str:
     return f"reframe could not list its tests: {tail[0]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a run is to do: its id and folder, the cases that it promises, and the problems that are known before.
+
+    ``replayed`` is what the records of a replay say that left the check without a word of their own.
+    """
+
+    run_id: str
+    folder: Path
+    cases: tuple[TestId, ...]
+    problems: tuple[str, ...] = ()
+    replayed: str | None = None
+
+
 def run(
     home: Path,
     system: str,
     options: Sequence[str],
+    promise: Promise,
     *,
-    run_id: str,
-    folder: Path,
-    promised: tuple[TestId, ...],
-    problems: tuple[str, ...],
     on_line: Callable[[str], None],
-    replayed: str | None = None,
     front: Sequence[str] = (),
     more_env: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Run ReFrame over the promised cases, one at a time, and return what came of each.
 
-    ``replayed`` is what the records of a replay say that left the check without a word of their own. ``front`` are
-    words before ReFrame's own (``salloc`` …), ``more_env`` variables for them.
+    ``front`` are words before ReFrame's own (``salloc`` …), ``more_env`` variables for them.
     ReFrame's own words go to ``reframe.log`` in the run folder and, a line each, to ``on_line``.
     """
+    run_id, folder = promise.run_id, promise.folder
     env = {**environment(home, run_id, folder), **(more_env or {})}
     report = folder / "reframe-report.json"
     command = [
@@ -151,14 +161,16 @@ def run(
     ran = output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
-    final = settle(promised, ran, seen, run=run_id, time=_now())
-    if replayed is not None:
-        final = tuple(replace(one, replayed=one.replayed or replayed) for one in final)
+    final = settle(promise.cases, ran, seen, run=run_id, time=_now())
+    if promise.replayed is not None:
+        final = tuple(replace(one, replayed=one.replayed or promise.replayed) for one in final)
     final = tuple(masked_record(one) for one in final)
     for record in final:
         if record not in seen:
             append_record(folder / FILE_NAME, record)
-    all_problems = dict.fromkeys((*problems, *warnings.warnings(text), *(recorded.problems if recorded else ())))
+    all_problems = dict.fromkeys(
+        (*promise.problems, *warnings.warnings(text), *(recorded.problems if recorded else ()))
+    )
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted)
 
 

@@ -30,6 +30,7 @@ from railyard.rfm.run.progress import ended
 from railyard.rfm.run.reframe import (
     LISTING,
     Outcome,
+    Promise,
     environment,
     last_run,
     promised_cases,
@@ -178,10 +179,9 @@ class Session:
             self.echo(more)
         with terminated_as_interrupted(), provided(self.home, system, self.echo):
             unfit = note_nodes(system, self.home, folder, self.echo)
+            replayed = REPLAYED if system.provider == "replay" else None
             outcome = run(
-                self.home, name, words,
-                run_id=run_id, folder=folder, promised=promised, problems=problems,
-                replayed=REPLAYED if system.provider == "replay" else None,
+                self.home, name, words, Promise(run_id, folder, promised, problems, replayed),
                 on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
                 front=self._asked.front, more_env=self._asked.variables,
             )  # fmt: skip

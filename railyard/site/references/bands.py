@@ -76,11 +76,10 @@ def scalar_band(
     unit: str,
     source: str,
     bound: Bound,
-    size_from: int | None,
-    size_to: int | None,
+    sizes: tuple[int | None, int | None] = (None, None),
 ) -> Band:
-    """Return the band of one bound over a range of sizes."""
-    return Band(entry_id, kind, metric, unit, source, None, bound, size_from, size_to, ())
+    """Return the band of one bound from the first size to the last, in bytes; None where that side is open."""
+    return Band(entry_id, kind, metric, unit, source, None, bound, *sizes, ())
 
 
 def shared(band: Band, by: float) -> Band:

@@ -94,7 +94,7 @@ class References:
 def floor_band(entry_id: str, floor: limits.LinkFloor) -> Band:
     """Return the band that a floor of a link's class sets for a bandwidth."""
     head = (entry_id, "class", "bandwidth", UNITS["bandwidth"], floor.source)
-    return scalar_band(*head, Bound(floor.value_mb_s, None, None), floor.from_size_bytes, None)
+    return scalar_band(*head, Bound(floor.value_mb_s, None, None), (floor.from_size_bytes, None))
 
 
 def load_references(path: Path, system: System) -> References:
@@ -167,7 +167,7 @@ def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
         bound = Bound(None, entry.upper_limit, None)
     else:
         raise RailyardError(f"entries.{entry.id}: found no bound at all, expected one")
-    return scalar_band(*head, bound, first, last)
+    return scalar_band(*head, bound, (first, last))
 
 
 def _resolve(entry: Entry, amount: float | Share, link: links.Link, limit_mb_s: float | None) -> float:

@@ -169,19 +169,19 @@ class Fabric(Model):
         """
         if not 1 <= rails <= len(self.rails):
             raise ValueError(f"{rails} rails of {len(self.rails)}")
-        groups: dict[tuple[str | None, int, int, int], int] = {}
+        groups: dict[tuple[str | None, limits.Sharing], int] = {}
         for rail in self.rails[:rails]:
             bonded = 1 if one_stream else rail.bonded_ports
-            place = (rail.slot or self.slot, rail.rails_per_card, rail.rails_per_port, bonded)
+            place = (rail.slot or self.slot, limits.Sharing(rail.rails_per_card, rail.rails_per_port, bonded))
             groups[place] = groups.get(place, 0) + 1
         return limits.combine(
             limits.limit(
-                *(self.link, links.SLOTS[slot] if slot else None, count, per_card, self.mtu, directions),
-                rails_per_port=per_port,
-                ports_per_rail=bonded,
+                *(self.link, links.SLOTS[slot] if slot else None, count, sharing),
+                mtu=self.mtu,
+                directions=directions,
                 max_payload=self.max_payload,
             )
-            for (slot, per_card, per_port, bonded), count in groups.items()
+            for (slot, sharing), count in groups.items()
         )
 
 

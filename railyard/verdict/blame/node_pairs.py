@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.benchmarks.node_pairs import PAIRS, hosts_of, pairs_of
 from railyard.parsers.parsed import Table
+from railyard.results.record.form import Suspect
 from railyard.site.topology import Leaves, sides
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.search.model import Layout, PairsError, Round, Settings, Step, Value, Verdict
 from railyard.verdict.blame.search.search import advance
-from railyard.verdict.blame.suspects import Findings, RailProbe, Suspect, plan_probes
+from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
 
 #: Rails of so many named suspects are measured alone, no more: a switch that is down would name them all.
 MOST_NAMED = 4
@@ -124,11 +125,11 @@ def _blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect
     found = []
     for one in verdict.named:
         if one.kind == "node":
-            found.append(Suspect("node" if rail is None else "rail", layout.nodes[one.members[0]], rail, one.reason))
+            found.append(Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail))
         elif one.kind == "pair":
-            found.append(Suspect("pair", layout.pair(*one.members[:2]), rail, one.reason))
+            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail))
         else:
-            found.append(Suspect("switch", None, rail, one.reason))
+            found.append(Suspect("switch", one.reason, None, rail))
     return tuple(found)
 
 

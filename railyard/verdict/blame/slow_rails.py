@@ -25,7 +25,8 @@ from railyard.base.bounds import (
     PROBE_WITNESSES,
 )
 from railyard.base.wording import listing, number, percent
-from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, Suspect, at_fault
+from railyard.results.record.form import Suspect
+from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
 
 #: In spreads of the six best values.
 _LEAST_REACH = 2.0
@@ -255,10 +256,10 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
     control = f"the same rail carried {_at_least(rail)} in the same seconds"
     if not any(partners.values()):
         reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
-        return [Suspect("rail", node, rail.name, f"{reason}{listing(list(partners))}; {control}")]
+        return [Suspect("rail", f"{reason}{listing(list(partners))}; {control}", node, rail.name)]
     values = listing([f"{_shown(value)} with {partner}" for partner, value in partners.items()])
     reason = f"{rail.name} of {node} is slow with every partner: at best {values}; {control} ({_margin(margin)})"
-    return [Suspect("rail", node, rail.name, reason)]
+    return [Suspect("rail", reason, node, rail.name)]
 
 
 def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | None:
@@ -273,7 +274,7 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     reason = f"{rail.name} {does}, and carried {_at_least(rail)} in the same seconds"
     reason += f"{f' ({_margin(margin)})' if rail.pairs[pair] else ''}: the path between them"
     if pair <= set(run_nodes):
-        return _Ruling(rail.name, (Suspect("pair", None, rail.name, reason),), reason, True)
+        return _Ruling(rail.name, (Suspect("pair", reason, None, rail.name),), reason, True)
     return _Ruling(rail.name, (), f"{reason}, which this run did not take: nobody is blamed for that", True)
 
 
@@ -315,7 +316,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     seen = f"{rail.name} {does} between all {len(rail.pairs)} pairs measured: {at_best}{bounded}"
     control = listing([f"{each.name} carried {_at_least(each)}" for each in sound])
     reason = f"{seen}{f'; {control} in the same seconds' if sound else ''}: its switch or its whole network"
-    return _Ruling(rail.name, (Suspect("switch", None, rail.name, reason),), reason, True)
+    return _Ruling(rail.name, (Suspect("switch", reason, None, rail.name),), reason, True)
 
 
 def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:

@@ -6,22 +6,10 @@ Who is slow by such measurements is told in ``railyard/verdict/blame/slow_rails.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 from railyard.base.bounds import RESENT_LEAST, RESENT_SHARE
 from railyard.base.wording import listing, percent
-
-SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
-
-
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """What may be at fault and why; ``node`` and ``rail`` are None where the kind has none (a switch has no node)."""
-
-    kind: SuspectKind
-    node: str | None
-    rail: str | None
-    reason: str
+from railyard.results.record.form import Suspect
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +148,15 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
     pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
     nodes = at_fault(pairs, good)
     if nodes:
-        blamed = [Suspect("rail", node, rail, _rail_reason(node, rail, bad)) for node in nodes]
+        blamed = [Suspect("rail", _rail_reason(node, rail, bad), node, rail) for node in nodes]
         return blamed, "; ".join(suspect.reason for suspect in blamed)
     if not good and len(probes) >= 3:
         reason = f"{rail} loses packets between all pairs measured ({measured}): its switch or its whole network"
-        return [Suspect("switch", None, rail, reason)], reason
+        return [Suspect("switch", reason, None, rail)], reason
     if len(set(pairs)) == 1 and pairs[0] <= frozenset[str]().union(*good):
         reason = f"{rail} loses packets only between one pair ({measured}): the path between them"
         if pairs[0] <= set(run_nodes):
-            return [Suspect("pair", None, rail, reason)], reason
+            return [Suspect("pair", reason, None, rail)], reason
         return [], f"{reason}, which this run did not take: nobody is blamed for that"
     return [], f"{rail} loses packets ({measured}), but too few good partners were measured to blame a node"
 

@@ -134,6 +134,8 @@ def limit_at_mtu(seen: Seen, mtu: int) -> Limit | None:
 def _limit(seen: Seen, **changed: object) -> Limit | None:
     other = replace(seen, **changed)  # type: ignore[arg-type]
     return limits.limit(
-        *(other.link, other.slot, other.rails, other.rails_per_card, other.mtu, other.metric.directions),
+        *(other.link, other.slot, other.rails, limits.Sharing(other.rails_per_card)),
+        mtu=other.mtu,
+        directions=other.metric.directions,
         max_payload=other.max_payload,
     )

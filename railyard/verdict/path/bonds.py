@@ -10,7 +10,7 @@ from railyard.base.wording import listing, percent
 from railyard.hardware.bonding import carrying, one_at_a_time
 from railyard.job.counters.device import DeviceCounters
 from railyard.job.counters.node import Bond, NodeCounters
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import Suspect
 from railyard.verdict.path.split import Finding
 
 
@@ -60,11 +60,11 @@ def _miscounted(node: str, rail: str, bond: Bond | None, expected: int) -> Findi
         there = f"is a bond ({bond.mode}) of {names}{mode}"
     sentence = f"{rail} of {node} {there}, and the system's file says bonded_ports: {expected}"
     look = f"bonded_ports of {rail} in the system's file, and /proc/net/bonding on {node}"
-    return Finding("failed", sentence, "set-up", look, (Suspect("rail", node, rail, sentence),))
+    return Finding("failed", sentence, "set-up", look, (Suspect("rail", sentence, node, rail),))
 
 
 def _down(node: str, rail: str, port: DeviceCounters, count: int) -> Finding:
     when = "lost its carrier during the run" if port.carrier_before else "has no carrier"
     sentence = f"{port.device} of {node}, one of {count} ports bonded to {rail}, {when}"
     look = f"cable, port and driver of {port.device} on {node}"
-    return Finding("failed", sentence, "fabric", look, (Suspect("rail", node, rail, sentence),))
+    return Finding("failed", sentence, "fabric", look, (Suspect("rail", sentence, node, rail),))

@@ -12,7 +12,8 @@ from railyard.base.wording import percent
 from railyard.hardware.counters import error_maximum
 from railyard.job.counters.device import DeviceCounters
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.blame.suspects import Suspect, sends_again
+from railyard.results.record.form import Suspect
+from railyard.verdict.blame.suspects import sends_again
 from railyard.verdict.path.bonds import ports_of
 from railyard.verdict.path.split import Finding
 
@@ -39,7 +40,7 @@ def error_findings(
         if broken:
             where = _where(rail, device, node)
             sentence = f"errors on {where} during the run: {'; '.join(broken)}"
-            suspect = Suspect("rail", node, rail, "; ".join(broken))
+            suspect = Suspect("rail", "; ".join(broken), node, rail)
             found.append(Finding("failed", sentence, "fabric", look_at(where), (suspect,)))
     return found
 

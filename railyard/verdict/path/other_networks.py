@@ -3,7 +3,7 @@
 from railyard.base.bounds import UNMEANT_BYTES, UNMEANT_SHARE
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import Suspect
 from railyard.verdict.path.split import Finding
 from railyard.verdict.path.traffic import WAYS, Plan, unmeant_bytes
 
@@ -51,7 +51,7 @@ def _failed(node: str, device: str, rail: str | None, amount: int, said: str, pl
         sentence = f"{device} of {node}, the network interface of {rail}, {said}: TCP, and not RDMA"
         reason = f"TCP over {device} carried {traffic(amount)} that should have been RDMA over {rail}"
         look = f"how the stack is told its transports; what else uses {device} of {node}"
-    return Finding("failed", sentence, "set-up", look, (Suspect("stack", node, device, reason),))
+    return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
 
 
 def _sees_tcp(reading: NodeCounters, rail: str) -> bool:

@@ -12,24 +12,14 @@ from typing import Literal
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import ProofState, RailTraffic, Suspect
 from railyard.verdict.path.bonds import port_findings, port_remarks
 from railyard.verdict.path.link_errors import error_findings, error_remarks
 from railyard.verdict.path.other_networks import rail_of_interface, stray_finding
 from railyard.verdict.path.shared_use import disturbance, is_excused
 from railyard.verdict.path.split import Finding, Spread, split_finding
-from railyard.verdict.path.traffic import (
-    WAYS,
-    Plan,
-    RailBytes,
-    Way,
-    in_packets,
-    meant_bytes,
-    rail_bytes,
-    unmeant_bytes,
-)
+from railyard.verdict.path.traffic import WAYS, Plan, Way, in_packets, meant_bytes, rail_bytes, unmeant_bytes
 
-ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
 Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]
 
 
@@ -48,7 +38,7 @@ class PathProof:
     fault: Fault | None = None
     look_at: str = "the path proof's numbers in the record"
     suspects: tuple[Suspect, ...] = ()
-    nodes: Mapping[str, tuple[RailBytes, ...]] | None = None
+    nodes: Mapping[str, tuple[RailTraffic, ...]] | None = None
     expected_bytes: int | None = None
     disturbance: str | None = None
     clocks_khz: Mapping[str, int] = field(default_factory=dict)
@@ -127,7 +117,7 @@ def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
 def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
     """Return the stack as the suspect for rails that idled on all of these nodes."""
     reason = f"{listing(list(rails))} idled on all of {listing(list(nodes))}: the stack did not use it"
-    return Suspect("stack", None, None, reason)
+    return Suspect("stack", reason)
 
 
 def _unproven(reason: str, look_at: str) -> Finding:
@@ -160,7 +150,7 @@ def _lost_carrier(reading: NodeCounters, node: str, plan: Plan) -> Finding | Non
         if device.device in plan.rails and device.carrier_after is False:
             sentence = f"rail {device.device} of {node} lost its carrier during the run"
             look = f"cable, port and driver of {device.device} on {node}"
-            return Finding("failed", sentence, "fabric", look, (Suspect("rail", node, device.device, sentence),))
+            return Finding("failed", sentence, "fabric", look, (Suspect("rail", sentence, node, device.device),))
     return None
 
 
@@ -210,7 +200,7 @@ def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Wa
         sentence = f"{traffic(other)} went over {device} of {node}, which {what}: {shown}"
         reason = f"the stack used {device} instead of {rails}"
         look = f"how the stack is told its devices; whether {rails} of {node} is up and reaches the other nodes"
-        return Finding("failed", sentence, "set-up", look, (Suspect("stack", node, device, reason),))
+        return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
     look = "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
     return _unproven(f"{shown}, and no other network's counter shows the rest", look)
 

@@ -13,7 +13,7 @@ from railyard.base.bounds import (
     JudgingBound,
 )
 from railyard.base.wording import listing, percent, traffic
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import Suspect
 
 Policy = Literal["single", "striping", "round-robin", "nic-per-rank"]
 
@@ -142,7 +142,7 @@ def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
     said = [f"rail {rail} of {node} {way} {traffic(spread.on(rail))} of {whole}" for rail in idle]
     which = "idle second rail" if len(spread.rates) == 2 else "idle rail"
     sentence = f"{'; '.join(said)}: {which} (bound {percent(bound.value)} {bound.unit}, {bound.name})"
-    suspects = tuple(Suspect("rail", node, rail, f"idle: {text}") for rail, text in zip(idle, said, strict=True))
+    suspects = tuple(Suspect("rail", f"idle: {text}", node, rail) for rail, text in zip(idle, said, strict=True))
     look = f"how the stack is told its devices and rails; whether {listing(idle)} of {node} reaches the other nodes"
     return Finding("failed", sentence, "set-up", look, suspects, idle=True)
 
@@ -155,6 +155,6 @@ def _uneven(spread: Spread, wrong: Mapping[str, float], bound: JudgingBound) -> 
     ]
     sentence = f"uneven split: {'; '.join(said)} (bound {100 * bound.value:g} points, {bound.name})"
     short = [rail for rail, due in wrong.items() if spread.on(rail) / whole < due]
-    suspects = tuple(Suspect("rail", node, rail, "carried less than its rate's share") for rail in short)
+    suspects = tuple(Suspect("rail", "carried less than its rate's share", node, rail) for rail in short)
     look = f"rate and errors of {listing(short or list(wrong))} on {node}, then the stack's weights of its rails"
     return Finding("failed", sentence, "fabric", look, suspects)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from railyard.job.counters.device import DeviceCounters
 from railyard.job.counters.node import NodeCounters
+from railyard.results.record.form import RailTraffic
 from railyard.verdict.path.split import Policy
 
 Way = Literal["sent", "received"]
@@ -62,17 +63,6 @@ class Plan:
     bonded: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RailBytes:
-    """What one device of a node moved during the run; ``share`` is its part of the node's meant bytes, both ways."""
-
-    device: str
-    meant: bool
-    tx_bytes: int | None
-    rx_bytes: int | None
-    share: float | None
-
-
 def meant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]:
     """Return what each meant rail of a node moved one way."""
     return {d.device: _delta(d, way) for d in reading.devices if d.device in plan.rails}
@@ -87,7 +77,7 @@ def unmeant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]
     return {d.device: _delta(d, way) for d in others}
 
 
-def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailBytes, ...]:
+def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailTraffic, ...]:
     """Return what every device of a node moved, for the record."""
     total = sum(sum(meant_bytes(reading, plan, way).values()) for way in WAYS)
     rows = []
@@ -96,7 +86,7 @@ def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailBytes, ...]:
         tx, rx = device.tx.delta_bytes, device.rx.delta_bytes
         known = meant and total > 0 and tx is not None and rx is not None
         share = ((tx or 0) + (rx or 0)) / total if known else None
-        rows.append(RailBytes(device.device, meant, tx, rx, share))
+        rows.append(RailTraffic(device.device, meant, tx, rx, share))
     return tuple(rows)
 
 

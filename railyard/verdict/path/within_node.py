@@ -5,9 +5,8 @@ from collections.abc import Collection, Mapping
 from railyard.base.bounds import UNMEANT_BYTES, UNMEANT_SHARE
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.proof import PathProof
-from railyard.verdict.path.traffic import RailBytes
 
 
 def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int], nodes: Collection[str]) -> PathProof:
@@ -36,7 +35,7 @@ def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int]
                     f"{UNMEANT_BYTES.name}): not shared memory"
                 )
                 look = f"how the stack is told its transports, and what else uses {device.device} of {node}"
-                suspect = Suspect("stack", node, device.device, "a network carried what memory should have")
+                suspect = Suspect("stack", "a network carried what memory should have", node, device.device)
                 return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
     least = min(payload_bytes.values(), default=0)
     sentence = f"no network of {listing(sorted(nodes))} carried it: each pair moved {traffic(least)} one way in memory"
@@ -56,5 +55,5 @@ def _unreadable(node: str, reading: NodeCounters | None) -> str | None:
     return None
 
 
-def _rail_bytes(reading: NodeCounters) -> tuple[RailBytes, ...]:
-    return tuple(RailBytes(d.device, False, d.tx.delta_bytes, d.rx.delta_bytes, None) for d in reading.devices)
+def _rail_bytes(reading: NodeCounters) -> tuple[RailTraffic, ...]:
+    return tuple(RailTraffic(d.device, False, d.tx.delta_bytes, d.rx.delta_bytes, None) for d in reading.devices)

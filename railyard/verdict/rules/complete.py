@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import listing
-from railyard.verdict.rules.model import FaultClass, Inputs, Job, RuleResult, failed, passed
+from railyard.results.record.form import FaultClass
+from railyard.verdict.rules.model import Inputs, Job, RuleResult, failed, passed
 
 SHOWN_CHARACTERS = 160
 """Of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway."""

@@ -7,13 +7,10 @@ from typing import Literal, Protocol
 
 from railyard.base.wording import message_size
 from railyard.parsers.slurm.jobs import Ended
+from railyard.results.record.form import FaultClass, RuleState, Suspect
 from railyard.site.references.model import ExpectedFailure
-from railyard.verdict.blame.suspects import Suspect
 from railyard.verdict.path.proof import PathProof
 
-RuleState = Literal["pass", "fail", "not-judged"]
-State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
-FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
 Quantity = Literal["bandwidth", "latency", "time", "rate", "work"]
 QUANTITIES: dict[str, Quantity] = {
     "MB/s": "bandwidth",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, plan, stated
+from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, Wish, plan, stated
 from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
 from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at
@@ -40,7 +40,7 @@ def test_the_limit_is_that_of_applications() -> None:
 def test_a_clock_says_how_fast_it_will_be() -> None:
     fast = NodeHardware(cores=1, memory=1 << 30, base_ghz=2.0, flop_per_cycle=16)
     assert plan(fast, 4, 1, budget_s=15.0).sentence.startswith("N 11136 by a time budget of 15.00 s at 64.00 Gflop/s ")
-    assert plan(fast, 4, 1, budget_s=1.0, order=384, grid="1x4", block=64).sentence == (
+    assert plan(fast, 4, 1, budget_s=1.0, wish=Wish(64, order=384, grid="1x4")).sentence == (
         "N 384 as asked, on a grid of 1x4, NB 64"
     )
 
@@ -57,7 +57,7 @@ def test_without_memory_there_is_no_problem() -> None:
 @pytest.mark.parametrize("grid", ["2", "2x", "x2", "0x4", "2 x 2", "2x2x1"])
 def test_a_grid_that_is_none_is_named(grid: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        plan(NodeHardware(cores=1, memory=1 << 30), 4, 1, budget_s=15.0, grid=grid)
+        plan(NodeHardware(cores=1, memory=1 << 30), 4, 1, budget_s=15.0, wish=Wish(grid=grid))
     assert str(caught.value) == f'HPL: found a grid of "{grid}", expected P and Q such as 2x3'
 
 

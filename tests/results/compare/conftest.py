@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from railyard.results.record.form import CurveRecord, FigureRecord, Record
+from railyard.benchmarks.figure import Figure
+from railyard.results.record.form import CurveRecord, Record
 from tests.made.records import made_record
 
 SIZES = tuple(4**n for n in range(12))
@@ -41,7 +42,7 @@ def record(
         case=f"ImbUniband %rails={rails} @virtual:{fabric}+{stack}",
         policy="single",
         nodes=("vn1", "vn2"),
-        figures=(FigureRecord("peak", curve.values[-1], "MB/s", SIZES[-1]),),
+        figures=(Figure("peak", curve.values[-1], "MB/s", SIZES[-1]),),
         curves=(curve,),
     )
     return dataclasses.replace(base, **fields)
@@ -71,9 +72,7 @@ def figure() -> Callable[..., tuple[Record, ...]]:
         values: Sequence[float], name: str = "gflops", unit: str = "Gflop/s", **given: Any
     ) -> tuple[Record, ...]:
         return tuple(
-            record(
-                f"{given.get('fabric')}{index}", **given | {"figures": (FigureRecord(name, value, unit),), "curves": ()}
-            )
+            record(f"{given.get('fabric')}{index}", **given | {"figures": (Figure(name, value, unit),), "curves": ()})
             for index, value in enumerate(values)
         )
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.benchmarks.figure import Figure
 from railyard.results.compare.comparison import better_of, compare
-from railyard.results.record.form import CurveRecord, FigureRecord, NodeTraffic, PathProofRecord, RailTraffic, Record
+from railyard.results.record.form import CurveRecord, NodeTraffic, PathProofRecord, RailTraffic, Record
 
 Repeats = Callable[..., tuple[Record, ...]]
 
@@ -77,7 +78,7 @@ def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
     b = [
         dataclasses.replace(
             one,
-            figures=(FigureRecord("peak", 95.0, "MiB/s", 4194304),),
+            figures=(Figure("peak", 95.0, "MiB/s", 4194304),),
             curves=(dataclasses.replace(one.curves[0], unit="MiB/s"),),
         )
         for one in repeats("b", 4)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.file import FILE_NAME, append_record
-from railyard.results.record.form import CurveRecord, FigureRecord, NodeGroup, Record, VerdictRecord
+from railyard.results.record.form import CurveRecord, NodeGroup, Record, VerdictRecord
 from tests.made.records import made_record
 
 MADE = made_record(
@@ -34,7 +35,7 @@ def record_of(day: int, value: float, unit: str = "MB/s", name: str = "peak", **
     given: dict[str, Any] = {
         "run": f"{when:%Y%m%d}T060000Z-ab12",
         "time": f"{when:%Y-%m-%d}T06:00:12Z",
-        "figures": (FigureRecord(name, value, unit, 4194304),),
+        "figures": (Figure(name, value, unit, 4194304),),
         "curves": (CurveRecord("bandwidth", "MB/s", (65536, 4194304), (16.9, value)),),
     }
     return replace(MADE, **(given | fields))

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from railyard.benchmarks.figure import Figure
 from railyard.cli.commands.history import command
 from railyard.cli.main import main
-from railyard.results.record.form import FigureRecord, Record
+from railyard.results.record.form import Record
 
 Row = Callable[..., list[float]]
 Made = Callable[..., tuple[Record, ...]]
@@ -34,7 +35,7 @@ def _latency(record: Record, value: float) -> Record:
         case="ImbPingPong %rails=1 @virtual:hsn+mpich",
         check="ImbPingPong",
         benchmark="imb/PingPong",
-        figures=(FigureRecord("small_message_latency", value, "us", 1),),
+        figures=(Figure("small_message_latency", value, "us", 1),),
         curves=(),
     )
 

@@ -11,7 +11,7 @@ from railyard.results.record.form import (  # fmt: skip
     PathProofRecord,
     RailTraffic,
     Record,
-    SuspectRecord,
+    Suspect,
     VerdictRecord,
 )
 from tests.results.history.conftest import MADE, noisy
@@ -63,7 +63,7 @@ def test_shares_that_overlap_or_hardly_move_name_nobody() -> None:
 
 def test_a_rail_that_was_found_slow_alone_is_named() -> None:
     slow = VerdictRecord("so", rule=5, suspects=(
-        SuspectRecord("rail", "alone it is slow", "vn2", "hsn1"), SuspectRecord("node", "both its rails", "vn1"),
+        Suspect("rail", "alone it is slow", "vn2", "hsn1"), Suspect("node", "both its rails", "vn1"),
     ))  # fmt: skip
     before, after = runs(EVEN, EVEN), [replace(one, verdict=slow) for one in runs(EVEN, EVEN, EVEN)]
     named = "hsn1 of vn2 was a suspect of 3 of 3 runs after, "

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from railyard.benchmarks.figure import Figure
 from railyard.results.history.series import node_words, nodes_of, series_of
-from railyard.results.record.form import CurveRecord, FigureRecord, Record, VerdictRecord
+from railyard.results.record.form import CurveRecord, Record, VerdictRecord
 
 Day = Callable[..., Record]
 
 
 def test_a_series_is_one_figure_of_one_test_the_oldest_first(day: Day) -> None:
-    two = (FigureRecord("peak", 1.0, "MB/s", 4), FigureRecord("n_half", 900.0, "B"))
+    two = (Figure("peak", 1.0, "MB/s", 4), Figure("n_half", 900.0, "B"))
     other = day(0, 5.0, case="ImbPingPong %rails=1 @virtual:hsn+mpich", benchmark="imb/PingPong")
     found = series_of([day(3, 3.0), day(1, 1.0, figures=two), other, day(2, 2.0)])
     assert [(one.benchmark, one.figure, one.unit, one.values) for one in found] == [

@@ -11,12 +11,12 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
     CurveRecord,
-    FigureRecord,
     LimitRecord,
     NodeGroup,
     NodeTraffic,
@@ -24,7 +24,7 @@ from railyard.results.record.form import (
     RailTraffic,
     Record,
     RuleRecord,
-    SuspectRecord,
+    Suspect,
     VerdictRecord,
 )
 
@@ -125,7 +125,7 @@ RECORD = Record(
         5,
         "fabric",
         (RuleRecord(5, "reference", "fail", "too slow"),),
-        (SuspectRecord("rail", "slow", "vn2", "hsn1"),),
+        (Suspect("rail", "slow", "vn2", "hsn1"),),
         "the cable",
         ("nobody else was slow",),
     ),
@@ -133,7 +133,7 @@ RECORD = Record(
     policy="single",
     elapsed_s=5.1,
     nodes=("vn1", "vn2"),
-    figures=(FigureRecord("peak", 47.8, "MB/s", 4194304),),
+    figures=(Figure("peak", 47.8, "MB/s", 4194304),),
     curves=(
         CurveRecord(
             "bandwidth",
@@ -293,7 +293,7 @@ def test_nan_and_infinity_are_not_read(tmp_path: Path, text: str) -> None:
 
 def test_nan_is_not_written_and_leaves_no_line(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
-    figure = FigureRecord("peak", float("nan"), "MB/s")
+    figure = Figure("peak", float("nan"), "MB/s")
     with pytest.raises(FormError) as caught:
         append_record(path, dataclasses.replace(RECORD, figures=(figure,)))
     assert str(caught.value) == "figures[0].value: found nan, expected a finite number"

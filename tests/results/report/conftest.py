@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
     CurveRecord,
     FaultClass,
-    FigureRecord,
     LimitRecord,
     NodeTraffic,
     PathProofRecord,
@@ -18,7 +18,7 @@ from railyard.results.record.form import (
     Record,
     RuleRecord,
     RuleState,
-    SuspectRecord,
+    Suspect,
     VerdictRecord,
 )
 from railyard.site.matrix import Cell
@@ -141,14 +141,14 @@ def latency_curve() -> CurveRecord:
     return CurveRecord("latency", "us", LATENCY_SIZES, (48.2, 55.1, 130.4, 1204.0, 17350.5))
 
 
-def figures_of(curve: CurveRecord, collective: bool) -> tuple[FigureRecord, ...]:
+def figures_of(curve: CurveRecord, collective: bool) -> tuple[Figure, ...]:
     if collective:
-        return (FigureRecord("small-message latency", 48.2, "us", 4),)
+        return (Figure("small-message latency", 48.2, "us", 4),)
     return (
-        FigureRecord("peak", max(curve.values), curve.unit, curve.sizes[curve.values.index(max(curve.values))]),
-        FigureRecord("N½", 1500.0, "B"),
-        FigureRecord("small-message latency", 24.6, "us", 1),
-        FigureRecord("worst ratio to reference", (curve.percent_of_reference or 0.0) / 100, "1", SIZES[-1]),
+        Figure("peak", max(curve.values), curve.unit, curve.sizes[curve.values.index(max(curve.values))]),
+        Figure("N½", 1500.0, "B"),
+        Figure("small-message latency", 24.6, "us", 1),
+        Figure("worst ratio to reference", (curve.percent_of_reference or 0.0) / 100, "1", SIZES[-1]),
     )
 
 
@@ -194,7 +194,7 @@ def proof_of(cell: Cell, nodes: tuple[str, ...]) -> PathProofRecord:
     )
 
 
-def failed(record: Record, rule: int, kind: FaultClass, sentence: str, suspect: SuspectRecord, look: str) -> Record:
+def failed(record: Record, rule: int, kind: FaultClass, sentence: str, suspect: Suspect, look: str) -> Record:
     verdict = VerdictRecord(sentence, rule, kind, rules(sentence, rule), (suspect,), look)
     return dataclasses.replace(record, state="fail", verdict=verdict)
 
@@ -208,12 +208,12 @@ def slow_rail(record: Record) -> Record:
     slow = dataclasses.replace(
         curve, values=values, percent_of_reference=percent, percent_of_limit=round(100 * values[-1] / 97.1, 1)
     )
-    figures = (FigureRecord("peak", values[-1], "MB/s", SIZES[-1]), *record.figures[1:])
+    figures = (Figure("peak", values[-1], "MB/s", SIZES[-1]), *record.figures[1:])
     sentence = (
         f"bandwidth at 4 MiB is {values[-1]:.1f} MB/s, below {low} MB/s, the floor of reference hsn-2 "
         "(94 % of the shaped rate of hsn, systems/virtual.yaml): 81 % of what it should be."
     )
-    suspect = SuspectRecord("rail", "it moved 4.9 MB/s while hsn0 moved 47.8 MB/s", "vn2", "hsn1")
+    suspect = Suspect("rail", "it moved 4.9 MB/s while hsn0 moved 47.8 MB/s", "vn2", "hsn1")
     changed = dataclasses.replace(record, curves=(slow,), figures=figures)
     return failed(
         changed, 5, "fabric", sentence, suspect, "the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"
@@ -238,7 +238,7 @@ def idle_rail(record: Record) -> Record:
         "rail was idle."
     )
     proof = PathProofRecord("failed", sentence, 168_000_000, nodes)
-    suspect = SuspectRecord("stack", "it was told two devices and opened one")
+    suspect = Suspect("stack", "it was told two devices and opened one")
     changed = dataclasses.replace(record, path_proof=proof)
     return failed(
         changed, 4, "set-up", sentence, suspect, "UCX_NET_DEVICES and UCX_MAX_RNDV_RAILS in the job's environment"
@@ -262,7 +262,7 @@ def not_tested(record: Record, sentence: str) -> Record:
 
 def build_failed(record: Record) -> Record:
     sentence = "vn3 did not answer within 20 s, so nothing was started on it."
-    suspect = SuspectRecord("node", "no answer on eth0", "vn3")
+    suspect = Suspect("node", "no answer on eth0", "vn3")
     bare = dataclasses.replace(record, figures=(), curves=(), path_proof=None)
     verdict = VerdictRecord(
         sentence, 1, "scheduler", rules(sentence, 1, (2, 3, 4, 5)), (suspect,), "railyard testbed status"
@@ -337,7 +337,7 @@ def hostile() -> Record:
     evil = "<script>alert(1)</script>]]>&\x1b[31mred\x1b]0;title\x07\x00\u202e'\"\nnext line"
     record = slow_rail(healthy()[0])
     verdict = VerdictRecord(
-        evil, 5, "fabric", (RuleRecord(5, evil, "fail", evil),), (SuspectRecord("rail", evil, evil, evil),), evil
+        evil, 5, "fabric", (RuleRecord(5, evil, "fail", evil),), (Suspect("rail", evil, evil, evil),), evil
     )
     limit = LimitRecord(50.0, evil, evil)
     band = BandRecord(evil, evil, evil, (1, 4), (None, 1.0), (None, None))
@@ -355,7 +355,7 @@ def hostile() -> Record:
         output=evil,
         verdict=verdict,
         nodes=(evil,),
-        figures=(FigureRecord(evil, 1.0, evil),),
+        figures=(Figure(evil, 1.0, evil),),
         curves=(CurveRecord(evil, evil, (1, 4), (0.5, 2.0), 1, limit, (band,)),),
         path_proof=traffic,
         environment={evil: evil},

@@ -5,7 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.results.record.form import CurveRecord, FigureRecord, Record
+from railyard.benchmarks.figure import Figure
+from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.lines import scalings, signatures
 
 
@@ -35,7 +36,7 @@ def sweep(record: Record, *figures: tuple[int, float]) -> list[Record]:
             benchmark="hpl/hpl",
             case=f"Hpl %nodes={count}",
             nodes=tuple(f"n{index}" for index in range(count)),
-            figures=(FigureRecord("gflops", value, "Gflop/s"),),
+            figures=(Figure("gflops", value, "Gflop/s"),),
             curves=(),
         )
         for count, value in figures

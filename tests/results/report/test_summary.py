@@ -11,7 +11,7 @@ from railyard.results.record.form import (
     RailTraffic,
     Record,
     State,
-    SuspectRecord,
+    Suspect,
 )
 from railyard.results.report.summary import Row, count_line, overall, row, split, suspect_words
 
@@ -116,16 +116,16 @@ def test_the_split_is_that_of_the_most_uneven_node(healthy_run: list[Record]) ->
 @pytest.mark.parametrize(
     ("suspect", "words"),
     [
-        (SuspectRecord("rail", "slow", "vn2", "hsn1"), "rail hsn1 of vn2: slow"),
-        (SuspectRecord("node", "away", "vn3"), "node vn3: away"),
-        (SuspectRecord("pair", "slow", "vn1-vn2"), "pair vn1-vn2: slow"),
-        (SuspectRecord("stack", "one device opened"), "the stack: one device opened"),
+        (Suspect("rail", "slow", "vn2", "hsn1"), "rail hsn1 of vn2: slow"),
+        (Suspect("node", "away", "vn3"), "node vn3: away"),
+        (Suspect("pair", "slow", "vn1-vn2"), "pair vn1-vn2: slow"),
+        (Suspect("stack", "one device opened"), "the stack: one device opened"),
     ],
 )
-def test_a_suspect_is_named_with_its_node_and_rail(suspect: SuspectRecord, words: str) -> None:
+def test_a_suspect_is_named_with_its_node_and_rail(suspect: Suspect, words: str) -> None:
     assert suspect_words(suspect) == words
 
 
 def test_a_suspect_without_a_node_is_named_by_its_rail() -> None:
-    assert suspect_words(SuspectRecord("pair", "slow", None, "hsn1")) == "the path over hsn1: slow"
-    assert suspect_words(SuspectRecord("switch", "slow", None, "hsn1")) == "the switch of hsn1: slow"
+    assert suspect_words(Suspect("pair", "slow", None, "hsn1")) == "the path over hsn1: slow"
+    assert suspect_words(Suspect("switch", "slow", None, "hsn1")) == "the switch of hsn1: slow"

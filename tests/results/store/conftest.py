@@ -7,16 +7,9 @@ from typing import Any
 
 import pytest
 
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.file import FILE_NAME, append_record
-from railyard.results.record.form import (
-    CurveRecord,
-    FigureRecord,
-    NodeTraffic,
-    PathProofRecord,
-    RailTraffic,
-    Record,
-    VerdictRecord,
-)
+from railyard.results.record.form import CurveRecord, NodeTraffic, PathProofRecord, RailTraffic, Record, VerdictRecord
 from tests.made.records import made_record
 
 MADE = made_record(
@@ -28,7 +21,7 @@ MADE = made_record(
     policy="single",
     elapsed_s=5.5,
     nodes=("vn1", "vn2"),
-    figures=(FigureRecord("peak", 47.8, "MB/s", 4194304), FigureRecord("small_message_latency", 11.6, "us", 1)),
+    figures=(Figure("peak", 47.8, "MB/s", 4194304), Figure("small_message_latency", 11.6, "us", 1)),
     curves=(
         CurveRecord("bandwidth", "MB/s", (65536, 4194304), (16.9, 47.8)),
         CurveRecord("latency", "us", (1, 1024), (11.6, 12.0)),

@@ -11,7 +11,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
-from railyard.results.record.form import NodeGroup, Record, SuspectRecord, VerdictRecord
+from railyard.results.record.form import NodeGroup, Record, Suspect, VerdictRecord
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]
@@ -144,7 +144,7 @@ def test_scrub_leaves_no_name_and_every_figure(
     record = made(
         nodes=("vn1.cluster.example", "vn2"),
         verdict=VerdictRecord(
-            "vn2 is slow, vn1-vn2 too, so says bob; cn07: down", 5, suspects=(SuspectRecord("node", "slow", "cn07"),)
+            "vn2 is slow, vn1-vn2 too, so says bob; cn07: down", 5, suspects=(Suspect("node", "slow", "cn07"),)
         ),
         command=("/home/alice/bin/mpirun", "-host", "vn1,vn2", "10.1.2.3", "/opt/site/osu_bw"),
         environment={"mpi": "5.0.2 of alice", "ofed": "5.8.1.1"},

@@ -8,13 +8,14 @@ from typing import cast
 import pytest
 
 from railyard.job.case import Evidence
+from railyard.results.record.form import Suspect
 from railyard.rfm.checks.measure_again import Again, Clock, Measurement, measured
 from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.prober import Nobody
 from railyard.rfm.checks.runner import COUNTERS
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_suspects
 from tests.made.judged import healthy_rates
 

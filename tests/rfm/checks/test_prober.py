@@ -10,10 +10,11 @@ import pytest
 from railyard.job.launch import Launch
 from railyard.parsers.parsed import Parsed
 from railyard.provision.testbed.entry import CLUSTER, enter_script
+from railyard.results.record.form import Suspect
 from railyard.rfm.checks.prober import LEAST_SEGMENTS, PingPong, RailProber, Watch
 from railyard.site.site import Site
 from railyard.stacks import ask
-from railyard.verdict.blame.suspects import Findings, Suspect
+from railyard.verdict.blame.suspects import Findings
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
 #: MB/s, of a rail of the virtual cluster, whose link is 0.4 Gbit/s or more.

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.file import FILE_NAME, append_record
-from railyard.results.record.form import FigureRecord
 from railyard.rfm.run.progress import ended
 from tests.made.records import made_record
 
@@ -16,7 +16,7 @@ def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
     record = made_record(
         case="ImbUniband %rails=2 @virtual:hsn+mpich",
         rails=2,
-        figures=(FigureRecord("n_half", 1500.0, "B"), FigureRecord("peak", 95.53, "MB/s", 4194304)),
+        figures=(Figure("n_half", 1500.0, "B"), Figure("peak", 95.53, "MB/s", 4194304)),
     )
     append_record(tmp_path / FILE_NAME, record)
     lines = (

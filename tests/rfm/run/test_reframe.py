@@ -18,6 +18,7 @@ from railyard.rfm.run import reframe as runs
 from railyard.rfm.run.reframe import (
     UNJUDGED,
     Outcome,
+    Promise,
     environment,
     last_run,
     promised_cases,
@@ -202,8 +203,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(runs, "reframe_program", lambda: str(script))
         lines: list[str] = []
         outcome = run(
-            tmp_path, "virtual", ["-n", "Uniband"],
-            run_id=RUN, folder=folder, promised=(CASE,), problems=problems, on_line=lines.append,
+            *(tmp_path, "virtual", ["-n", "Uniband"], Promise(RUN, folder, (CASE,), problems)), on_line=lines.append
         )  # fmt: skip
         return outcome, lines
 

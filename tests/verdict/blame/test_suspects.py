@@ -2,7 +2,8 @@
 
 import pytest
 
-from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, Suspect, losers, plan_probes, sends_again
+from railyard.results.record.form import Suspect
+from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, losers, plan_probes, sends_again
 
 RUN = ("vn1", "vn2")
 
@@ -53,7 +54,7 @@ def test_one_rail_of_one_node_is_blamed_and_its_partners_are_not() -> None:
         "hsn1 of vn2 alone loses packets with every partner: 1.0 % with vn1, 0.8 % with vn3 and 1.0 % with vn4 of "
         "segments sent again, bound 0.1 % (resent-share)"
     )
-    assert found == Findings((Suspect("rail", "vn2", "hsn1", reason),), reason)
+    assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
 
 
 def test_two_nodes_of_one_pair_are_both_blamed() -> None:
@@ -68,13 +69,13 @@ def test_a_rail_that_loses_everywhere_blames_its_switch() -> None:
         "hsn1 loses packets between all pairs measured (vn1-vn2 1.0 % of segments sent again, vn1-vn3 1.0 % of "
         "segments sent again and vn2-vn3 1.0 % of segments sent again): its switch or its whole network"
     )
-    assert found == Findings((Suspect("switch", None, "hsn1", reason),), reason)
+    assert found == Findings((Suspect("switch", reason, None, "hsn1"),), reason)
 
 
 def test_a_loss_of_one_pair_alone_blames_the_pair() -> None:
     reason = "hsn1 loses packets only between one pair (vn1-vn2 1.0 % of segments sent again): the path between them"
     found = losers([losing("vn1-vn2"), clean("vn1-vn3"), clean("vn2-vn3")], RUN)
-    assert found == Findings((Suspect("pair", None, "hsn1", reason),), reason)
+    assert found == Findings((Suspect("pair", reason, None, "hsn1"),), reason)
 
 
 def test_a_pair_that_the_run_did_not_use_explains_nothing() -> None:

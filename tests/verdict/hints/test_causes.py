@@ -33,7 +33,7 @@ def seen(
     **rest: Any,
 ) -> Seen:
     meant = micro.metric(key, metric)
-    bound = limit(LINKS[link], SLOTS[slot] if slot else None, rails, 1, None, meant.directions)
+    bound = limit(LINKS[link], SLOTS[slot] if slot else None, rails, directions=meant.directions)
     limit_mb_s = bound.value_mb_s if bound and metric == "bandwidth" else None
     return Seen(meant, points, LINKS[link], SLOTS[slot] if slot else None, rails, limit_mb_s=limit_mb_s, **rest)
 

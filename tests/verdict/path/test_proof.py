@@ -1,15 +1,16 @@
 """The path proof: each rule's failing case beside the healthy one near it, sentences word for word."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from railyard.base.json_codec import encode
 from railyard.job.counters.device import DeviceCounters, Direction
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import PathProof, judge, not_judged
 from railyard.verdict.path.split import ShareRange, share_range
 from railyard.verdict.path.traffic import NodeTraffic, Plan
@@ -83,14 +84,14 @@ def test_a_healthy_pair_of_rails_is_proven_and_its_record_has_every_rail() -> No
     )
     assert proof.expected_bytes == 360 * MB
     assert proof.nodes is not None
-    assert asdict(proof.nodes["vn1"][1]) == {
+    assert encode(proof.nodes["vn1"][1]) == {
         "device": "hsn1",
         "meant": True,
         "tx_bytes": 94 * MB,
         "rx_bytes": 2 * MB,
         "share": 0.5,
     }
-    assert asdict(proof.nodes["vn2"][2]) == {
+    assert encode(proof.nodes["vn2"][2]) == {
         "device": "eth0",
         "meant": False,
         "tx_bytes": 100_000,
@@ -107,7 +108,7 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
         "188.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
-    assert proof.suspects[0] == Suspect("stack", "vn1", "eth0", "the stack used eth0 instead of hsn0")
+    assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
 
 
 @pytest.mark.parametrize(("carried", "state"), [(176.5, "proven"), (176.3, "failed")])
@@ -158,9 +159,7 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
         "set-up",
         "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
     )
-    assert proof.suspects == (
-        Suspect("stack", None, None, "hsn1 idled on all of vn1 and vn2: the stack did not use it"),
-    )
+    assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
 
 def test_a_lost_carrier_stays_a_suspect_beside_a_stack_that_idles_a_rail() -> None:
@@ -178,7 +177,7 @@ def test_a_rail_that_idles_on_one_node_alone_is_the_suspect() -> None:
         {"hsn0": (190, 2), "hsn1": (0.2, 2), "eth0": (0, 0)}, {"hsn0": (2, 95), "hsn1": (2, 95), "eth0": (0, 0)}
     )
     assert judge(uneven, DUAL).suspects == (
-        Suspect("rail", "vn1", "hsn1", "idle: rail hsn1 of vn1 sent 0.2 MB of 190.2 MB"),
+        Suspect("rail", "idle: rail hsn1 of vn1 sent 0.2 MB of 190.2 MB", "vn1", "hsn1"),
     )
 
 
@@ -206,7 +205,7 @@ def test_an_uneven_split_fails_and_names_the_rail_that_carried_less() -> None:
         "uneven split: rail hsn0 of vn1 sent 68.4 % of 190.0 MB, due 50.0 %; "
         "rail hsn1 of vn1 sent 31.6 % of 190.0 MB, due 50.0 % (bound 5 points, split-points)",
     )
-    assert proof.suspects[0] == Suspect("rail", "vn1", "hsn1", "carried less than its rate's share")
+    assert proof.suspects[0] == Suspect("rail", "carried less than its rate's share", "vn1", "hsn1")
     assert proof.look_at == "rate and errors of hsn1 on vn1, then the stack's weights of its rails"
 
 
@@ -343,7 +342,7 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
     proof = judge({**healthy, "vn2": down}, ONE)
     sentence = "rail hsn0 of vn2 lost its carrier during the run"
     assert said(proof) == ("failed", "fabric", sentence)
-    assert proof.suspects == (Suspect("rail", "vn2", "hsn0", sentence),)
+    assert proof.suspects == (Suspect("rail", sentence, "vn2", "hsn0"),)
 
 
 def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:

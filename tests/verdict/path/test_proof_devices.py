@@ -8,7 +8,7 @@ import pytest
 
 from railyard.job.counters.device import DeviceCounters, Direction
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.blame.suspects import Suspect
+from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import PathProof, judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 
@@ -74,7 +74,7 @@ def test_a_port_that_counts_tcp_as_well_does_not_prove_rdma() -> None:
         "larger of unmeant-share and unmeant-bytes): TCP, and not RDMA",
     )
     assert proof.suspects[0] == Suspect(
-        "stack", "vn1", "ib0", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1"
+        "stack", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1", "vn1", "ib0"
     )
 
 
@@ -247,7 +247,7 @@ def test_background_traffic_on_a_rail_is_a_disturbance_and_no_uneven_split() -> 
 def test_background_traffic_does_not_hide_a_rail_that_lacks_its_due() -> None:
     proof = on_two(444, 44)
     assert (proof.state, proof.fault) == ("failed", "fabric")
-    assert proof.suspects[0] == Suspect("rail", "vn1", "mlx5_1:1", "carried less than its rate's share")
+    assert proof.suspects[0] == Suspect("rail", "carried less than its rate's share", "vn1", "mlx5_1:1")
 
 
 def test_without_more_bytes_than_the_runs_an_uneven_split_is_one() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from railyard.results.record.form import Suspect
 from railyard.verdict.blame import suspects
 from railyard.verdict.blame.search.model import Layout, PairsError, Settings, Step, Value, Verdict
 from railyard.verdict.blame.search.search import advance
@@ -62,7 +63,7 @@ def test_a_slow_node_is_measured_alone_with_two_partners_and_named() -> None:
     assert [(one.kind, one.members, one.reason) for one in found.named] == [("node", (2,), reason)]
     assert found.sentence == reason
     assert found.steps == ("rounds: 6 pairs in 3 rounds", "alone: 3 pairs in 3 rounds, 7 times each")
-    assert found.findings(nodes) == suspects.Findings((suspects.Suspect("node", "vn3", None, reason),), reason)
+    assert found.findings(nodes) == suspects.Findings((Suspect("node", reason, "vn3"),), reason)
 
 
 @pytest.mark.parametrize("share", [0.9, 0.75, 0.5, 0.1, None])

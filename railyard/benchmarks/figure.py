@@ -1,0 +1,17 @@
+"""A key figure of a run: the one number that stands for a curve."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A key figure in its unit; ``size`` is the message size in bytes that it was read at, where it has one."""
+
+    name: str
+    value: float
+    unit: str
+    size: int | None = None
+    extra: Mapping[str, object] = field(
+        default_factory=dict, kw_only=True
+    )  # keys of a stored figure that a newer Railyard wrote

@@ -1,0 +1,153 @@
+"""Records of an earlier release are read, and stand beside those of today: of_67aa8ca/README.md says who wrote them."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import railyard_group
+from railyard.job.case import Case
+from railyard.results.compare.pairing import pair
+from railyard.results.record.file import FILE_NAME, append_record, read_records
+from railyard.results.record.form import Record, Suspect
+from railyard.results.report.matrix import read_cells
+from railyard.verdict.assess import Assessment
+from railyard.verdict.recording import record_of
+
+BEFORE = Path(__file__).parent / "record" / "of_67aa8ca"
+RUNS = sorted(path.name for path in BEFORE.iterdir() if path.is_dir())
+#: The day on which one test failed, one was disturbed, and one was switched off.
+FAULTY = "20261121T060000Z-ab12"
+REPLAYED = "20261123T085308Z-cc48"
+ONE_RAIL = "ImbUniband %rails=1 @virtual:hsn+mpich"
+
+Assess = Callable[..., Assessment]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site whose stored runs are those of before."""
+    for folder in ("systems", "references"):
+        shutil.copytree(Path(__file__).parents[2] / folder, tmp_path / folder)
+    shutil.copytree(BEFORE, tmp_path / ".railyard" / "runs", ignore=shutil.ignore_patterns("README.md"))
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def run(*words: str, code: int = 0) -> str:
+    """The output of a command, which returned this exit code."""
+    result = CliRunner().invoke(railyard_group, list(words), standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    assert result.return_value == code, result.output
+    return result.stdout
+
+
+def stored(name: str) -> tuple[Record, ...]:
+    found = read_records(BEFORE / name)
+    assert found.problems == ()
+    return found.records
+
+
+def today(assessed: Assess, hour: int = 6, rate_mb_s: float = 47.8) -> Record:
+    """A record of the same test as this Railyard writes it, four days later."""
+    return record_of(
+        assessed(rates={1 << 20: rate_mb_s - 0.4, 4 << 20: rate_mb_s}),
+        run=f"20261125T{hour:02}0000Z-ab12",
+        time=f"2026-11-25T{hour:02}:00:01Z",
+        elapsed_s=5.0,
+        environment={"railyard": "0.1.0", "kernel": "6.1", "mpi": "MPICH 4.3.0"},
+        command=("mpirun", "-n", "2", "IMB-MPI1"),
+        output="outputs/x.out",
+    )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_record_is_read_and_nothing_of_it_is_lost(name: str) -> None:
+    lines = [json.loads(line) for line in (BEFORE / name / FILE_NAME).read_text(encoding="utf-8").splitlines()]
+    for line, record in zip(lines, stored(name), strict=True):
+        assert _lacking(line, record.to_json()) == []
+        assert record.extra == {}
+
+
+def _lacking(old: Any, new: Any, where: str = "") -> list[str]:
+    """Return the places at which a value of before is another or is gone; new keys are none."""
+    if isinstance(old, dict):
+        gone = [f"{where}.{key}" for key in old if key not in new]
+        return gone + [place for key in old if key in new for place in _lacking(old[key], new[key], f"{where}.{key}")]
+    if isinstance(old, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        return [place for index, (one, other) in pairs for place in _lacking(one, other, f"{where}[{index}]")]
+    return [] if old == new else [where]
+
+
+def test_states_rules_and_suspects_are_those_that_were_written() -> None:
+    slow, disturbed, switched_off = stored(FAULTY)
+    assert (slow.state, slow.verdict.rule, slow.verdict.class_, slow.fails) == ("fail", 5, "fabric", True)
+    (suspect,) = slow.verdict.suspects
+    assert suspect == Suspect("rail", suspect.reason, "vn2", "hsn0")
+    # What is a remark today was part of the sentence then, and is told all the same.
+    assert slow.verdict.remarks == ()
+    assert slow.verdict.text.endswith("; hsn0 of vn2 alone is slow with every partner: 4.8 with vn1 and 4.7 with vn3")
+    assert (disturbed.state, disturbed.verdict.class_, disturbed.fails) == ("fail", "disturbed", True)
+    assert (switched_off.state, switched_off.verdict.text) == ("not-tested", "not tested: hsn1 is on order")
+
+
+def test_a_run_of_before_is_reported(home: Path) -> None:
+    text = run("report", FAULTY, "--format", "terminal", code=1)
+    assert "hsn0 of vn2 alone is slow with every partner" in " ".join(text.split())
+    assert "3 tests: 0 pass, 2 fail, 0 disturbed, 0 report-only, 0 expected failure, 1 not tested" in text
+    for form in ("html", "md", "junit", "csv", "json"):
+        assert "imb/Uniband" in run("report", FAULTY, "--format", form, code=1)
+
+
+def test_the_cells_of_a_run_of_before_are_read(home: Path) -> None:
+    cells = read_cells(BEFORE / REPLAYED / "matrix.json")
+    ran = [(cell.test.fabric, cell.test.check) for cell in cells if cell.reason is None]
+    assert ran == [("edr", "OsuBandwidth"), ("fdr", "OsuBandwidth")]
+    text = run("report", REPLAYED)
+    assert "2 tests: 2 pass, 0 fail, 0 disturbed" in text
+    assert "left no record" not in text
+
+
+def test_records_of_before_are_exported(home: Path) -> None:
+    found = json.loads(run("results", "export", "--format", "json"))
+    assert len(found["records"]) == 10
+    rows = run("results", "export", "--format", "csv").splitlines()
+    assert len(rows) > 10 and all(ONE_RAIL in row or "%rails=" in row for row in rows[1:])
+    assert run("results", "verify").splitlines()[-1] == "10 records of 6 runs: 0 problems, 6 remarks"
+
+
+def test_a_test_of_today_is_the_same_test_as_before(assessed: Assess, home: Path) -> None:
+    before = [record for name in RUNS[:4] for record in stored(name)]
+    new = today(assessed)
+    old = before[0]
+    same = ("case", "check", "hash", "system", "fabric", "stack", "rails", "policy", "benchmark", "nodes", "references")
+    assert {key: getattr(new, key) for key in same} == {key: getattr(old, key) for key in same}
+    (matched,) = pair(before, [new]).matched
+    assert (len(matched.a), len(matched.b)) == (4, 1)
+    append_record(home / ".railyard" / "runs" / new.run / FILE_NAME, new)
+    text = run("compare", "20261117T060000Z-ab12", new.run)
+    assert "imb/Uniband (virtual, hsn, mpich, rails 1, single): 1 repeat on A, 1 on B" in text
+
+
+def test_history_is_judged_over_records_of_before_and_of_today(assessed: Assess, home: Path) -> None:
+    for hour in range(6, 24):
+        new = today(assessed, hour, (47.8 if hour < 15 else 43.2) + 0.01 * (hour % 3))
+        append_record(home / ".railyard" / "runs" / new.run / FILE_NAME, new)
+    found = json.loads(run("history", "--json", "--all", "--figure", "peak", "--rails", "1", "--system", "virtual"))
+    (series,) = [one for one in found["figures"] if one["benchmark"] == "imb/Uniband"]
+    assert [len(series["runs"]), len(series["changes"])] == [23, 1]
+    assert series["changes"][0]["kind"] == "worse"
+    # Of before are the first five: four good ones, and the day of the slow rail.
+    assert [point["value"] for point in series["runs"][:5]] == pytest.approx([47.8, 47.9, 47.7, 47.85, 4.8], rel=0.002)
+
+
+def test_a_case_holds_what_a_record_of_before_is_told_by(assessed: Assess) -> None:
+    case: Case = assessed().case
+    assert str(case.test) == stored(RUNS[0])[0].case == ONE_RAIL
