@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import InputError
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer
@@ -93,8 +94,5 @@ def _print(findings: "tuple[Finding, ...]", nodes: int, as_json: bool) -> None:
         return
     for one in findings:
         click.echo(f"{one.weight}: {one.sentence}")
-    seen = f"this host and {nodes} node{'' if nodes == 1 else 's'}" if nodes else "this host"
-    click.echo(
-        f"looked at {seen}: {problems} problem{'' if problems == 1 else 's'}, "
-        f"{remarks} remark{'' if remarks == 1 else 's'}"
-    )
+    seen = f"this host and {counted(nodes, 'node')}" if nodes else "this host"
+    click.echo(f"looked at {seen}: {counted(problems, 'problem')}, {counted(remarks, 'remark')}")

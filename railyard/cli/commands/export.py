@@ -7,6 +7,7 @@ import click
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import find_home
+from railyard.base.wording import counted
 
 
 @click.group(name="export")
@@ -39,7 +40,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
         click.echo(prometheus.text_of(registry), nl=False)
     else:
         prometheus.write(output, registry)
-        click.echo(f"wrote {output}: {len(records)} test{'' if len(records) == 1 else 's'}", err=True)
+        click.echo(f"wrote {output}: {counted(len(records), 'test')}", err=True)
     return 0
 
 

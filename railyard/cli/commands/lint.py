@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from railyard.base.wording import counted
+
 if TYPE_CHECKING:
     from railyard.site.references.lint import Finding
 
@@ -52,9 +54,8 @@ def command(name: str | None, as_json: bool) -> int:
         problems = sum(one.weight == "problem" for one in found)
         remarks = len(found) - problems
         click.echo(
-            f"{entries} entries of {len(systems)} system{'' if len(systems) == 1 else 's'}: {len(wrong)} "
-            f"file{'' if len(wrong) == 1 else 's'} refused, {problems} problem{'' if problems == 1 else 's'}, "
-            f"{remarks} remark{'' if remarks == 1 else 's'}"
+            f"{entries} entries of {counted(len(systems), 'system')}: "
+            f"{counted(len(wrong), 'file')} refused, {counted(problems, 'problem')}, {counted(remarks, 'remark')}"
         )
     if wrong:
         return 2

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.terminal import colour, tracked, width
+from railyard.base.wording import counted
 from railyard.results.report.files import FORMATS, read_many, write_report, written
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
         from railyard.results.report.plots import write_plots
 
         drawn = write_plots(read.records, plots, kind or "pdf")
-        click.echo(f"drew {len(drawn)} plot{'' if len(drawn) == 1 else 's'} in {plots}", err=True)
+        click.echo(f"drew {counted(len(drawn), 'plot')} in {plots}", err=True)
     return 0 if read.passed else 1
 
 

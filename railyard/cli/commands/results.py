@@ -13,6 +13,7 @@ import click
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.base.paths import find_home
 from railyard.base.terminal import tracked
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -128,7 +129,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
         click.echo(text, nl=False)
     else:
         _write(output, text)
-        click.echo(f"wrote {output}: {len(values)} record{'' if len(values) == 1 else 's'}", err=True)
+        click.echo(f"wrote {output}: {counted(len(values), 'record')}", err=True)
     return 0
 
 
@@ -147,7 +148,7 @@ def merge_command(sources: tuple[Path, ...]) -> int:
         for one in merge(home, source):
             _say_problems(one.problems)
             lost = lost or bool(one.problems)
-            click.echo(f"{one.run}: {one.came} record{'' if one.came == 1 else 's'} came, {one.there} were here")
+            click.echo(f"{one.run}: {counted(one.came, 'record')} came, {one.there} were here")
     return 1 if lost else 0
 
 
@@ -183,9 +184,8 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
         for each in findings:
             click.echo(f"{each.run}: {each.weight}: {each.sentence}")
         click.echo(
-            f"{records} record{'' if records == 1 else 's'} of {len(found)} run{'' if len(found) == 1 else 's'}: "
-            f"{problems} problem{'' if problems == 1 else 's'}, {len(findings) - problems} "
-            f"remark{'' if len(findings) - problems == 1 else 's'}"
+            f"{counted(records, 'record')} of {counted(len(found), 'run')}: "
+            f"{counted(problems, 'problem')}, {counted(len(findings) - problems, 'remark')}"
         )
     return 1 if problems else 0
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import SetupError
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.finding import Finding
@@ -43,7 +44,7 @@ def command(
     kept, streams = read(path)
     rails = soaked(kept)
     if not rails:
-        raise SetupError(f"soak: {path} has {_some(len(kept), 'reading')}, expected two of a rail at least")
+        raise SetupError(f"soak: {path} has {counted(len(kept), 'reading')}, expected two of a rail at least")
     found = ordered(findings(rails, streams))
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
@@ -99,11 +100,7 @@ def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: i
     lines += [f"{one.weight}: {one.sentence}" for one in found]
     problems = sum(one.weight == "problem" for one in found)
     lines.append(
-        f"{_some(len(rails), 'rail')}, {_some(readings, 'reading')} in {duration(seconds)}: "
-        f"{_some(problems, 'problem')}, {_some(len(found) - problems, 'remark')}"
+        f"{counted(len(rails), 'rail')}, {counted(readings, 'reading')} in {duration(seconds)}: "
+        f"{counted(problems, 'problem')}, {counted(len(found) - problems, 'remark')}"
     )
     return "\n".join(lines)
-
-
-def _some(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from railyard.base.wording import counted
+
 Origin = Literal["recorded", "computed", "model"]
 #: What every report says of a test whose output has this origin.
 WORDS: dict[Origin, str] = {
@@ -34,7 +36,7 @@ class Cell:
         return f"{self.fabric}/{self.stack}/{self.rails}/{name}.out"
 
     def __str__(self) -> str:
-        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
+        rails = counted(self.rails, "rail")
         return f"{self.check} ({self.benchmark}) with {self.stack} over {rails} of {self.fabric}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from railyard.base.errors import did_you_mean
+from railyard.base.wording import counted
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.results.store.units import UNITS
@@ -64,7 +65,7 @@ def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
     missing = [record for record in records if record.output is not None and not (folder / record.output).is_file()]
     if missing:
         yield (
-            f"{len(missing)} output{'' if len(missing) == 1 else 's'} that records name "
+            f"{counted(len(missing), 'output')} that records name "
             f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].output}); the figures are"
         )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, part
+from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
@@ -167,7 +168,7 @@ class Session:
         self.folder = folder
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
-        self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")
+        self.echo(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
         if left_out:
             self.echo(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":

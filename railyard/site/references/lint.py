@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from railyard.base.wording import listing
+from railyard.base.wording import counted, listing
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
@@ -141,7 +141,7 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
         )
         if not held and not (streaming and class_floors(link, metric.directions, streaming)):
             by = f" by {cell.policy}" if cell.named else ""
-            where = f"{cell.fabric} with {cell.stack} over {cell.rails} rail{'' if cell.rails == 1 else 's'}{by}"
+            where = f"{cell.fabric} with {cell.stack} over {counted(cell.rails, 'rail')}{by}"
             lacking.setdefault(cell.benchmark, []).append(where)
     for benchmark, places in lacking.items():
         yield f"{benchmark}: no entry on {listing(places)}"

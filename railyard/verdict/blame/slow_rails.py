@@ -24,7 +24,7 @@ from railyard.base.bounds import (
     PROBE_TIME,
     PROBE_WITNESSES,
 )
-from railyard.base.wording import listing, number, percent
+from railyard.base.wording import counted, listing, number, percent
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, Suspect, at_fault
 
 #: In spreads of the six best values.
@@ -327,7 +327,7 @@ def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
         waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
     return (
-        f"{rail.name} stays undecided after {len(rail.probes)} probes in {_count(rounds, 'round')}: at best "
+        f"{rail.name} stays undecided after {len(rail.probes)} probes in {counted(rounds, 'round')}: at best "
         f"{best}{reached}; nobody is blamed for that{waited}"
     )
 
@@ -344,7 +344,7 @@ def _between(pair: _Pair) -> str:
 
 def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None) -> str:
     chosen = [probe for probe in probes if pairs is None or _pair(probe) in pairs]
-    return f"none of {_count(len(chosen), 'probe')}"
+    return f"none of {counted(len(chosen), 'probe')}"
 
 
 def _shown(value: float) -> str:
@@ -353,7 +353,3 @@ def _shown(value: float) -> str:
 
 def _margin(margin: float) -> str:
     return f"margin {percent(margin)}, {PROBE_MARGIN.name}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
