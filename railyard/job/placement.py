@@ -6,10 +6,10 @@ threads than processors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib.resources import files
 from typing import Literal
 
 from railyard.base.bounds import CLOCK_SHARE
+from railyard.base.paths import packaged_text
 from railyard.base.wording import listing, percent
 from railyard.job.node_facts import NodeFacts
 
@@ -21,7 +21,7 @@ SCRIPT = "place.sh"
 
 def place_script() -> str:
     """Return the text of the script that puts a command on one side, to be written beside the counter reader."""
-    return files("railyard.job.scripts").joinpath(SCRIPT).read_text(encoding="utf-8")
+    return packaged_text(f"job/scripts/{SCRIPT}")
 
 
 def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, rails: Sequence[str]) -> str | None:
