@@ -57,7 +57,8 @@ def command(
     Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
     input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
     """
-    from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
+    from railyard.rfm.run.options import read
+    from railyard.rfm.run.session import Session, SessionOptions, pass_through
 
     if spack:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
@@ -65,7 +66,7 @@ def command(
         os.environ[REPLAY_VARIABLE] = "1"
     home = find_home()
     options = SessionOptions(name, full, failed, reframe_options, extended, one_allocation, budget)
-    if only_lists(reframe_options):
+    if read(reframe_options).lists:
         return pass_through(home, options)
     session = Session(home, options, echo=_quiet if as_json else _say)
     try:

@@ -15,7 +15,7 @@ from railyard.results.scaling import node_counts_up_to
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.current import environment_features, partition_features
 from railyard.rfm.guards import as_reframe_error
-from railyard.rfm.run.breadth import EXTENDED
+from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import NO_APPLICATION
 from railyard.site.policies import DEFAULT
 from railyard.stacks import ask

@@ -21,7 +21,7 @@ from railyard.rfm.checks.start import Starting
 from railyard.rfm.current import partition_features, partitions
 from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.rfm.launchers import namespace_words, running_as_root
-from railyard.rfm.run.breadth import EXTENDED
+from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import RAIL_COUNTS, disabled_reason
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, named_policies, policy_of
 from railyard.site.systems.jobs import is_slurm

@@ -11,7 +11,7 @@ from reframe.core.builtins import run_before, variable
 from railyard.job import node_pair_steps
 from railyard.parsers import pairs as parser
 from railyard.rfm.checks.base import InterconnectCheck
-from railyard.rfm.run.breadth import EXTENDED
+from railyard.rfm.run.options import EXTENDED
 from railyard.site import topology
 
 if TYPE_CHECKING:

@@ -19,12 +19,9 @@ from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 from railyard.rfm.run import output, warnings
+from railyard.rfm.run.options import read
 from railyard.rfm.run.reconcile import settle
 
-#: ReFrame options that list or describe and run nothing: handed on as they are.
-LISTING = ("--list", "--list-detailed", "--list-tags", "--describe", "--dry-run", "--show-config")
-#: Options that switch a verdict off: refused, since every test would pass unjudged.
-UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
 #: Seconds that ReFrame gets to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
 
@@ -64,23 +61,12 @@ def reframe_program() -> str:
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
     """Return the words of a `reframe` call for a site; the site's own settings and checks where none are named."""
     words = [reframe_program()]
-    # A short option's value may stand in the same word: -C/site/settings.py, -c./mine.
-    if not any(option.startswith(("-C", "--config-file")) for option in options):
+    given = read(options)
+    if not given.config_file:
         words += ["-C", str(home / SETTINGS_FILE)]
-    if not any(option.startswith(("-c", "--checkpath")) for option in options):
+    if not given.checkpath:
         words += ["-c", str(part(home, CHECKS)), "-R"]
     return [*words, "--system", system, *options]
-
-
-def refuse_unjudged(options: Sequence[str]) -> None:
-    """Raise RailyardError where an option would pass every test without a verdict."""
-    for option in options:
-        # ReFrame takes the beginning of a long option for the whole: --skip-perf.
-        whole = next((full for full in UNJUDGED if option.startswith("--skip-") and full.startswith(option)), None)
-        if whole is not None:
-            raise RailyardError(
-                f"{whole}: found an option that switches verdicts off, expected every test to be judged; leave it out"
-            )
 
 
 def environment(home: Path, run: str, folder: Path) -> dict[str, str]:
