@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.finding import problems, tally
 from railyard.base.paths import find_home
 from railyard.base.terminal import tracked
 from railyard.base.wording import counted
@@ -176,18 +177,14 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     verified = [verify(folder, systems) for folder in tracked(found, "verifying runs")]
     findings = [each for one in verified for each in one.findings]
     records = sum(one.records for one in verified)
-    problems = sum(each.weight == "problem" for each in findings)
     if as_json:
-        rows = [{"run": each.run, "weight": each.weight, "sentence": each.sentence} for each in findings]
+        rows = [{"run": each.where, "weight": each.weight, "sentence": each.what} for each in findings]
         click.echo(json.dumps({"runs": len(found), "records": records, "findings": rows}, indent=1, ensure_ascii=False))
     else:
         for each in findings:
-            click.echo(f"{each.run}: {each.weight}: {each.sentence}")
-        click.echo(
-            f"{counted(records, 'record')} of {counted(len(found), 'run')}: "
-            f"{counted(problems, 'problem')}, {counted(len(findings) - problems, 'remark')}"
-        )
-    return 1 if problems else 0
+            click.echo(f"{each.where}: {each.weight}: {each.what}")
+        click.echo(f"{counted(records, 'record')} of {counted(len(found), 'run')}: {tally(findings)}")
+    return 1 if problems(findings) else 0
 
 
 def _wanted(home: Path, **chosen: Any) -> "Wanted":

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import SetupError
+from railyard.base.finding import Finding, problems, tally
 from railyard.base.wording import counted
 
 if TYPE_CHECKING:
-    from railyard.cluster.doctor.finding import Finding
     from railyard.cluster.soak.judge import Soaked
 
 
@@ -51,7 +51,7 @@ def command(
         click.echo(json.dumps({**told, "findings": [asdict(one) for one in found]}, indent=1, ensure_ascii=False))
     else:
         click.echo(_text(rails, found, len(kept), kept[-1].at_s))
-    return 1 if any(one.weight == "problem" for one in found) else 0
+    return 1 if problems(found) else 0
 
 
 def _soak(name: str, seconds: float, every_s: float) -> Path:
@@ -98,9 +98,7 @@ def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: i
         for one in rails
     ]
     lines += [f"{one.weight}: {one.sentence}" for one in found]
-    problems = sum(one.weight == "problem" for one in found)
     lines.append(
-        f"{counted(len(rails), 'rail')}, {counted(readings, 'reading')} in {duration(seconds)}: "
-        f"{counted(problems, 'problem')}, {counted(len(found) - problems, 'remark')}"
+        f"{counted(len(rails), 'rail')}, {counted(readings, 'reading')} in {duration(seconds)}: {tally(found)}"
     )
     return "\n".join(lines)

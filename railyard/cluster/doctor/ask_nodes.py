@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.finding import Finding
 from railyard.base.paths import packaged_text, state_folder
-from railyard.cluster.doctor.finding import Finding
 from railyard.cluster.doctor.node_block import SCRIPT
 from railyard.job.launch import device_name
 from railyard.site.systems.jobs import is_slurm

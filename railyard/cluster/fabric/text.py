@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from railyard.base.clean_text import one_line
+from railyard.base.finding import tally
 from railyard.base.wording import counted
 from railyard.cluster.fabric.model import Expected, Finding, Report
 
@@ -31,10 +32,8 @@ def report_lines(expected: Expected, report: Report) -> list[str]:
 
 def summary(expected: Expected, report: Report) -> str:
     """Return one line that says how much was looked at and what was found."""
-    problems = len(report.problems)
-    remarks = len(report.findings) - problems
     seen = f"{counted(report.seen, 'port')} of {counted(report.nodes, 'node')}"
-    return f"{expected.fabric}: {seen} seen, {counted(problems, 'problem')}, {counted(remarks, 'remark')}"
+    return f"{expected.fabric}: {seen} seen, {tally(report.findings)}"
 
 
 def nothing_seen(expected: Expected, report: Report) -> str:

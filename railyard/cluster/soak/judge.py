@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted
-from railyard.cluster.doctor.finding import Finding, problem, remark
 
 #: A rail of one node.
 Place = tuple[str, str]
