@@ -8,7 +8,7 @@ from railyard.stacks.table import STACKS
 _HEAD = """\
 # MPI stacks: how each is told fabric, rails and policy
 
-Generated from `railyard/stacks/` (`railyard.stacks.document()`); change the table, not this page. A value's blanks are
+Generated from the table in `railyard/stacks/`: change that, not this page. A value's blanks are
 filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}`
 mlx5_0:mlx5_1; `{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the
 number that was asked for.
@@ -82,8 +82,7 @@ def _without_mpi(stack: Stack) -> str:
     )
     return (
         f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "
-        f"server on the second, a pair of them a rail (`railyard/job/scripts/pair.sh`; "
-        "`railyard/job/client_server_words.py` has their words). "
+        f"server on the second, a pair of them a rail. "
         f"{applications if stack.addressed else ''}Under Slurm: `srun --mpi={stack.srun_mpi}`."
     )
 

@@ -76,7 +76,7 @@ def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, do
             raise document.error(
                 (*path, "benchmark"),
                 show(name),
-                "a benchmark of railyard.benchmarks.metrics",
+                "a benchmark of railyard",
                 did_you_mean(name, BENCHMARKS),
             )
         check_application(name, system, (*path, "benchmark"), document)
