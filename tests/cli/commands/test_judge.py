@@ -212,9 +212,9 @@ def test_a_mistake_is_one_sentence_and_2(
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "found an empty file, expected the text output of a benchmark; was the job's output kept?"),
-        (b"\x7fELF\x00\x00\x01", "found a program (ELF), expected "),
-        (b"Dear all,\nthe cluster is down on Monday.\n", "line 1: found 'Dear all,', expected the output of one of "),
+        (b"", ": found an empty file, expected the text output of a benchmark; was the job's output kept?"),
+        (b"\x7fELF\x00\x00\x01", ":1: found binary data: byte 5 is NUL, expected "),
+        (b"Dear all,\nthe cluster is down on Monday.\n", ": line 1: found 'Dear all,', expected the output of one of "),
     ],
 )
 def test_a_file_that_is_no_output_is_one_sentence_and_2(
@@ -223,7 +223,7 @@ def test_a_file_that_is_no_output_is_one_sentence_and_2(
     file = written(tmp_path, content)
     assert main(["judge", file, "--link", "ib-edr"]) == 2
     said = capsys.readouterr()
-    assert said.err.removeprefix(f"railyard: {file}: ").startswith(sentence)
+    assert said.err.removeprefix(f"railyard: {file}").startswith(sentence)
     assert said.err.count("\n") == 1
     assert main(["judge", str(tmp_path / "none.out"), "--link", "ib-edr"]) == 2
     assert "no such file" in capsys.readouterr().err
