@@ -47,6 +47,11 @@ def state_folder(home: Path) -> Path:
     return home / ".railyard"
 
 
+def runs_folder(home: Path) -> Path:
+    """Return the folder of all runs of a site."""
+    return state_folder(home) / "runs"
+
+
 def packaged_text(name: str) -> str:
     """Return the text of a file inside the package by its path there: ``job/scripts/reader.sh``."""
     return (_PACKAGE / name).read_text(encoding="utf-8")

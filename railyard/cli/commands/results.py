@@ -12,7 +12,7 @@ import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.base.finding import problems, tally
-from railyard.base.paths import find_home
+from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import tracked
 from railyard.base.wording import counted
 
@@ -162,12 +162,11 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     Exit code: 0 nothing or remarks alone, 1 a problem.
     """
     from railyard.results.record.file import FILE_NAME
-    from railyard.results.store import query
     from railyard.results.store.names import folders
     from railyard.results.store.verify import verify
 
     home = find_home()
-    stored = query.runs_folder(home)
+    stored = runs_folder(home)
     found = [folder for name in names for folder in folders(name, stored)]
     if not names:
         found = sorted(path.parent for path in stored.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
@@ -192,7 +191,7 @@ def _wanted(home: Path, **chosen: Any) -> "Wanted":
     from railyard.results.store.names import folders
 
     runs = chosen.pop("run")
-    named = tuple(folder.name for word in runs for folder in folders(word, query.runs_folder(home)))
+    named = tuple(folder.name for word in runs for folder in folders(word, runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
     return query.Wanted(run=named or None, **asked)
 
@@ -202,7 +201,7 @@ def _nothing(home: Path, wanted: "Wanted") -> str:
     from railyard.results.store import query
 
     if not query.runs(home):
-        return f"{query.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
+        return f"{runs_folder(home)}: found no stored run, expected some; railyard run stores one"
     systems = sorted({name for run in query.runs(home) for name in run.systems})
     unknown = next((name for name in wanted.system or () if name not in systems), None)
     if unknown is not None:

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, state_folder
+from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, runs_folder
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
@@ -202,11 +202,6 @@ def _ending_with_us(command: Sequence[str]) -> list[str]:
 
 def _now() -> str:
     return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def runs_folder(home: Path) -> Path:
-    """Return the folder of all runs of a site."""
-    return state_folder(home) / "runs"
 
 
 def last_run(home: Path) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.paths import CHECKS, HOME_VARIABLE, part
+from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
 from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.replay.form import REPLAYED
@@ -43,7 +43,6 @@ from railyard.rfm.run.reframe import (
     promised_cases,
     reframe_command,
     run,
-    runs_folder,
 )
 from railyard.site.matrix import Cell, matrix
 from railyard.site.references.load import references_of
