@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/pairs.py [--draws 1000] [--first 0] [--nodes 1024] [--jobs 2] [--every 200]
 
-Nothing is measured: each draw is a simulated fat tree (``railyard/verdict/blame/search/simulated.py`` says of what
+Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated.py`` says of what
 kind, with what noise), every second one with random static routes, in which most pairs of a full round collide. Draws
 take what is planted in turn from PLANTS, the first one's is nothing. A draw of 1,024 nodes takes some seconds. The
 columns: draws, faults planted, found, blamed falsely; the medians of rounds run (repeats too), of pairs measured alone,
@@ -18,8 +18,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from railyard.verdict.blame.search.planted import PLANTS, plant, play
-from railyard.verdict.blame.search.simulated import Tree
+from tests.made.planted import PLANTS, plant, play
+from tests.made.simulated import Tree
 
 
 @dataclass(frozen=True)

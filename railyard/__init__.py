@@ -1,3 +1,9 @@
 """Railyard: ReFrame checks that say whether each interconnect of a cluster delivers what it should."""
 
+import sys
+
+from railyard.base.moved import OldAddresses
+
 __version__ = "0.1.0"
+
+sys.meta_path.append(OldAddresses())

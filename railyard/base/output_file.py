@@ -26,34 +26,20 @@ _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
     }
 )
 _EXPECTED = "the text output of a benchmark"
+# What is packed, of another encoding, or a text in which a file system left a hole.
+_TO_TEXT = "make it text: xz -dc FILE | railyard parse - (or unzip -p FILE, iconv -f UTF-16 FILE, tr -d '\\000' < FILE)"
 _CHUNK = 2**20
 _GZIP = b"\x1f\x8b"
-# First bytes -> what it is, and the command that gives its text on standard output.
-_PACKED = (
-    (b"BZh", "a file packed with bzip2", "bzip2 -dc"),
-    (b"\xfd7zXZ\x00", "a file packed with xz", "xz -dc"),
-    (b"\x28\xb5\x2f\xfd", "a file packed with zstd", "zstd -dc"),
-    (b"PK\x03\x04", "a zip archive", "unzip -p"),
-)
-_BINARY = ((b"\x7fELF", "a program (ELF)"), (b"%PDF", "a PDF document"), (b"\x89PNG", "a picture (PNG)"))
-# The longer mark first: that of UTF-32 (little-endian) begins as that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-)
 
 
 def read_output(name: str, standard_input: BinaryIO) -> str:
     """Return the text of a file, or of standard input where ``name`` is ``-``; its lines keep their numbers.
 
-    gzip is unpacked, UTF-8, UTF-16 and UTF-32 are told by their byte order mark, what is no UTF-8 becomes U+FFFD.
-    Escape sequences and control characters are gone; a carriage return ends no line and is a blank inside one.
+    gzip is unpacked, a byte order mark of UTF-8 left out, and what is no UTF-8 becomes U+FFFD. Escape sequences and
+    control characters are gone; a carriage return ends no line and is a blank inside one.
 
-    Raises InputError where there is no such file, it is a folder, empty, packed otherwise, cut (gzip), larger than
-    ``MOST_BYTES``, or no text: then it has NUL bytes.
+    Raises InputError where there is no such file, it is a folder, empty, cut (gzip), larger than ``MOST_BYTES``, or no
+    text: what is packed otherwise, of another encoding, or a program has NUL bytes.
     """
     shown = shown_name(name)
     try:
@@ -128,39 +114,10 @@ def _too_large(shown: str, found: str) -> InputError:
 
 def _decoded(content: bytes, shown: str) -> str:
     """Return the text of these bytes, made harmless. Raises InputError where they are none."""
-    for mark, what, command in _PACKED:
-        if content.startswith(mark):
-            raise _refusal(shown, what, f"unpack it: {command} FILE | railyard parse -")
-    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), None)
-    if encoding in (None, "utf-8-sig"):
-        _refuse_nul(content, shown)
-    try:
-        text = content.decode(encoding or "utf-8", errors="replace" if encoding in (None, "utf-8-sig") else "strict")
-    except UnicodeDecodeError as error:
-        found = f"{error.encoding.upper()} that is damaged at byte {error.start + 1}"
-        raise _refusal(shown, found, "copy it again, or convert it to UTF-8") from error
-    if "\x00" in text:
-        raise _refusal(shown, "NUL characters", "delete them", line=text.count("\n", 0, text.index("\x00")) + 1)
+    at = content.find(b"\x00")
+    if at >= 0:
+        found, line = f"binary data: byte {at + 1} is NUL", content.count(b"\n", 0, at) + 1
+        raise _refusal(shown, found, _TO_TEXT, line=line)
+    text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
     # clean() would make a line's end of a carriage return, and shift the numbers of all lines below it
     return clean(text.replace("\r\n", "\n").replace("\r", " "))
-
-
-def _refuse_nul(content: bytes, shown: str) -> None:
-    at = content.find(b"\x00")
-    if at < 0:
-        return
-    for mark, what in _BINARY:
-        if content.startswith(mark):
-            raise _refusal(shown, what, "name the file that holds what the benchmark printed")
-    begins = content[:512]
-    for encoding, zeros in (("UTF-16LE", begins[1::2]), ("UTF-16BE", begins[0::2])):
-        # plain English in UTF-16: every other byte is NUL
-        if zeros.count(0) > 0.9 * len(zeros):
-            action = f"convert it: iconv -f {encoding} -t UTF-8 FILE | railyard parse -"
-            raise _refusal(shown, f"{encoding} without a byte order mark", action)
-    raise _refusal(
-        shown,
-        f"binary data: byte {at + 1} is NUL",
-        "where a file system left a hole in a text, tr -d '\\000' < FILE | railyard parse - reads the rest",
-        line=content.count(b"\n", 0, at) + 1,
-    )

@@ -18,6 +18,7 @@ REPLAY_VARIABLE = "RAILYARD_REPLAY"
 #: Set in the allocation of `railyard run --one-allocation`, to its nodes with commas: tests are steps on some of these.
 ALLOCATION_VARIABLE = "RAILYARD_ALLOCATION"
 SETTINGS_FILE = "reframe_settings.py"
+_PACKAGE = Path(__file__).parents[1]
 
 
 def find_home(settings_file: str | Path | None = None) -> Path:
@@ -46,12 +47,22 @@ def state_folder(home: Path) -> Path:
     return home / ".railyard"
 
 
+def runs_folder(home: Path) -> Path:
+    """Return the folder of all runs of a site."""
+    return state_folder(home) / "runs"
+
+
+def packaged_text(name: str) -> str:
+    """Return the text of a file inside the package by its path there: ``job/scripts/reader.sh``."""
+    return (_PACKAGE / name).read_text(encoding="utf-8")
+
+
 #: Where a wheel has them: inside the package, so that nothing else in site-packages can be overwritten.
 PACKAGED = "_shipped"
 CHECKS = "checks"
 
 
-def shipped(package: Path = Path(__file__).parents[1]) -> Path:
+def shipped(package: Path = _PACKAGE) -> Path:
     """Return the folder that holds what Railyard ships: that of the wheel, else the clone's own."""
     packaged = package / PACKAGED
     return packaged if packaged.is_dir() else package.parent

@@ -33,6 +33,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def counted(number_: int, noun: str, form: str = "") -> str:
+    """Return ``1 port`` or ``3 ports``; ``form`` is a format for the number: ``,`` for ``12,000 rows``."""
+    return f"{number_:{form}} {noun}{'' if number_ == 1 else 's'}"
+
+
 def earlier_disturbed(count: int) -> str:
     """Return ``1 earlier measurement was disturbed``: what is said of a test that was measured again."""
     return f"{count} earlier measurement{' was' if count == 1 else 's were'} disturbed"

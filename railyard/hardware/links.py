@@ -254,3 +254,20 @@ def _slots() -> Iterator[Slot]:
 
 LINKS: Mapping[str, Link] = MappingProxyType({link.name: link for link in (*_infiniband(), *_ethernet(), *_OTHER)})
 SLOTS: Mapping[str, Slot] = MappingProxyType({slot.name: slot for slot in _slots()})
+
+
+def document() -> str:
+    """Return every link and slot that a system's file may name, as the two tables of docs/rates.md."""
+    rates = {name: "?" if (rate := link.data_rate_gbit_s) is None else f"{rate:.5g}" for name, link in LINKS.items()}
+    links = [
+        f"| `{name}` | {link.generation} | {rates[name]} | {link.encoding} | {link.source} |"
+        for name, link in LINKS.items()
+    ]
+    slots = [
+        f"| `{name}` | {slot.generation} | {slot.raw_mb_s / 1000:.2f} | {slot.encoding} | {slot.source} |"
+        for name, slot in SLOTS.items()
+    ]
+    under = "| --- | --- | --- | --- | --- |"
+    of_links = ["## Links", "", "| `link` | generation | data rate, Gbit/s | coding | source |", under, *links]
+    of_slots = ["## Slots", "", "| `slot` | generation | GB/s before headers | coding | source |", under, *slots]
+    return "\n".join([*of_links, "", *of_slots]) + "\n"

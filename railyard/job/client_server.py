@@ -4,10 +4,10 @@ The latter is an application that starts its own processes: the first node's pro
 """
 
 import zlib
-from importlib.resources import files
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
+from railyard.base.paths import packaged_text
 from railyard.job.client_server_words import both_ends
 from railyard.provision.testbed.entry import CLUSTER, enter_script
 from railyard.stacks.programs import ONE_RAIL
@@ -26,8 +26,7 @@ _FIRST_PORT, _PORTS, _RAILS_AT_MOST = 20000, 10000, 16
 
 def scripts() -> dict[str, str]:
     """Return the scripts that are to be written beside a job's script: name and text."""
-    scripts = files("railyard.job.scripts")
-    return {name: scripts.joinpath(name).read_text(encoding="utf-8") for name in (SCRIPT, START_SCRIPT)}
+    return {name: packaged_text(f"job/scripts/{name}") for name in (SCRIPT, START_SCRIPT)}
 
 
 def start_words(home: Path, nodes: tuple[str, ...], ranks_per_node: int, bed: str = CLUSTER) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ kernel command line are never read.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
+from railyard.base.paths import packaged_text
 from railyard.hardware import slots
 from railyard.results.record.form import NodeGroup
 
@@ -87,7 +87,7 @@ class NodeFacts:
 
 def node_script() -> str:
     """Return the text of the script, to be written beside the counter reader."""
-    return files("railyard.job.scripts").joinpath(SCRIPT).read_text(encoding="utf-8")
+    return packaged_text(f"job/scripts/{SCRIPT}")
 
 
 def parse(text: str, tag: str) -> NodeFacts | None:

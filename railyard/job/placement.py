@@ -7,11 +7,11 @@ threads than processors.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal
 
 from railyard.base.bounds import CLOCK_SHARE
 from railyard.base.errors import RailyardError
+from railyard.base.paths import packaged_text
 from railyard.base.wording import listing, percent
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
@@ -77,7 +77,7 @@ def side_of(asked: str, own: Side | None) -> Side | None:
 
 def place_script() -> str:
     """Return the text of the script that puts a command on one side, to be written beside the counter reader."""
-    return files("railyard.job.scripts").joinpath(SCRIPT).read_text(encoding="utf-8")
+    return packaged_text(f"job/scripts/{SCRIPT}")
 
 
 def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, rails: Sequence[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from railyard.base.wording import counted
 from railyard.results.cost import best_for, costs_of_references
 from railyard.results.reference_sheet import amount_words, fact_words, hops_words, relation_words
 from railyard.results.report.beside import COST_HEADS, cost_cells
@@ -94,8 +95,7 @@ def _prices(references: References) -> list[str]:
     lines = ["### Price", "", *_table(COST_HEADS, [cost_cells(cost) for cost in costs])]
     for nodes in _SIZES:
         names = dict.fromkeys(
-            f"{best.fabric} ({best.stack}, {best.rails} rail{'' if best.rails == 1 else 's'})"
-            for best in best_for(costs, nodes)
+            f"{best.fabric} ({best.stack}, {counted(best.rails, 'rail')})" for best in best_for(costs, nodes)
         )
         if names:
             lines.append(

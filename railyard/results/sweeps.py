@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railyard.base.wording import number, percent
+from railyard.base.wording import counted, number, percent
 from railyard.benchmarks.table.applications import A_NODE, nodes_of_key
 from railyard.results.record.form import Record
 from railyard.results.scaling import Kind, Sweep, sweep
@@ -29,7 +29,7 @@ class Group:
     @property
     def title(self) -> str:
         """The group in a line."""
-        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
+        rails = counted(self.rails, "rail")
         by = f" {self.policy}" if self.policy and self.rails > 1 else ""
         return f"{self.benchmark} on {self.system}:{self.fabric}, {self.stack}, {rails}{by}"
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from railyard.base.wording import counted
 from railyard.site.policies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
 from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
@@ -82,7 +83,7 @@ def fabric_reason(name: str, fabric: Fabric, rails: int) -> str | None:
     there = len(fabric.rails)
     if rails > there:
         devices = ", ".join(rail.device for rail in fabric.rails) or "none"
-        return f"{name} has {there} rail{'' if there == 1 else 's'} a node ({devices})"
+        return f"{name} has {counted(there, 'rail')} a node ({devices})"
     return None
 
 

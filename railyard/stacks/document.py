@@ -97,8 +97,7 @@ def _without_mpi(stack: Stack) -> str:
     )
     return (
         f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "
-        f"server on the second, a pair of them a rail (`railyard/job/scripts/pair.sh`; "
-        "`railyard/job/client_server_words.py` has their words). "
+        f"server on the second, a pair of them a rail. "
         f"{applications if stack.addressed else ''}Under Slurm: `srun --mpi={stack.srun_mpi}`."
     )
 

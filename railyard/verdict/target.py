@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from railyard.base.wording import counted
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.hardware import limits
@@ -42,7 +43,7 @@ class Target:
     @property
     def described(self) -> str:
         """The target in a few words."""
-        rails = f"{self.rails} rail{'s' if self.rails > 1 else ''}"
+        rails = counted(self.rails, "rail")
         if not self.system:
             slot = f" in {self.fabric.slot}" if self.fabric.slot else ""
             return f"{self.fabric_name}{slot}, {rails}"

@@ -1,12 +1,13 @@
-"""The site folder is found the same way everywhere, and its absence says where was looked and why."""
+"""Where a site is and what ships with Railyard is found the same way everywhere; else it is said where was looked."""
 
 from pathlib import Path
 
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.base.paths import find_home, state_folder
+from railyard.base.paths import find_home, packaged_text, part, shipped, state_folder
 
+CLONE = Path(__file__).parents[2]
 ACTION = "run from the clone, or set RAILYARD_HOME to the folder that holds systems/ and references/"
 
 
@@ -78,3 +79,25 @@ def test_a_file_named_systems_is_no_site(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_what_runs_leave_lies_in_one_folder(tmp_path: Path) -> None:
     assert state_folder(tmp_path) == tmp_path / ".railyard"
+
+
+def test_a_clone_ships_what_stands_beside_the_package() -> None:
+    assert shipped() == CLONE
+
+
+def test_a_wheel_ships_what_is_inside_the_package(tmp_path: Path) -> None:
+    package = tmp_path / "railyard"
+    (package / "_shipped").mkdir(parents=True)
+    assert shipped(package) == package / "_shipped"
+
+
+def test_a_sites_own_folder_goes_before_what_is_shipped(tmp_path: Path) -> None:
+    assert part(tmp_path, "checks") == CLONE / "checks"
+    (tmp_path / "checks").mkdir()
+    assert part(tmp_path, "checks") == tmp_path / "checks"
+
+
+def test_a_file_of_the_package_is_read_by_its_path() -> None:
+    assert packaged_text("job/scripts/start.sh") == (CLONE / "railyard/job/scripts/start.sh").read_text(
+        encoding="utf-8"
+    )

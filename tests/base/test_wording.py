@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.base.wording import listing, message_size, number, percent, traffic
+from railyard.base.wording import counted, listing, message_size, number, percent, traffic
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,11 @@ def test_numbers_have_four_digits(value: float, text: str) -> None:
 def test_shares_and_lists() -> None:
     assert percent(0.98312) == "98.3 %"
     assert [listing(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("count", "form", "text"),
+    [(0, "", "0 rows"), (1, "", "1 row"), (12_000, "", "12000 rows"), (12_000, ",", "12,000 rows")],
+)
+def test_a_noun_follows_its_number(count: int, form: str, text: str) -> None:
+    assert counted(count, "row", form) == text

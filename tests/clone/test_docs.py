@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from railyard.base.bounds import document
+from railyard.benchmarks.tools import TOOLS
 from railyard.cli.main import railyard_group
+from railyard.hardware import links
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -21,6 +23,14 @@ def commands() -> list[str]:
 
 def test_the_bounds_in_the_documentation_are_those_of_the_code() -> None:
     assert (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8").endswith("## Every bound\n\n" + document())
+
+
+def test_the_links_and_slots_in_the_documentation_are_those_of_the_code() -> None:
+    assert (ROOT / "docs" / "rates.md").read_text(encoding="utf-8").endswith("\n\n" + links.document())
+
+
+def test_the_tools_that_a_stack_may_take_from_spack_are_in_the_documentation() -> None:
+    assert f"({', '.join(f'`{tool}`' for tool in TOOLS)});" in (ROOT / "docs" / "spack.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

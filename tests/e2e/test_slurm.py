@@ -17,6 +17,7 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
+from tests.made.slurm_ends import kill_node, restart_controller
 
 pytestmark = pytest.mark.e2e
 
@@ -163,7 +164,7 @@ def test_too_few_nodes_are_not_tested_and_no_failure(with_slurm: tuple[VirtualSi
 def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
     slow(bed)
-    ran = during(site, bed, lambda job: slurm.kill_node(bed, "vn2"), *ONE_CELL)
+    ran = during(site, bed, lambda job: kill_node(bed, "vn2"), *ONE_CELL)
     keep(bed, "node", ran)
     assert failed(ran.record) == ("fail", 1, "node")
     assert "was ended since a node died: vn2 is " in ran.record.verdict.text
@@ -242,7 +243,7 @@ def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) 
 @full
 def test_a_restart_of_the_controller_disturbs_no_job(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
-    ran = during(site, bed, lambda job: slurm.restart_controller(bed), *ONE_CELL)
+    ran = during(site, bed, lambda job: restart_controller(bed), *ONE_CELL)
     keep(bed, "none", ran)
     assert failed(ran.record) == PASSES, ran.record.verdict.text
 

@@ -432,7 +432,7 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         (
             f"{{form: ahead, of: {A.replace('osu_bw', 'osu_bm')}, to: {B}}}",
             'relations[0].of.benchmark: found "osu/osu_bm", expected a benchmark of '
-            'railyard.benchmarks.metrics; did you mean "osu/osu_bw"?',
+            'railyard; did you mean "osu/osu_bw"?',
         ),
         (
             f"{{form: ahead, of: {A.replace('osu/osu_bw', 'installed/gamess/4-nodes')}, to: {B}}}",

@@ -7,9 +7,9 @@ ends with "# railyard: end CODE".
 import re
 import statistics
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from types import MappingProxyType
 
+from railyard.base.paths import packaged_text
 from railyard.parsers import hpl
 from railyard.parsers.lines import first_line, number
 from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
@@ -33,7 +33,7 @@ _Read = Callable[[str], tuple[float | None, bool | None]]
 
 def each_script() -> str:
     """Return the text of each.sh, to be written beside a job's script."""
-    return files("railyard.benchmarks.apps").joinpath(SCRIPT).read_text(encoding="utf-8")
+    return packaged_text(f"benchmarks/apps/{SCRIPT}")
 
 
 def hpl_of_nodes(text: str) -> Parsed:

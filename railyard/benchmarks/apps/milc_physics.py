@@ -6,6 +6,7 @@ A rate alone says nothing of what was computed: a run on other data, or on data 
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
+from railyard.base.wording import counted
 from railyard.benchmarks.apps import milc_input
 from railyard.parsers.parsed import Cell, Table
 
@@ -105,7 +106,7 @@ def _unconverged(table: Table) -> str | None:
     if not too_much and not lost:
         return None
     shown = f"{residual:.1e}" if _is_number(residual) else "no number"
-    said = f"CG did not converge in {lost} solve{'s' if lost != 1 else ''}" if lost else "CG stopped too early"
+    said = f"CG did not converge in {counted(int(lost), 'solve')}" if lost else "CG stopped too early"
     return f"{said}: the largest residual is {shown}, expected {milc_input.RESIDUAL:.0e} at most"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.wording import counted
 from railyard.benchmarks.apps.npb_shape import CLASSES, refuse_above
 
 #: What would give a rank other threads than OMP_NUM_THREADS says, or put them elsewhere than its launcher did, or time
@@ -65,7 +66,7 @@ def zones(name: str, problem: str) -> int:
 
 def ranks_of_threads(ranks: int, threads: int) -> str:
     """Return both numbers in words: ``2 ranks of 1 thread``."""
-    return f"{ranks} rank{'' if ranks == 1 else 's'} of {threads} thread{'' if threads == 1 else 's'}"
+    return f"{counted(ranks, 'rank')} of {counted(threads, 'thread')}"
 
 
 def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
-from railyard.base.paths import find_home
+from railyard.base.paths import find_home, runs_folder
 
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan
@@ -119,7 +119,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     from railyard.results.store.names import folders
 
     assert isinstance(wanted, query.Wanted)
-    stored = query.runs_folder(home)
+    stored = runs_folder(home)
     named = tuple(folder.name for word in runs for folder in folders(word, stored))
     excluded = {folder.name for word in without for folder in folders(word, stored)}
     found = query.records(home, replace(wanted, run=named or None))

@@ -94,9 +94,8 @@ def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
 
 def _records(side: "Selector") -> "tuple[Record, ...]":
     """Return the records of a side's runs, the last of each case; a line that gave none is said on stderr."""
-    from railyard.base.paths import find_home
+    from railyard.base.paths import find_home, runs_folder
     from railyard.results.store.finals import finals_of_runs
-    from railyard.rfm.run.reframe import runs_folder
 
     return finals_of_runs(
         side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import InputError
+from railyard.base.finding import Finding, problem, problems, tally
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer
-    from railyard.cluster.doctor.finding import Finding
     from railyard.site.systems.model import System
 
 
@@ -55,12 +56,11 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, as_json:
         found += more
     findings = ordered(found)
     _print(findings, nodes, as_json)
-    return 1 if any(one.weight == "problem" for one in findings) else 0
+    return 1 if problems(findings) else 0
 
 
 def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list[Finding], int]":
     """Return the findings of the nodes and how many answered; clocks are judged where the step was ours."""
-    from railyard.cluster.doctor.finding import problem
     from railyard.cluster.doctor.judge import of_nodes
     from railyard.cluster.doctor.node_block import parse
 
@@ -85,16 +85,11 @@ def _read(file: Path) -> str:
 
 
 def _print(findings: "tuple[Finding, ...]", nodes: int, as_json: bool) -> None:
-    problems = sum(one.weight == "problem" for one in findings)
-    remarks = len(findings) - problems
     if as_json:
         told = {"format": 1, "nodes": nodes, "findings": [asdict(one) for one in findings]}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
         return
     for one in findings:
         click.echo(f"{one.weight}: {one.sentence}")
-    seen = f"this host and {nodes} node{'' if nodes == 1 else 's'}" if nodes else "this host"
-    click.echo(
-        f"looked at {seen}: {problems} problem{'' if problems == 1 else 's'}, "
-        f"{remarks} remark{'' if remarks == 1 else 's'}"
-    )
+    seen = f"this host and {counted(nodes, 'node')}" if nodes else "this host"
+    click.echo(f"looked at {seen}: {tally(findings)}")

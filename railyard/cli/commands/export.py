@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.paths import find_home
+from railyard.base.paths import find_home, runs_folder
+from railyard.base.wording import counted
 
 
 @click.group(name="export")
@@ -39,7 +40,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
         click.echo(prometheus.text_of(registry), nl=False)
     else:
         prometheus.write(output, registry)
-        click.echo(f"wrote {output}: {len(records)} test{'' if len(records) == 1 else 's'}", err=True)
+        click.echo(f"wrote {output}: {counted(len(records), 'test')}", err=True)
     return 0
 
 
@@ -50,5 +51,5 @@ def _nothing(home: Path, system: tuple[str, ...]) -> str:
     unknown = next((name for name in system if name not in systems), None)
     if systems and unknown is not None:
         return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    stored = query.runs_folder(home)
+    stored = runs_folder(home)
     return f"{stored}: found no measured test, expected some (a replay is none); railyard run stores one"

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.paths import find_home
+from railyard.base.paths import find_home, runs_folder
 
 
 @click.command(name="history")
@@ -95,7 +95,7 @@ def _nothing(home: Path, chosen: dict[str, Any]) -> str:
 
     there = query.runs(home)
     if not there:
-        return f"{query.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
+        return f"{runs_folder(home)}: found no stored run, expected some; railyard run stores one"
     systems = sorted({name for run in there for name in run.systems})
     unknown = next((name for name in chosen["system"] if name not in systems), None)
     if unknown is not None:

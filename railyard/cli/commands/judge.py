@@ -44,7 +44,7 @@ class _Options:
 @click.option("--rails", type=int, default=1, show_default=True, help="How many rails the run used.")
 @click.option("--policy", help="How messages were spread over several rails.")
 @click.option("--hops", type=int, help="Switches between the two nodes, where references differ by it.")
-@click.option("--link", help="In place of a system: a link of railyard.hardware.limits, such as ib-edr.")
+@click.option("--link", help="In place of a system: a link of docs/rates.md, such as ib-edr.")
 @click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
 @click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
 @click.option("--benchmark", help="Judge the tables of this benchmark alone, such as osu/osu_bw.")

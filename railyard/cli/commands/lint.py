@@ -1,14 +1,12 @@
 """`railyard lint`: every system and reference of a site held against schema, units, limits, and against the checks."""
 
 import json
-from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from railyard.site.references.lint import Finding
+from railyard.base.finding import Finding, problems, tally
+from railyard.base.wording import counted
 
 
 @click.command(name="lint")
@@ -42,20 +40,16 @@ def command(name: str | None, as_json: bool) -> int:
         entries += len(references.entries)
         found += findings(references, asked, datetime.now(timezone.utc).date())
     if as_json:
-        told = {"format": 1, "entries": entries, "errors": wrong, "findings": [asdict(one) for one in found]}
+        rows = [{"system": one.where, "weight": one.weight, "sentence": one.what} for one in found]
+        told = {"format": 1, "entries": entries, "errors": wrong, "findings": rows}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
     else:
         for one in found:
-            click.echo(f"{one.system}: {one.weight}: {one.sentence}")
+            click.echo(f"{one.where}: {one.weight}: {one.what}")
         for sentence in wrong:
             click.echo(f"railyard: {sentence}", err=True)
-        problems = sum(one.weight == "problem" for one in found)
-        remarks = len(found) - problems
-        click.echo(
-            f"{entries} entries of {len(systems)} system{'' if len(systems) == 1 else 's'}: {len(wrong)} "
-            f"file{'' if len(wrong) == 1 else 's'} refused, {problems} problem{'' if problems == 1 else 's'}, "
-            f"{remarks} remark{'' if remarks == 1 else 's'}"
-        )
+        refused = counted(len(wrong), "file")
+        click.echo(f"{entries} entries of {counted(len(systems), 'system')}: {refused} refused, {tally(found)}")
     if wrong:
         return 2
-    return 1 if any(one.weight == "problem" for one in found) else 0
+    return 1 if problems(found) else 0

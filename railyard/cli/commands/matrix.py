@@ -10,6 +10,7 @@ import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
+from railyard.base.wording import counted
 from railyard.site.matrix import Cell, matrix, refused_policies
 from railyard.site.test_id import TestId
 
@@ -81,7 +82,7 @@ def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
         more = [cell.test.benchmark for cell in members if cell.reason is None and cell.extended]
         words = ", ".join(runs) or ("nothing runs every day" if more else "nothing runs")
         by = f"{policy}: " if policy and rails > 1 else ""
-        lines.append(f"  {stack:<10} {rails} rail{'s' if rails > 1 else ' '}  {by}{words}")
+        lines.append(f"  {stack:<10} {counted(rails, 'rail'):<7}  {by}{words}")
         if more:
             lines.append(f"{'':22}with --extended: {', '.join(more)}")
         own = [cell for cell in cells if not cell.named and cell.test.place == test.place]
@@ -90,8 +91,8 @@ def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
             without = [cell for cell in refused if cell.test.place == test.place]
             lines += [f"{'':22}no {cell.test.policy}: {cell.reason}" for cell in without]
     running = sum(cell.reason is None for cell in cells)
-    counted = f"{len(cells)} cells: {running} run, {len(cells) - running} do not"
-    return "\n".join([*lines, "", DEVICE_BUFFERS, counted])
+    total = f"{len(cells)} cells: {running} run, {len(cells) - running} do not"
+    return "\n".join([*lines, "", DEVICE_BUFFERS, total])
 
 
 def _reasons(members: list[Cell], told: Collection[tuple[str, str | None]]) -> list[str]:

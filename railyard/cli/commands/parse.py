@@ -2,17 +2,15 @@
 
 import io
 import json
-import shutil
 import sys
 
 import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.output_file import read_output, shown_name
+from railyard.base.terminal import width
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError
-
-_DEFAULT_WIDTH = 100
 
 
 @click.command(name="parse")
@@ -40,7 +38,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
         if as_json:
             click.echo(json.dumps(to_json(parsed, named), allow_nan=False, separators=(",", ":")))
         else:
-            click.echo(parsed_text(parsed, named, width=_width()), nl=place < len(files) - 1)
+            click.echo(parsed_text(parsed, named, width=width()), nl=place < len(files) - 1)
     return code
 
 
@@ -55,8 +53,3 @@ def read(file: str) -> Parsed:
         return parse(text)
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error
-
-
-def _width() -> int:
-    """Return the width of the terminal (COLUMNS stands above it), 100 where there is none."""
-    return max(40, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)

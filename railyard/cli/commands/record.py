@@ -48,9 +48,10 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
 
 
 def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
+    from railyard.base.paths import runs_folder
     from railyard.parsers import PARSERS
     from railyard.provision.replay.recorder import recorded_outputs
-    from railyard.rfm.run.reframe import last_run, runs_folder
+    from railyard.rfm.run.reframe import last_run
 
     folder = last_run(home) if run is None else runs_folder(home) / run
     if run is not None and not folder.is_dir():

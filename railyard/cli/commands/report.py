@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.terminal import colour, tracked, width
+from railyard.base.wording import counted
 from railyard.results.report.files import FORMATS, read_many, write_report, written
 
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
     Exit code: 0 where all is well; 1 where a test failed, was disturbed or left no record, or where nothing was
     judged at all.
     """
+    from railyard.base.paths import find_home, runs_folder
+    from railyard.results.store.names import folders_named
+
     if kind and not plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
-    read = read_many(_folders(runs))
+    read = read_many(folders_named(runs or ("last",), lambda: runs_folder(find_home())))
     form = form or (_SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
     over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
     if output:
@@ -45,7 +49,7 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
         from railyard.results.report.plots import write_plots
 
         drawn = write_plots(read.records, plots, kind or "pdf")
-        click.echo(f"drew {len(drawn)} plot{'' if len(drawn) == 1 else 's'} in {plots}", err=True)
+        click.echo(f"drew {counted(len(drawn), 'plot')} in {plots}", err=True)
     return 0 if read.passed else 1
 
 
@@ -56,16 +60,3 @@ def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
     from railyard.results.history.text import over_time
 
     return over_time([judge(one) for one in tracked(series_of(records), "judging figures over time")])
-
-
-def _folders(names: tuple[str, ...]) -> list[Path]:
-    """Return the folders of the runs that were named, each once."""
-    from railyard.base.paths import find_home
-    from railyard.results.store.names import folders
-    from railyard.rfm.run.reframe import runs_folder
-
-    found: list[Path] = []
-    for name in names or ("last",):
-        # a folder that is named needs no site around it
-        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, runs_folder(find_home()))
-    return list(dict.fromkeys(found))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
-from railyard.base.paths import find_home
+from railyard.base.finding import problems, tally
+from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import tracked
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -128,7 +130,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
         click.echo(text, nl=False)
     else:
         _write(output, text)
-        click.echo(f"wrote {output}: {len(values)} record{'' if len(values) == 1 else 's'}", err=True)
+        click.echo(f"wrote {output}: {counted(len(values), 'record')}", err=True)
     return 0
 
 
@@ -147,7 +149,7 @@ def merge_command(sources: tuple[Path, ...]) -> int:
         for one in merge(home, source):
             _say_problems(one.problems)
             lost = lost or bool(one.problems)
-            click.echo(f"{one.run}: {one.came} record{'' if one.came == 1 else 's'} came, {one.there} were here")
+            click.echo(f"{one.run}: {counted(one.came, 'record')} came, {one.there} were here")
     return 1 if lost else 0
 
 
@@ -160,12 +162,11 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     Exit code: 0 nothing or remarks alone, 1 a problem.
     """
     from railyard.results.record.file import FILE_NAME
-    from railyard.results.store import query
     from railyard.results.store.names import folders
     from railyard.results.store.verify import verify
 
     home = find_home()
-    stored = query.runs_folder(home)
+    stored = runs_folder(home)
     found = [folder for name in names for folder in folders(name, stored)]
     if not names:
         found = sorted(path.parent for path in stored.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
@@ -175,19 +176,14 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     verified = [verify(folder, systems) for folder in tracked(found, "verifying runs")]
     findings = [each for one in verified for each in one.findings]
     records = sum(one.records for one in verified)
-    problems = sum(each.weight == "problem" for each in findings)
     if as_json:
-        rows = [{"run": each.run, "weight": each.weight, "sentence": each.sentence} for each in findings]
+        rows = [{"run": each.where, "weight": each.weight, "sentence": each.what} for each in findings]
         click.echo(json.dumps({"runs": len(found), "records": records, "findings": rows}, indent=1, ensure_ascii=False))
     else:
         for each in findings:
-            click.echo(f"{each.run}: {each.weight}: {each.sentence}")
-        click.echo(
-            f"{records} record{'' if records == 1 else 's'} of {len(found)} run{'' if len(found) == 1 else 's'}: "
-            f"{problems} problem{'' if problems == 1 else 's'}, {len(findings) - problems} "
-            f"remark{'' if len(findings) - problems == 1 else 's'}"
-        )
-    return 1 if problems else 0
+            click.echo(f"{each.where}: {each.weight}: {each.what}")
+        click.echo(f"{counted(records, 'record')} of {counted(len(found), 'run')}: {tally(findings)}")
+    return 1 if problems(findings) else 0
 
 
 def _wanted(home: Path, **chosen: Any) -> "Wanted":
@@ -195,7 +191,7 @@ def _wanted(home: Path, **chosen: Any) -> "Wanted":
     from railyard.results.store.names import folders
 
     runs = chosen.pop("run")
-    named = tuple(folder.name for word in runs for folder in folders(word, query.runs_folder(home)))
+    named = tuple(folder.name for word in runs for folder in folders(word, runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
     return query.Wanted(run=named or None, **asked)
 
@@ -205,7 +201,7 @@ def _nothing(home: Path, wanted: "Wanted") -> str:
     from railyard.results.store import query
 
     if not query.runs(home):
-        return f"{query.runs_folder(home)}: found no stored run, expected some; railyard run stores one"
+        return f"{runs_folder(home)}: found no stored run, expected some; railyard run stores one"
     systems = sorted({name for run in query.runs(home) for name in run.systems})
     unknown = next((name for name in wanted.system or () if name not in systems), None)
     if unknown is not None:

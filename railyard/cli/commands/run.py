@@ -65,7 +65,8 @@ def command(**options: Any) -> int:
     input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
     """
     given = _Options(**options)
-    from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
+    from railyard.rfm.run.options import read
+    from railyard.rfm.run.session import Session, SessionOptions, pass_through
 
     if given.spack:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
@@ -76,7 +77,7 @@ def command(**options: Any) -> int:
         *(given.name, given.full, given.failed, given.reframe_options, given.extended),
         *(given.one_allocation, given.budget),
     )
-    if only_lists(given.reframe_options):
+    if read(given.reframe_options).lists:
         return pass_through(home, asked)
     session = Session(home, asked, echo=_quiet if given.as_json else _say)
     try:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import SetupError
+from railyard.base.finding import Finding, problems, tally
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
-    from railyard.cluster.doctor.finding import Finding
     from railyard.cluster.soak.judge import Soaked
 
 
@@ -43,14 +44,14 @@ def command(
     kept, streams = read(path)
     rails = soaked(kept)
     if not rails:
-        raise SetupError(f"soak: {path} has {_some(len(kept), 'reading')}, expected two of a rail at least")
+        raise SetupError(f"soak: {path} has {counted(len(kept), 'reading')}, expected two of a rail at least")
     found = ordered(findings(rails, streams))
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
         click.echo(json.dumps({**told, "findings": [asdict(one) for one in found]}, indent=1, ensure_ascii=False))
     else:
         click.echo(_text(rails, found, len(kept), kept[-1].at_s))
-    return 1 if any(one.weight == "problem" for one in found) else 0
+    return 1 if problems(found) else 0
 
 
 def _soak(name: str, seconds: float, every_s: float) -> Path:
@@ -97,13 +98,7 @@ def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: i
         for one in rails
     ]
     lines += [f"{one.weight}: {one.sentence}" for one in found]
-    problems = sum(one.weight == "problem" for one in found)
     lines.append(
-        f"{_some(len(rails), 'rail')}, {_some(readings, 'reading')} in {duration(seconds)}: "
-        f"{_some(problems, 'problem')}, {_some(len(found) - problems, 'remark')}"
+        f"{counted(len(rails), 'rail')}, {counted(readings, 'reading')} in {duration(seconds)}: {tally(found)}"
     )
     return "\n".join(lines)
-
-
-def _some(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.paths import find_home, state_folder
+from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
@@ -175,7 +176,7 @@ def gc(name: str, verbose: bool) -> int:
     root = requests[0].root
     root.mkdir(parents=True, exist_ok=True)
     removed = upkeep.collect(requests, calls.find(click.echo, verbose), click.echo, root / "gc.log")
-    click.echo(f"{removed} environment{'' if removed == 1 else 's'} removed")
+    click.echo(f"{counted(removed, 'environment')} removed")
     return 0
 
 

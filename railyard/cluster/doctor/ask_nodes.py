@@ -5,12 +5,11 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.base.paths import state_folder
-from railyard.cluster.doctor.finding import Finding
+from railyard.base.finding import Finding
+from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.node_block import SCRIPT
 from railyard.job.launch import device_name
 from railyard.site.systems.jobs import is_slurm
@@ -82,7 +81,7 @@ def _script(home: Path) -> Path:
     path = state_folder(home) / SCRIPT
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files("railyard.cluster.doctor").joinpath(SCRIPT).read_text(encoding="utf-8"), encoding="utf-8")
+        path.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
     except OSError as error:
         raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), where the nodes read it") from None
     return path

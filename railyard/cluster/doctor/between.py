@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import listing
-from railyard.cluster.doctor.finding import Finding, problem, remark
 from railyard.cluster.doctor.node_block import NodeState
 
 #: Beyond the time that the step took: a clock is read in whole seconds.

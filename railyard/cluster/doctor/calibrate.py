@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import traffic
-from railyard.cluster.doctor.finding import Finding, problem, remark
 
 #: Sent over each rail; far above what a quiet network carries in a second, and 0.4 s of a rail of 400 Mbit/s.
 CALIBRATION_BYTES = 20_000_000

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from railyard.base.finding import Finding
 from railyard.cluster.detect.source import natural
 from railyard.cluster.doctor import between, node_rules, rail_ports, rail_rules
-from railyard.cluster.doctor.finding import Finding
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.site.systems.model import System
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.base.finding import Finding, problem, remark
 from railyard.site.systems.model import System
 
 WHERE = "login"

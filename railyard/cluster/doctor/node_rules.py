@@ -5,7 +5,7 @@ To add one: a function that yields findings, and its line in RULES. Each rule ha
 
 from collections.abc import Callable, Iterator
 
-from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.base.finding import Finding, problem, remark
 from railyard.cluster.doctor.node_block import FORMAT, NodeState
 from railyard.site.systems.model import System
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from railyard.base.finding import Finding
 from railyard.cluster.detect.rates import roce_mtu
-from railyard.cluster.doctor.finding import Finding
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.expected import VERBS, expected_of
 from railyard.cluster.fabric.judge import of_kind

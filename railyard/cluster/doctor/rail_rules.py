@@ -6,8 +6,8 @@ Links and slots of RDMA devices are not judged here, but in ``rail_ports``.
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 
+from railyard.base.finding import Finding, problem, remark
 from railyard.cluster.detect.rates import plain_link
-from railyard.cluster.doctor.finding import Finding, problem, remark
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.expected import VERBS
 from railyard.job.launch import device_name

@@ -4,9 +4,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from railyard.base.finding import Finding
 from railyard.cluster.doctor import payload
 from railyard.cluster.doctor.calibrate import CALIBRATION_BYTES, Transfer, findings, not_calibrated
-from railyard.cluster.doctor.finding import Finding
 from railyard.provision.testbed.cluster import Testbed
 
 _PORT = 19871

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from railyard.base.hostlist import label
+from railyard.base.wording import counted
 from railyard.cluster.fabric.error_counts import counter_findings, signals
 from railyard.cluster.fabric.link_state import is_software, link_findings, unjudged
 from railyard.cluster.fabric.manager import manager_findings
@@ -14,7 +15,7 @@ from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.subnets import of_subnets
 from railyard.cluster.fabric.topology import hop_counts, hop_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
-from railyard.cluster.fabric.words import count, some, unique
+from railyard.cluster.fabric.words import some, unique
 
 #: In the order in which a person mends: who is there, how they are linked, then how they are set.
 JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
@@ -62,8 +63,8 @@ def of_kind(expected: Expected, readings: Readings) -> Readings:
     own = tuple(port for port in readings.own if port.link_layer != foreign)
     if expected.kind != "roce":
         return replace(readings, own=own)
-    counted = tuple(port for port in own if port.counters)
-    return replace(readings, own=own, ports=(), is_whole=False, counters=counted or None, later=None, managers={})
+    with_counters = tuple(port for port in own if port.counters)
+    return replace(readings, own=own, ports=(), is_whole=False, counters=with_counters or None, later=None, managers={})
 
 
 def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
@@ -88,9 +89,9 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
     if other:
         names = [f"{port.node} {port.device} port {port.port}" for port in other]
         down = f"down and not judged: {some(names, 4)}"
-        said.append(f"{count(len(other), 'port')} that no rail of {expected.fabric} is, {down}")
+        said.append(f"{counted(len(other), 'port')} that no rail of {expected.fabric} is, {down}")
     for name, ports in signals(readings).items():
-        where = count(ports, "port")
+        where = counted(ports, "port")
         said.append(f"{name} is not 0 on {where}: a signal, no fault unless fabric_state.errors bounds it")
     soft = unique(str(port.device) for port in readings.own if is_software(expected, port))
     if soft:
@@ -112,7 +113,7 @@ def with_silent(expected: Expected, readings: Readings, report: Report, asked: i
         return report
     here = {label(port.node or "") for port in readings.own}
     absent = [node for node in expected.nodes if label(node) not in here]
-    found = f"{count(report.nodes, 'node')} that showed a rail{f', not {some(absent)}' if absent else ''}"
+    found = f"{counted(report.nodes, 'node')} that showed a rail{f', not {some(absent)}' if absent else ''}"
     fix = "look at the job's output for what the others printed"
-    silent = Finding("silent", None, None, None, found, count(asked, "node"), fix)
+    silent = Finding("silent", None, None, None, found, counted(asked, "node"), fix)
     return replace(report, findings=(silent, *report.findings))

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from railyard.base.hostlist import label
+from railyard.base.wording import counted
 from railyard.cluster.fabric.model import Expected, Finding, Readings
-from railyard.cluster.fabric.words import cable, count, is_adapter, is_other, link_words
+from railyard.cluster.fabric.words import cable, is_adapter, is_other, link_words
 from railyard.hardware.ib_speeds import lanes, slower
 from railyard.parsers.fabric.port import Peer, PortState
 
@@ -139,7 +140,7 @@ def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> lis
     meant = link_words(_x(expected.width), expected.speed, expected.rate)
     if len(ours) > 1 and len(alike) == 1 and all(wrong for _, wrong in ours):
         width, speed, rate = next(iter(alike))
-        found = f"{link_words(width, speed, rate)} on all {count(len(ours), 'port')} of nodes"
+        found = f"{link_words(width, speed, rate)} on all {counted(len(ours), 'port')} of nodes"
         fix = f"the file contradicts the fabric: mend link of fabrics.{expected.fabric}, or find what holds all back"
         said = f"{meant}, as {expected.file} says"
         whole = Finding("contradiction", None, None, None, found, said, fix)

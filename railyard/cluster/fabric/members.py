@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from railyard.base.hostlist import label
+from railyard.base.wording import counted
 from railyard.cluster.fabric.model import Expected, Finding, Readings
-from railyard.cluster.fabric.words import count, is_adapter, is_other, some, unique
+from railyard.cluster.fabric.words import is_adapter, is_other, some, unique
 from railyard.parsers.fabric.port import PortState
 
 _CABLE = "is the node up? look at its cable, and at ibstat on the node"
@@ -29,8 +30,8 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
             "let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in /sys), "
             f"or mend nodes.names of {expected.file}"
         )
-        found = f"no node of {expected.file} among {count(len(seen), 'host')} of the subnet ({shown})"
-        return [*absent, Finding("names", None, None, None, found, f"{count(len(known), 'node')} by name", fix)]
+        found = f"no node of {expected.file} among {counted(len(seen), 'host')} of the subnet ({shown})"
+        return [*absent, Finding("names", None, None, None, found, f"{counted(len(known), 'node')} by name", fix)]
     down = {(label(port.node or ""), port.device) for port in readings.own if port.state not in (None, "Active")}
     down |= {(label(finding.node or ""), finding.device) for finding in absent}
     found_ones: list[Finding] = []
@@ -70,7 +71,7 @@ def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:
 
 def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]) -> list[Finding]:
     rails = [rail for rail in expected.rails if (label(node), rail.device) not in down]
-    meant = f"{count(len(expected.rails), 'rail')} of it on the subnet"
+    meant = f"{counted(len(expected.rails), 'rail')} of it on the subnet"
     if not rails:
         return []
     if not ports:
@@ -83,7 +84,7 @@ def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tu
         return [_gone(node, rail.device, rail.port) for rail in rails if (rail.device, rail.port) not in here]
     # "node1 HCA-1" names no device: then the rails can only be counted
     if len(ports) < len(rails):
-        found = f"{count(len(ports), 'port')} on the subnet ({some([str(port.device) for port in ports])})"
+        found = f"{counted(len(ports), 'port')} on the subnet ({some([str(port.device) for port in ports])})"
         return [Finding("missing", node, None, None, found, meant, _CABLE)]
     return []
 
@@ -116,5 +117,5 @@ def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Findi
     if len(hosts) >= expected.count:
         return []
     fix = f"name the nodes in {expected.file} (nodes.names), and the missing ones will be named"
-    found = f"{count(len(hosts), 'host')} on the subnet"
-    return [Finding("missing", None, None, None, found, count(expected.count, "node"), fix)]
+    found = f"{counted(len(hosts), 'host')} on the subnet"
+    return [Finding("missing", None, None, None, found, counted(expected.count, "node"), fix)]

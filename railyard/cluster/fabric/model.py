@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
+from railyard.base.finding import Weight
 from railyard.parsers.fabric.port import PortState
-
-Weight = Literal["problem", "remark"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from railyard.base.clean_text import one_line
+from railyard.base.finding import tally
+from railyard.base.wording import counted
 from railyard.cluster.fabric.model import Expected, Finding, Report
-from railyard.cluster.fabric.words import count
 
 FORMAT = 1
 
@@ -31,10 +32,8 @@ def report_lines(expected: Expected, report: Report) -> list[str]:
 
 def summary(expected: Expected, report: Report) -> str:
     """Return one line that says how much was looked at and what was found."""
-    problems = len(report.problems)
-    remarks = len(report.findings) - problems
-    seen = f"{count(report.seen, 'port')} of {count(report.nodes, 'node')}"
-    return f"{expected.fabric}: {seen} seen, {count(problems, 'problem')}, {count(remarks, 'remark')}"
+    seen = f"{counted(report.seen, 'port')} of {counted(report.nodes, 'node')}"
+    return f"{expected.fabric}: {seen} seen, {tally(report.findings)}"
 
 
 def nothing_seen(expected: Expected, report: Report) -> str:
@@ -52,7 +51,7 @@ def verdict_sentence(expected: Expected, report: Report) -> str:
     problems = report.problems
     if not problems:
         return f"{summary(expected, report)}: all as {expected.file} says"
-    more = f" (and {count(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
+    more = f" (and {counted(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
     return f"{one_line(problems[0].sentence)}{more}"
 
 

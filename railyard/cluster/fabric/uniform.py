@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
-from railyard.cluster.fabric.model import Card, Expected, Finding, Readings, Weight
+from railyard.base.finding import Weight
+from railyard.cluster.fabric.model import Card, Expected, Finding, Readings
 from railyard.cluster.fabric.words import some
 from railyard.hardware.counters import DRIVERS
 

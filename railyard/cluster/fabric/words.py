@@ -58,11 +58,6 @@ def unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def count(number_: int, noun: str) -> str:
-    """Return "1 port" or "3 ports"."""
-    return f"{number_} {noun}" if number_ == 1 else f"{number_} {noun}s"
-
-
 def is_other(patterns: Iterable[str], host: str | None) -> bool:
     """Return whether a host is one that the file knows as no node (``others``): a server, a log-in node."""
     return host is not None and any(re.fullmatch(pattern, host) for pattern in patterns)

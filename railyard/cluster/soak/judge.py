@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from railyard.cluster.doctor.finding import Finding, problem, remark
+from railyard.base.finding import Finding, problem, remark
+from railyard.base.wording import counted
 
 #: A rail of one node.
 Place = tuple[str, str]
@@ -85,7 +86,7 @@ def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Fin
         if rail.changes:
             yield problem(
                 rail.where,
-                f"its link went up or down {rail.changes} time{'' if rail.changes == 1 else 's'}, first seen after "
+                f"its link went up or down {counted(rail.changes, 'time')}, first seen after "
                 f"{duration(rail.first_change_s or 0.0)}",
                 "change the cable or transceiver, then the port: a link under load stays up",
             )
@@ -103,7 +104,7 @@ def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Fin
         if soft:
             yield remark(rail.where, _errors(soft), "a signal of load: compare the rails with one another")
         if rail.unread:
-            readings = f"{rail.unread} reading{'' if rail.unread == 1 else 's'}"
+            readings = counted(rail.unread, "reading")
             yield remark(rail.where, f"it is not in {readings}", "its counters could not be read then")
     yield from _one_way({(rail.node, rail.rail): rail for rail in rails}, streams)
 

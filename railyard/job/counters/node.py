@@ -6,9 +6,9 @@ count bytes, in which unit and how wide they are stands in ``railyard.hardware.c
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from railyard.base.bounds import IDLE_INTERVAL
+from railyard.base.paths import packaged_text
 from railyard.hardware.counters import DRIVERS, Driver, error_maximum, of_device
 from railyard.job.counters.device import DeviceCounters, Direction
 from railyard.job.counters.energy import Energy, energy_of
@@ -18,8 +18,6 @@ from railyard.job.counters.overlap import counted_elsewhere, interfaces, overlap
 FORMAT = 1
 #: Beside the reader: how many milliseconds the idle devices are read before the run.
 IDLE = "idle_ms"
-REFUSED_EXIT_CODE = 71
-"""The reader's exit code where a meant rail is missing or down (EX_OSERR of sysexits.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class NodeCounters:
 
 def reader_script() -> str:
     """Return the text of the reader, to be written beside a job's script."""
-    return files("railyard.job.scripts").joinpath("reader.sh").read_text(encoding="utf-8")
+    return packaged_text("job/scripts/reader.sh")
 
 
 def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> NodeCounters:

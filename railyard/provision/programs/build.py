@@ -9,10 +9,10 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.paths import packaged_text
 
 #: Executable: its source in this package.
 PROGRAMS = {"railyard-pairs": "pairs.c", "railyard-sharing": "sharing.c"}
@@ -27,8 +27,8 @@ def build(compiler: Path, folder: Path, say: Callable[[str], None]) -> bool:
     """
     made = False
     for program, source in PROGRAMS.items():
-        text = files("railyard.provision.programs").joinpath(source).read_bytes()
-        key = hashlib.sha256(text + repr((str(compiler), FLAGS)).encode()).hexdigest()
+        text = packaged_text(f"provision/programs/{source}")
+        key = hashlib.sha256((text + repr((str(compiler), FLAGS))).encode()).hexdigest()
         stamp = folder / f"{program}.sha256"
         if (folder / program).is_file() and stamp.is_file() and stamp.read_text(encoding="ascii").strip() == key:
             continue
@@ -39,11 +39,11 @@ def build(compiler: Path, folder: Path, say: Callable[[str], None]) -> bool:
     return made
 
 
-def _compile(compiler: Path, source: bytes, program: Path) -> None:
+def _compile(compiler: Path, source: str, program: Path) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{program.name}-", dir=program.parent) as scratch:
         file, partial = Path(scratch, "program.c"), Path(scratch, program.name)
-        file.write_bytes(source)
+        file.write_text(source, encoding="utf-8")
         words = [str(compiler), *FLAGS, "-o", str(partial), str(file)]
         try:
             answer = subprocess.run(

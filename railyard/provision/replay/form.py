@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from railyard.base.wording import counted
 from railyard.site.test_id import TestId
 
 Origin = Literal["recorded", "computed", "model"]
@@ -30,7 +31,7 @@ def file_of(test: TestId) -> str:
 
 def words_of(test: TestId) -> str:
     """Return a test in the words of a sentence about its recording."""
-    rails = f"{test.rails} rail{'s' if test.rails > 1 else ''}"
+    rails = counted(test.rails, "rail")
     return f"{test.check} ({test.benchmark}) with {test.stack} over {rails} of {test.fabric}"
 
 

@@ -45,11 +45,6 @@ def measurement_lock(
         os.close(descriptor)  # which ends the lock
 
 
-def lock_is_held() -> bool:
-    """Return whether this process, or one above it, holds the machine's measurement lock."""
-    return bool(os.environ.get(HELD_VARIABLE))
-
-
 def lock_file(file: Path = LOCK_FILE) -> Path:
     """Return the lock's file, made if need be, for ``flock`` (util-linux) in a job. Raises SetupError if unusable."""
     os.close(_open(file))

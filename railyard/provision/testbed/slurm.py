@@ -6,7 +6,6 @@ Its daemons are processes of the testbed's own pid namespace: whatever ends that
 import fcntl
 import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ from railyard.provision.testbed.processes import Process, inside, wait_until_gon
 from railyard.provision.testbed.slurm_texts import (
     CLIENTS,
     CONFIGURATION,
-    CONTROLLER,
     DAEMONS,
     FOLDER,
     KEY,
@@ -147,40 +145,6 @@ def daemons(state: State) -> dict[Process, str]:
     return found
 
 
-def kill_node(bed: Testbed, node: str) -> int:
-    """Kill every process of one node but the one that holds its namespaces, as a node that dies does; return how many.
-
-    slurmctld notices after SlurmdTimeout. ``start`` brings all of Slurm up again.
-    """
-    state = bed.state()
-    held = state.node(node).holder
-    there = [found for found in inside(state.first).values() if found != held and _same_node(found, held)]
-    for found in there:
-        found.kill()
-    wait_until_gone(there, _GONE_WITHIN_S)
-    return len(there)
-
-
-def restart_controller(bed: Testbed) -> None:
-    """End slurmctld and start it again, as an administrator's restart does: jobs go on, it reads its saved state.
-
-    Raises SetupError where it does not come up.
-    """
-    state = bed.state()
-    ended = [found for found, name in daemons(state).items() if name in CONTROLLER]
-    for found in ended:
-        # Not SIGKILL: it saves its state every few seconds, and as it ends.
-        os.kill(found.pid, signal.SIGTERM)
-    wait_until_gone(ended, _GONE_WITHIN_S)
-    first = state.spec.nodes[0]
-    log = bed.folder / FOLDER / "log" / "restart.log"
-    program = shutil.which("slurmctld", path=SEARCH_PATH) or "slurmctld"
-    words = ["sh", "-c", 'exec "$1" >"$2" 2>&1', "sh", program, str(log)]
-    done = bed.exec(first, words, env=_environment(bed), timeout_s=_STARTED_WITHIN_S)
-    if done.returncode:
-        raise SetupError(f"testbed: slurmctld did not start again: {_last_line(log.read_text(encoding='utf-8'))}")
-
-
 def _write(state: State, folder: Path) -> None:
     (folder / "log").mkdir(parents=True)
     (folder / "bin").mkdir()
@@ -284,14 +248,6 @@ def _is_of_a_job(process: Process) -> bool:
     try:
         return b"\0SLURM_JOB_ID=" in Path(f"/proc/{process.pid}/environ").read_bytes()
     except OSError:  # it has ended
-        return False
-
-
-def _same_node(one: Process, other: Process) -> bool:
-    """Return whether two processes have the same host name: each node has a UTS namespace of its own."""
-    try:
-        return os.readlink(f"/proc/{one.pid}/ns/uts") == os.readlink(f"/proc/{other.pid}/ns/uts")
-    except OSError:
         return False
 
 

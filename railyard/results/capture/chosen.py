@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import listing
+from railyard.base.wording import counted, listing
 from railyard.results.idle_rails import idle
 from railyard.results.record.form import CurveRecord, Record
 
@@ -37,8 +37,8 @@ class Group:
     @property
     def name(self) -> str:
         """The test in words."""
-        rails = f"{self.rails} rail{'' if self.rails == 1 else 's'}"
-        hops = "" if self.hops is None else f", {self.hops} hop{'' if self.hops == 1 else 's'}"
+        rails = counted(self.rails, "rail")
+        hops = "" if self.hops is None else f", {counted(self.hops, 'hop')}"
         return f"{self.benchmark} over {self.fabric} with {self.stack}, {rails}, {self.policy}{hops}"
 
     @property
@@ -134,7 +134,7 @@ def _broken(curve: CurveRecord) -> Iterator[str]:
 
 
 def _left_out(why: str, records: Sequence[Record]) -> str:
-    tests = f"{len(records)} test{'' if len(records) == 1 else 's'}"
+    tests = counted(len(records), "test")
     runs = list(dict.fromkeys(record.run for record in records))
     return f"{tests} of {', '.join(runs[:3])}{' …' if len(runs) > 3 else ''}: {why}"
 
@@ -143,12 +143,12 @@ def too_few(group: Group, *, quick: bool) -> str | None:
     """Return why a group is not enough for a reference, None where it is; ``quick`` asks for the repeats alone."""
     count = len(group.records)
     if count < LEAST_RUNS:
-        return f"found {count} run{'' if count == 1 else 's'}, expected {LEAST_RUNS} or more; run it again"
+        return f"found {counted(count, 'run')}, expected {LEAST_RUNS} or more; run it again"
     if quick or not is_quick(group):
         return None
     pairs, jobs = len(group.pairs), len(set(group.jobs))
     return (
-        f"found {pairs} set{'' if pairs == 1 else 's'} of nodes in {jobs} job{'' if jobs == 1 else 's'}, expected "
+        f"found {counted(pairs, 'set')} of nodes in {counted(jobs, 'job')}, expected "
         f"{LEAST_PAIRS} and {LEAST_JOBS}; repeat on other nodes, or take --quick, which marks what is captured so"
     )
 

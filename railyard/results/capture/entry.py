@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from railyard.base.wording import message_size, number
+from railyard.base.wording import counted, message_size, number
 from railyard.hardware.limits import Limit
 from railyard.results.capture.chosen import Group, is_quick
 from railyard.results.capture.spread import Spread
@@ -57,9 +57,9 @@ def captured(group: Group, metric: str, unit: str, directions: int, found: Sprea
 
 def entry_id(group: Group, metric: str) -> str:
     """Return the name of the entry for a metric of a test: the same for each capture."""
-    parts = ("baseline", group.fabric, group.stack, f"{group.rails}-rail{'' if group.rails == 1 else 's'}")
+    parts = ("baseline", group.fabric, group.stack, counted(group.rails, "rail").replace(" ", "-"))
     policy = () if group.policy in ("any", "single") else (group.policy,)
-    hops = () if group.hops is None else (f"{group.hops}-hop{'' if group.hops == 1 else 's'}",)
+    hops = () if group.hops is None else (counted(group.hops, "hop").replace(" ", "-"),)
     return _NOT_IN_A_NAME.sub("-", "-".join((*parts, *policy, group.benchmark, *hops, metric)))
 
 
@@ -83,9 +83,7 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
     records, days = group.records, group.days
     count, pairs, jobs = len(records), len(group.pairs), len(set(group.jobs))
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    repeats = (
-        f"{count} on {pairs} set{'' if pairs == 1 else 's'} of nodes in {jobs} job{'' if jobs == 1 else 's'}, {span}"
-    )
+    repeats = f"{count} on {counted(pairs, 'set')} of nodes in {counted(jobs, 'job')}, {span}"
     told = {
         "hardware": _common(_fact(record, "processor") for record in records),
         "firmware": _common(_device_fact(record, "firmware") for record in records),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from railyard.base.wording import counted
 from railyard.results.compare.comparison import Compared, Comparison, FigureResult
 
 
@@ -26,7 +27,7 @@ class Gate:
         held = f"{self.judged} of {self.judged + self.unjudged} figures could be held against {bound}"
         if self.regressions:
             many = len(self.regressions)
-            return f"FAIL: {many} regression{'' if many == 1 else 's'} of {bound} or more; {held}."
+            return f"FAIL: {counted(many, 'regression')} of {bound} or more; {held}."
         if not self.judged:
             return (
                 f"FAIL: no figure could be held against {bound}, repeats are too few or too far apart; take more runs."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from railyard.base.json_codec import encode
-from railyard.base.wording import listing, number
+from railyard.base.wording import counted, listing, number
 from railyard.results.compare.comparison import Compared, Comparison, FigureResult
 from railyard.results.compare.finding import KIND_WORDS
 from railyard.results.compare.regression import Gate
@@ -92,7 +92,7 @@ def _environment(of: Comparison, width: int) -> Iterator[str]:
 
 def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
     one, other = test.repeats
-    yield folded(f"{test.name}: {one} repeat{'' if one == 1 else 's'} on A, {other} on B", width, "  ")
+    yield folded(f"{test.name}: {counted(one, 'repeat')} on A, {other} on B", width, "  ")
     for figure in test.figures:
         yield folded(_figure(figure, colour), width, "    ", "  ")
     for curve in test.curves:
@@ -127,8 +127,8 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
             yield folded(f"regression: {regression}", width, "  ")
     kinds = [figure.finding.kind for figure in of.figures]
     told = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in KIND_WORDS.items() if kind in kinds)
-    tests = f"{len(of.tests)} test{'' if len(of.tests) == 1 else 's'}"
-    yield folded(f"{tests}, {len(kinds)} figure{'' if len(kinds) == 1 else 's'}: {told or 'none alike'}", width, "  ")
+    tests = counted(len(of.tests), "test")
+    yield folded(f"{tests}, {counted(len(kinds), 'figure')}: {told or 'none alike'}", width, "  ")
     judged = sum(kind != "cannot-tell" for kind in kinds)
     if judged:
         by_chance = judged * (1 - CONFIDENCE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from railyard.base.wording import listing, number
+from railyard.base.wording import counted, listing, number
 from railyard.benchmarks.model import Better
 from railyard.results.compare.comparison import better_of
 from railyard.results.compare.shift import CONFIDENCE, Shift, shift
@@ -94,7 +94,7 @@ def _summary(series: Series, told: Sequence[Change], smaller: int, least: float)
     if not told:
         range_ = f"{number(min(series.values))} to {number(max(series.values))} {series.unit}"
         return f"no change{' of that size' if smaller else ''} in {looked_at}, {range_}{below}"
-    return f"{len(told)} change{'' if len(told) == 1 else 's'} in {looked_at}{below}"
+    return f"{counted(len(told), 'change')} in {looked_at}{below}"
 
 
 def _changes(series: Series, found: Sequence[Step]) -> list[Change]:

@@ -8,7 +8,7 @@ from datetime import date
 from itertools import pairwise
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import listing
+from railyard.base.wording import counted, listing
 from railyard.benchmarks.figure import Figure
 from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
@@ -49,7 +49,7 @@ class Series:
     def name(self) -> str:
         """Return the test in words: benchmark, and the rest of its name (``ImbUniband, hsn, mpich, 1 rail``)."""
         last = self.points[-1].record
-        rails = f"{last.rails} rail{'' if last.rails == 1 else 's'}"
+        rails = counted(last.rails, "rail")
         policy = [last.policy] if last.policy and last.rails > 1 else []
         own = plain_check(self.case).split()[1:]
         return f"{self.benchmark} ({', '.join([self.system, last.fabric, last.stack, rails, *policy, *own])})"
@@ -74,14 +74,14 @@ def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
 
 def _of_test(records: Sequence[Record]) -> Iterator[Series]:
     reasons = [_why_not(record) for record in records]
-    counted = [record for record, reason in zip(records, reasons, strict=True) if reason is None]
-    if not counted:
+    kept = [record for record, reason in zip(records, reasons, strict=True) if reason is None]
+    if not kept:
         return
-    sizes = _sizes(counted[-1])
-    alike = [record for record in counted if _sizes(record) == sizes]
+    sizes = _sizes(kept[-1])
+    alike = [record for record in kept if _sizes(record) == sizes]
     left_out = Counter(reason for reason in reasons if reason is not None)
-    left_out["measured over other message sizes"] += len(counted) - len(alike)
-    remarks = tuple(f"{_runs(count)} left out: {reason}" for reason, count in left_out.items() if count)
+    left_out["measured over other message sizes"] += len(kept) - len(alike)
+    remarks = tuple(f"{counted(count, 'run')} left out: {reason}" for reason, count in left_out.items() if count)
     for name in dict.fromkeys(figure.name for record in reversed(alike) for figure in record.figures):
         yield _of_figure(name, alike, remarks)
 
@@ -99,10 +99,15 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
         if figure.unit != newest.unit:
             converted[figure.unit] += 1
         points.append(Point(figure.value * factor, record))
-    said = [f"{_runs(count)} with {name} in {unit}, no {newest.unit}: left out" for unit, count in foreign.items()]
-    said += [f"{_runs(count)} with {name} in {unit}: converted to {newest.unit}" for unit, count in converted.items()]
+    said = [
+        f"{counted(count, 'run')} with {name} in {unit}, no {newest.unit}: left out" for unit, count in foreign.items()
+    ]
+    said += [
+        f"{counted(count, 'run')} with {name} in {unit}: converted to {newest.unit}"
+        for unit, count in converted.items()
+    ]
     if len(there) < len(records):
-        said.append(f"{_runs(len(records) - len(there))} without {name}")
+        said.append(f"{counted(len(records) - len(there), 'run')} without {name}")
     gaps = _gaps([point.record.time[:10] for point in points])
     return Series(last.system, last.case, last.benchmark, name, newest.unit, tuple(points), (*remarks, *said, *gaps))
 
@@ -138,10 +143,6 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
 
 
 def nodes_of(points: Sequence[Point]) -> frozenset[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from railyard.base.wording import counted
 from railyard.results.compare.text import folded
 from railyard.results.history.changes import Change, Judged, State
 from railyard.results.history.detect import ALARM
@@ -32,12 +33,12 @@ def summary(found: Sequence[Judged]) -> Iterator[str]:
     of = Counter(one.state for one in found)
     tests = len({(one.series.system, one.series.case) for one in found})
     told = ", ".join(f"{of[state]} {words}" for state, words in _STATE_WORDS.items() if of[state])
-    yield f"{_count(len(found), 'figure')} of {_count(tests, 'test')}: {told}"
+    yield f"{counted(len(found), 'figure')} of {counted(tests, 'test')}: {told}"
     worse = [change for one in found for change in one.changes if change.kind == "worse"]
     if of["changed"]:
         swapped = sum(change.nodes.kind == "swapped" for change in worse)
         with_nodes = f", {swapped} of them with other nodes" if swapped else ""
-        yield f"{_count(len(worse), 'change')} for the worse{with_nodes}"
+        yield f"{counted(len(worse), 'change')} for the worse{with_nodes}"
     judged = of["changed"] + of["none"]
     if judged:
         yield (
@@ -108,7 +109,3 @@ def _change_json(change: Change) -> dict[str, Any]:
         "together": list(change.together),
         "sentence": change.sentence,
     }
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
+from railyard.base.wording import counted
 from railyard.results.report.text import number
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.references.relation_state import RelationState
@@ -19,7 +20,7 @@ def relation_counts(relations: Sequence[RelationRecord]) -> str:
     """Return ``5 relations: 3 pass, 1 fail, 1 not judged``."""
     states = [relation.state for relation in relations]
     told = ", ".join(f"{states.count(state)} {words}" for state, words in RELATION_WORDS.items())
-    return f"{len(relations)} relation{'' if len(relations) == 1 else 's'}: {told}"
+    return f"{counted(len(relations), 'relation')}: {told}"
 
 
 def relation_lines(relations: Sequence[RelationRecord], *, width: int = 100, colour: bool = False) -> str:

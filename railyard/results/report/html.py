@@ -3,12 +3,12 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
 
 from markupsafe import Markup
 
 from railyard.base.clean_text import clean, one_line
+from railyard.base.paths import packaged_text
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
@@ -100,7 +100,7 @@ def html_report(
     tables = matrices(shown, cells)
     unrun = sum(len(table.unrun) for _, table in tables)
     page: str = _environment().render(
-        style=Markup(_own("report.css")),
+        style=Markup(packaged_text("results/report/report.css")),
         systems=list(dict.fromkeys(record.system for record in records)),
         runs=list(dict.fromkeys(record.run for record in records)),
         when=min((record.time for record in records), default=""),
@@ -148,11 +148,7 @@ def _environment() -> Any:
     environment.filters |= {"number": number, "percent": percent, "size": size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
     environment.filters |= {"named_policy": named_policy}
-    return environment.from_string(_own("report.html.j2"))
-
-
-def _own(name: str) -> str:
-    return resources.files("railyard.results.report").joinpath(name).read_text(encoding="utf-8")
+    return environment.from_string(packaged_text("results/report/report.html.j2"))
 
 
 def _finalize(value: object) -> object:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import message_size
+from railyard.base.wording import counted, message_size
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
@@ -69,7 +69,7 @@ def _table(table: Table, width: int) -> str:
 def _title(table: Table, width: int) -> list[str]:
     """Return ``osu_bw (osu 7.4), line 12: 23 rows``, whether some are missing, and the context, folded."""
     release = f"{table.tool} {one_line(table.version)}" if table.version else table.tool
-    count = f"{len(table.rows):,} row{'' if len(table.rows) == 1 else 's'}"
+    count = counted(len(table.rows), "row", ",")
     state = "" if table.complete else "; INCOMPLETE: the text shows that rows are missing"
     lines = [f"{one_line(table.benchmark or 'no benchmark named')} ({release}), line {table.line}: {count}{state}"]
     words = (f"{key.replace('_', ' ')} {_said(value)}" for key, value in table.context.items())
@@ -179,7 +179,7 @@ def _ports(parsed: Parsed) -> str:
         cells = [said(port) for port in parsed.fabric]
         if any(cell not in (None, "") for cell in cells):
             columns.append([head, unit, *(one_line(_cell(cell)) for cell in cells)])
-    count = f"{len(parsed.fabric):,} port{'' if len(parsed.fabric) == 1 else 's'}"
+    count = counted(len(parsed.fabric), "port", ",")
     return "\n".join([count, *_laid_out(columns, flush_left=True)])
 
 
@@ -225,7 +225,7 @@ _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = 
 def _listed(what: str, remarks: Sequence[Remark], most: int) -> list[str]:
     if not remarks:
         return []
-    lines = [f"{len(remarks):,} {what}{'' if len(remarks) == 1 else 's'}"]
+    lines = [counted(len(remarks), what, ",")]
     lines += [f"  line {remark.line}: {one_line(remark.text)}" for remark in remarks[:most]]
     lines += [f"  … {len(remarks) - most:,} more: --json prints them"] if len(remarks) > most else []
     return ["\n".join(lines)]

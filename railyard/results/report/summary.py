@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
+from railyard.base.wording import counted
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.report.text import STATE_WORDS, number, percent, state_words
@@ -53,7 +54,7 @@ def count_line(records: Sequence[Record]) -> str:
     """
     parts = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts(records).items())
     again = sum(bool(record.attempts) for record in records)
-    return f"{_tests(len(records))}: {parts}" + (f"; {again} measured again" if again else "")
+    return f"{counted(len(records), 'test')}: {parts}" + (f"; {again} measured again" if again else "")
 
 
 def overall(
@@ -73,12 +74,12 @@ def overall(
     broken = sum(relation.state == "fail" for relation in relations)
     if of["disturbed"]:
         was = "was" if of["disturbed"] == 1 else "were"
-        faults.append(f"{_tests(of['disturbed'])} {was} disturbed, so that nobody can judge what was measured")
+        faults.append(f"{counted(of['disturbed'], 'test')} {was} disturbed, so that nobody can judge what was measured")
     if broken:
         many = "relation" if len(relations) == 1 else "relations"
         faults.append(f"{broken} of {len(relations)} {many} between curves failed")
     if unrun:
-        faults.append(f"{_tests(unrun)} that should have run left no record")
+        faults.append(f"{counted(unrun, 'test')} that should have run left no record")
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
@@ -179,38 +180,36 @@ def _share(share: float | None) -> str:
     return "?" if share is None else f"{share * 100:.0f}"
 
 
-def _tests(count: int) -> str:
-    return f"{count} test" if count == 1 else f"{count} tests"
-
-
 def _failed(failed: int, ran: int) -> str:
-    return f"{failed} of {_tests(ran)} failed"
+    return f"{failed} of {counted(ran, 'test')} failed"
 
 
 def _good_news(of: Mapping[State, int]) -> list[str]:
     told = []
     if of["pass"]:
-        told.append(f"{_tests(of['pass'])} passed against {'its' if of['pass'] == 1 else 'their'} references")
+        told.append(f"{counted(of['pass'], 'test')} passed against {'its' if of['pass'] == 1 else 'their'} references")
     if of["report-only"]:
         was = "was" if of["report-only"] == 1 else "were"
-        told.append(f"{_tests(of['report-only'])} {was} only held against the physical limit, without a reference")
+        told.append(
+            f"{counted(of['report-only'], 'test')} {was} only held against the physical limit, without a reference"
+        )
     if of["xfail"]:
-        told.append(f"{_tests(of['xfail'])} failed as expected")
+        told.append(f"{counted(of['xfail'], 'test')} failed as expected")
     if of["not-tested"]:
-        told.append(f"{_tests(of['not-tested'])} did not run")
+        told.append(f"{counted(of['not-tested'], 'test')} did not run")
     return told
 
 
 def _again(records: Sequence[Record]) -> list[str]:
     """Return how many tests were measured again, since they had been disturbed; nothing where none was."""
     again = sum(bool(record.attempts) for record in records)
-    return [f"{_tests(again)} {'was' if again == 1 else 'were'} measured again"] if again else []
+    return [f"{counted(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
 def _replayed(records: Sequence[Record]) -> list[str]:
     """Return what was played in place of a measurement, by its words; nothing for a run that measured."""
     played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
-    return [f"{_tests(count)} {words}" for words, count in Counter(one.replayed for one in played).items()]
+    return [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
 
 
 def _sentence(parts: Sequence[str]) -> str:

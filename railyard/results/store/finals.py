@@ -5,7 +5,7 @@ from pathlib import Path
 
 from railyard.results.record.file import read_records
 from railyard.results.record.form import FAILING, Record
-from railyard.results.store.names import folders
+from railyard.results.store.names import folders_named
 
 
 def final(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -29,14 +29,10 @@ def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
 def finals_of_runs(names: Sequence[str], stored: Callable[[], Path], say: Callable[[str], None]) -> tuple[Record, ...]:
     """Return the records that count of every run that is named, a run once; ``stored`` gives the folder of all runs.
 
-    A folder that is named needs no site around it, so that ``stored`` is asked for names alone. ``say`` is given each
-    line that held no record. Raises RailyardError where a name stands for no run.
+    ``say`` is given each line that held no record. Raises RailyardError where a name stands for no run.
     """
-    found: list[Path] = []
-    for name in names:
-        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, stored())
     records: list[Record] = []
-    for folder in dict.fromkeys(found):
+    for folder in folders_named(names, stored):
         read = read_records(folder)
         for problem in read.problems:
             say(problem)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
-from railyard.results.store.query import runs_folder
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 #: What of a run's folder is copied beside its records: no stage folders, no logs.

@@ -1,7 +1,7 @@
 """Runs by name: a folder, the id of a stored run or its beginning, a pattern over ids, ``last`` or ``last5``."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -9,6 +9,17 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.results.record.file import FILE_NAME
 
 _LAST = re.compile(r"last(\d*)")
+
+
+def folders_named(names: Sequence[str], stored: Callable[[], Path]) -> tuple[Path, ...]:
+    """Return the folders of several names, each once; ``stored`` gives the folder of all runs.
+
+    A folder that is named needs no site around it, so that ``stored`` is asked for names alone. Raises as ``folders``.
+    """
+    found: list[Path] = []
+    for name in names:
+        found += [Path(name)] if "/" in name or Path(name).exists() else folders(name, stored())
+    return tuple(dict.fromkeys(found))
 
 
 def folders(name: str, stored: Path) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
-from railyard.base.paths import state_folder
+from railyard.base.paths import runs_folder, state_folder
 from railyard.results.record.file import FILE_NAME, LineError, read_records, record_of
 from railyard.results.record.form import STATES, Record
 from railyard.results.store.finals import final
@@ -71,11 +71,6 @@ class Run:
     folder: Path
     records: tuple[Record, ...]
     problems: tuple[str, ...] = ()
-
-
-def runs_folder(home: Path) -> Path:
-    """Return the folder of all runs of a site."""
-    return state_folder(home) / "runs"
 
 
 def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tuple[RunSummary, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import message_size, number
+from railyard.base.wording import counted, message_size, number
 from railyard.results.record.form import STATES, Record
 from railyard.results.store.query import RunSummary
 
@@ -17,7 +17,7 @@ def run_lines(found: Sequence[RunSummary]) -> list[str]:
     for one in found:
         counts = ", ".join(f"{one.counts[state]} {state}" for state in STATES if one.counts.get(state))
         tests = sum(one.counts.values())
-        told = f"{tests} test{'' if tests == 1 else 's'}: {counts}"
+        told = f"{counted(tests, 'test')}: {counts}"
         lines.append(f"{one.run:<{width}}  {_minute(one.began)}  {', '.join(one.systems):<{systems}}  {told}")
         lines += [f"{'':{width}}  {sentence}" for sentence in one.problems]
     return lines
@@ -30,7 +30,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
             record.state,
             record.fabric,
             record.stack,
-            f"{record.rails} rail{'' if record.rails == 1 else 's'}",
+            counted(record.rails, "rail"),
             record.benchmark,
             ", ".join(f"{number(one.value)} {one.unit}" for one in record.figures[:1]),
         )

@@ -5,29 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
 
 from railyard.base.errors import did_you_mean
+from railyard.base.finding import Finding, problem, remark
+from railyard.base.wording import counted
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.results.store.units import UNITS
 from railyard.site.references.fields import UNITS as DECLARED
 
-Weight = Literal["problem", "remark"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One sentence about a run's folder; a ``problem`` lost or may mislead something, a ``remark`` is only odd."""
-
-    run: str
-    weight: Weight
-    sentence: str
-
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How many records were read, and what was found."""
+    """How many records were read, and what was found: a problem lost or may mislead something, a remark is only odd."""
 
     records: int
     findings: tuple[Finding, ...]
@@ -41,16 +31,16 @@ def verify(folder: Path, systems: Collection[str]) -> Verified:
     path = folder / FILE_NAME if folder.is_dir() else folder
     read = read_records(path)
     where = path.parent if path.name == FILE_NAME else None
-    found = [Finding(path.parent.name, "problem", sentence) for sentence in read.problems]
+    found = [problem(path.parent.name, sentence) for sentence in read.problems]
     if not read.records and not read.problems:
-        found.append(Finding(path.parent.name, "problem", f"{path}: found no record, expected one a test"))
+        found.append(problem(path.parent.name, f"{path}: found no record, expected one a test"))
     name = path.parent.name
     if where is not None:
-        found += [Finding(name, "problem", sentence) for sentence in _of_another_run(read.records, name)]
-        found += [Finding(name, "remark", sentence) for sentence in _missing_outputs(read.records, where)]
+        found += [problem(name, sentence) for sentence in _of_another_run(read.records, name)]
+        found += [remark(name, sentence) for sentence in _missing_outputs(read.records, where)]
     found += _units(read.records, name)
-    found += [Finding(name, "remark", sentence) for sentence in _clock(read.records)]
-    found += [Finding(name, "remark", sentence) for sentence in _renamed(read.records, systems)]
+    found += [remark(name, sentence) for sentence in _clock(read.records)]
+    found += [remark(name, sentence) for sentence in _renamed(read.records, systems)]
     return Verified(len(read.records), tuple(found))
 
 
@@ -64,7 +54,7 @@ def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
     missing = [record for record in records if record.output is not None and not (folder / record.output).is_file()]
     if missing:
         yield (
-            f"{len(missing)} output{'' if len(missing) == 1 else 's'} that records name "
+            f"{counted(len(missing), 'output')} that records name "
             f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].output}); the figures are"
         )
 
@@ -81,7 +71,7 @@ def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:
         wanted = DECLARED[metric]
         can = unit in UNITS and UNITS[unit][0] == UNITS[wanted][0]
         does = "it is converted where it is compared" if can else "it cannot be compared"
-        yield Finding(name, "remark" if can else "problem", f"{metric} is in {unit}, expected {wanted}; {does}")
+        yield (remark if can else problem)(name, f"{metric} is in {unit}, expected {wanted}; {does}")
 
 
 def _clock(records: Sequence[Record]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
-from railyard.rfm.run.breadth import EXTENDED
+from railyard.rfm.run.options import EXTENDED
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.breadth import EXTENDED
+from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import Need
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from railyard.job.launch import TESTBEDS
 from railyard.job.testbed_words import each_node_words
 from railyard.rfm.current import partitions, site_of
 from railyard.rfm.guards import CarriedInit, as_reframe_error
-from railyard.rfm.run.breadth import EXTENDED
+from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import RDMA_PORTS
 from railyard.site.site import Site
 from railyard.site.test_id import TestId

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from railyard.base.wording import counted
 from railyard.site.matrix import Need
 from railyard.site.systems.jobs import options
 from railyard.site.systems.model import System
@@ -33,7 +34,7 @@ class Estimate:
     @property
     def words(self) -> str:
         """``12 jobs, at most 48 node-minutes``."""
-        return f"{self.jobs} job{'' if self.jobs == 1 else 's'}, at most {math.ceil(self.node_minutes)} node-minutes"
+        return f"{counted(self.jobs, 'job')}, at most {math.ceil(self.node_minutes)} node-minutes"
 
 
 def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -> Estimate:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
+from railyard.base.wording import counted
 from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
 from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
 from railyard.site.systems.jobs import is_slurm
@@ -63,7 +64,7 @@ def _inside(found: Estimate, there: int) -> Asked:
     """Return how ReFrame is started in the allocation that is there. Raises RailyardError where it is too small."""
     if there < found.nodes:
         raise RailyardError(
-            f"--one-allocation: found an allocation of {there} node{'' if there == 1 else 's'} around this run, "
+            f"--one-allocation: found an allocation of {counted(there, 'node')} around this run, "
             f"expected {found.nodes} or more, as its largest test has; ask for more, or start it outside of any job"
         )
     return Asked(INSIDE)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.rfm.run.options import read
 from railyard.rfm.run.warnings import ANSI
 from railyard.site.test_id import TestId, of_name
 
@@ -108,15 +109,9 @@ def named_nothing(text: str, listed: tuple[TestId, ...], options: Sequence[str] 
 
 
 def _assigned_in_a_class(options: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield class and variable of each `-S CLASS.NAME=VALUE`, `-SCLASS.NAME=VALUE` and `--setvar=CLASS.NAME=VALUE`."""
-    for word, following in zip(options, [*options[1:], ""], strict=False):
-        if word in ("-S", "--setvar"):
-            value = following
-        elif word.startswith(("-S", "--setvar=")):
-            value = word.removeprefix("-S").removeprefix("--setvar=")
-        else:
-            continue
-        cls, dot, name = value.partition("=")[0].partition(".")
+    """Yield class and variable of each `-S CLASS.NAME=VALUE`."""
+    for text in read(options).setvar:
+        cls, dot, name = text.partition("=")[0].partition(".")
         if dot:
             yield cls, name
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from railyard.base.wording import counted
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.rfm.run import warnings
@@ -26,7 +27,7 @@ def ended(line: str, records: Path) -> str | None:
     named = {f.name: f"{f.value:.4g} {f.unit}" for f in record.figures}
     figure = named.get("peak") or next(iter(named.values()), "")
     policy = named_policy(record.case)
-    rails = f"{record.rails} rail{'s' if record.rails > 1 else ' '}{f', {policy}' if policy else ''}"
+    rails = f"{counted(record.rails, 'rail'):<7}{f', {policy}' if policy else ''}"
     state = record.state if record.replayed is None else f"{record.state} (replayed)"
     return f"{count} {state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}"
 

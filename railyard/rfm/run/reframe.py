@@ -12,20 +12,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, state_folder
+from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, runs_folder
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 from railyard.rfm.run import output, warnings
+from railyard.rfm.run.options import read
 from railyard.rfm.run.reconcile import settle
 from railyard.site.test_id import TestId
 
-#: ReFrame options that list or describe and run nothing: handed on as they are.
-LISTING = ("--list", "--list-detailed", "--list-tags", "--describe", "--dry-run", "--show-config")
-#: Options that switch a verdict off: refused, since every test would pass unjudged.
-UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
 #: Seconds that ReFrame gets to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
 
@@ -65,23 +62,12 @@ def reframe_program() -> str:
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
     """Return the words of a `reframe` call for a site; the site's own settings and checks where none are named."""
     words = [reframe_program()]
-    # A short option's value may stand in the same word: -C/site/settings.py, -c./mine.
-    if not any(option.startswith(("-C", "--config-file")) for option in options):
+    given = read(options)
+    if not given.config_file:
         words += ["-C", str(home / SETTINGS_FILE)]
-    if not any(option.startswith(("-c", "--checkpath")) for option in options):
+    if not given.checkpath:
         words += ["-c", str(part(home, CHECKS)), "-R"]
     return [*words, "--system", system, *options]
-
-
-def refuse_unjudged(options: Sequence[str]) -> None:
-    """Raise RailyardError where an option would pass every test without a verdict."""
-    for option in options:
-        # ReFrame takes the beginning of a long option for the whole: --skip-perf.
-        whole = next((full for full in UNJUDGED if option.startswith("--skip-") and full.startswith(option)), None)
-        if whole is not None:
-            raise RailyardError(
-                f"{whole}: found an option that switches verdicts off, expected every test to be judged; leave it out"
-            )
 
 
 def environment(home: Path, run: str, folder: Path) -> dict[str, str]:
@@ -229,11 +215,6 @@ def _ending_with_us(command: Sequence[str]) -> list[str]:
 
 def _now() -> str:
     return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def runs_folder(home: Path) -> Path:
-    """Return the folder of all runs of a site."""
-    return state_folder(home) / "runs"
 
 
 def last_run(home: Path) -> Path:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.paths import CHECKS, HOME_VARIABLE, part
+from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
+from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
@@ -24,22 +25,25 @@ from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
-from railyard.rfm.run.breadth import LEFT_OUT, everyday_words, leaves_out_extended
 from railyard.rfm.run.budget import Asked, ask
+from railyard.rfm.run.options import (
+    LEFT_OUT,
+    everyday_words,
+    leaves_out_extended,
+    read,
+    refuse_unjudged,
+    refuse_unknown,
+)
 from railyard.rfm.run.progress import ended
 from railyard.rfm.run.reframe import (
-    LISTING,
     Outcome,
     Promise,
     environment,
     last_run,
     promised_cases,
     reframe_command,
-    refuse_unjudged,
     run,
-    runs_folder,
 )
-from railyard.rfm.run.selection import refuse_unknown
 from railyard.site.matrix import Cell, matrix
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_systems, replays_all
@@ -66,12 +70,6 @@ class SessionOptions:
     budget: float | None = None
 
 
-def only_lists(options: tuple[str, ...]) -> bool:
-    """Return whether these options make ReFrame list, describe or dry-run, and measure nothing."""
-    # -l and -L may have their value, T or C, in the same word.
-    return any(option.startswith(("-l", "-L")) or option.partition("=")[0] in LISTING for option in options)
-
-
 def pass_through(home: Path, options: SessionOptions) -> int:
     """Call ReFrame with these options as they are and return its exit code; 2 where it refuses them."""
     system = options.system or DEFAULT_SYSTEM
@@ -96,7 +94,7 @@ def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
     for each in systems.values():
         # ReFrame's configuration refuses them too, but of several sentences it shows the first alone.
         references_of(home / "references", each)
-    refuse_unknown(options, systems[system], fabric or None)
+    refuse_unknown(read(options), systems[system], fabric or None)
     return systems[system]
 
 
@@ -113,7 +111,7 @@ def _all_options(options: SessionOptions, home: Path, system: System) -> list[st
 
 def _is_everyday(options: SessionOptions, system: System) -> bool:
     words = [*options.reframe, *(["--failed"] if options.failed else [])]
-    return leaves_out_extended(system, words, extended=options.extended)
+    return leaves_out_extended(system, read(words), extended=options.extended)
 
 
 class Session:
@@ -128,7 +126,7 @@ class Session:
 
     def run(self) -> Outcome:
         """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
-        refuse_unjudged(self.options.reframe)
+        refuse_unjudged(read(self.options.reframe))
         name = self._choose()
         system = _known_system(self.home, name, self.options.reframe)
         if system.provider == "host" and replays_all():
@@ -168,7 +166,7 @@ class Session:
         self.folder = folder
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
-        self.echo(f"{len(promised)} test{'' if len(promised) == 1 else 's'} on {system.system}: {system.description}")
+        self.echo(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
         if left_out:
             self.echo(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":

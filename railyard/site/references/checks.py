@@ -6,6 +6,7 @@ from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
+from railyard.base.wording import counted
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
@@ -75,7 +76,7 @@ def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, do
             raise document.error(
                 (*path, "benchmark"),
                 show(name),
-                "a benchmark of railyard.benchmarks.metrics",
+                "a benchmark of railyard",
                 did_you_mean(name, BENCHMARKS),
             )
         check_application(name, system, (*path, "benchmark"), document)
@@ -223,7 +224,7 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
         return
     for size, value, where in _demands(entry, system):
         if value > limit.at(size or 0) and (size is None or size >= limit.from_bytes):
-            found = f"{value:g} MB/s, above the physical limit of {rails} rail{'s' if rails > 1 else ''}"
+            found = f"{value:g} MB/s, above the physical limit of {counted(rails, 'rail')}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
             raise document.error((*path, *where), found, expected)
 

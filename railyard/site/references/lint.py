@@ -1,11 +1,10 @@
 """What a site's references lack or contradict, beyond what loading them refuses: remarks, and problems that exit 1."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Literal
 
-from railyard.base.wording import listing
+from railyard.base.finding import Finding, problem, remark
+from railyard.base.wording import counted, listing
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
@@ -17,27 +16,19 @@ from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.test_id import TestId
 
-Weight = Literal["problem", "remark"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One sentence about a system's references; a ``problem`` contradicts itself or physics, a ``remark`` is a gap."""
-
-    system: str
-    weight: Weight
-    sentence: str
-
 
 def findings(references: References, needs: Sequence[Need], today: date) -> tuple[Finding, ...]:
-    """Return what is found in one system's references, problems first; ``needs`` are the checks of the site."""
+    """Return what is found in one system's references, problems first; ``needs`` are the checks of the site.
+
+    A problem contradicts itself or physics, a remark is a gap.
+    """
     system = references.system
     cells = [cell for cell in matrix(system, tuple(needs), references.has_number) if cell.reason is None]
     problems = [*_above_limit(references), *_contradicted(references)]
     remarks = [*_unused(references, cells), *_uncovered(references, cells), *_expired(references, today)]
     return (
-        *(Finding(system.system, "problem", sentence) for sentence in problems),
-        *(Finding(system.system, "remark", sentence) for sentence in remarks),
+        *(problem(system.system, sentence) for sentence in problems),
+        *(remark(system.system, sentence) for sentence in remarks),
     )
 
 
@@ -139,7 +130,7 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
         )
         if not held and not (streaming and class_floors(link, metric.directions, streaming)):
             by = f" by {test.policy}" if cell.named else ""
-            where = f"{test.fabric} with {test.stack} over {test.rails} rail{'' if test.rails == 1 else 's'}{by}"
+            where = f"{test.fabric} with {test.stack} over {counted(test.rails, 'rail')}{by}"
             lacking.setdefault(test.benchmark, []).append(where)
     for benchmark, places in lacking.items():
         yield f"{benchmark}: no entry on {listing(places)}"

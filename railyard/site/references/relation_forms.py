@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from railyard.base.wording import message_size, number
+from railyard.base.wording import counted, message_size, number
 from railyard.benchmarks.curve import Curve
 from railyard.site.references.fields import HIGHER_IS_BETTER
 from railyard.site.references.model import Relation
@@ -132,14 +132,10 @@ def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int])
         return "fail", f"{one.name} is nowhere ahead of {other.name}{margin}, at best {_values(one, other, best)}"
     worst = min(leads, key=lambda size: leads[size])
     if len(good) == len(leads):
-        told = _worst(f" at {_count(sizes)}, ", one, other, worst)
+        told = _worst(f" at {counted(len(sizes), 'size')}, ", one, other, worst)
         return "pass", f"{one.name} is ahead of {other.name}{margin}{told}"
-    told = _worst(f" at {len(leads) - len(good)} of {_count(sizes)}, ", one, other, worst)
+    told = _worst(f" at {len(leads) - len(good)} of {counted(len(sizes), 'size')}, ", one, other, worst)
     return "fail", f"{one.name} is not ahead of {other.name}{margin}{told}"
-
-
-def _count(sizes: list[int]) -> str:
-    return f"{len(sizes)} size{'s' if len(sizes) > 1 else ''}"
 
 
 def _crossover(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
@@ -176,7 +172,7 @@ def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) 
     told = f"{_worst(': ', one, other, worst)}, {apart[worst]:.2%} apart"
     counts = [len(each.repeats) for each in (one, other)]
     if min(counts) < LEAST_REPEATS:
-        seen = f"{min(counts)} run{'s' if min(counts) > 1 else ''} a side cannot tell smaller ones"
+        seen = f"{counted(min(counts), 'run')} a side cannot tell smaller ones"
     else:
         own = max(_spread_at(each, size) for each in (one, other) for size in apart)
         if own > within:
@@ -200,7 +196,7 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     few = next((side for side in measured if len(side.repeats) < LEAST_REPEATS), None)
     if few is not None:
         count = len(few.repeats)
-        told = f"{few.name} ran {count} time{'s' if count > 1 else ''}, a spread needs {LEAST_REPEATS} (--repeat)"
+        told = f"{few.name} ran {counted(count, 'time')}, a spread needs {LEAST_REPEATS} (--repeat)"
         return "not-judged", f"not judged: {told}"
     worst: list[tuple[float, int]] = []
     for side in measured:

@@ -53,19 +53,19 @@ def sentence_or_false(value: Any) -> Any:
     return value
 
 
-StackName = Annotated[Name, _known(table.STACKS, "a stack of railyard.stacks")]
+StackName = Annotated[Name, _known(table.STACKS, "a stack of docs/stacks.md")]
 SlotName = Annotated[
     str,
-    _known(links.SLOTS, "a slot of railyard.hardware.limits"),
+    _known(links.SLOTS, "a slot of docs/rates.md"),
     WithJsonSchema({"type": "string", "enum": list(links.SLOTS)}),
 ]
 LinkName = Annotated[
     str,
-    _known(links.LINKS, "a link of railyard.hardware.limits"),
+    _known(links.LINKS, "a link of docs/rates.md"),
     WithJsonSchema({"type": "string", "enum": list(links.LINKS)}),
 ]
 ToolName = Annotated[
-    Name, _known(TOOLS, "a tool of railyard.benchmarks.tools"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
+    Name, _known(TOOLS, "a tool of docs/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
 ]
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]

@@ -109,18 +109,18 @@ def findings(
         by_rail = rails_at_fault(rails, alone_mb_s) if rails else None
     except (ValueError, PairsError) as error:
         return Findings((), f"nobody is blamed: {error}")
-    blamed = _blamed(reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None)
+    suspects = blamed(reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None)
     if by_rail is None or not by_rail.suspects:
         said = f"; {by_rail.sentence}" if by_rail is not None else ""
-        return Findings(blamed, f"{reached.sentence}{said}")
+        return Findings(suspects, f"{reached.sentence}{said}")
     # A rail of a node says more than the node; whoever no rail explains stays.
     explained = {one.node for one in by_rail.suspects}
-    rest = tuple(one for one in blamed if one.kind not in ("node", "rail") or one.node not in explained)
+    rest = tuple(one for one in suspects if one.kind not in ("node", "rail") or one.node not in explained)
     kept = () if any(one.kind in ("pair", "switch") for one in by_rail.suspects) else rest
     return Findings((*by_rail.suspects, *kept), f"{reached.sentence}; {by_rail.sentence}")
 
 
-def _blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
+def blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
     """Return the named as suspects of a record; of a run over one rail a node's fault is that rail's."""
     found = []
     for one in verdict.named:

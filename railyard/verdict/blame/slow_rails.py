@@ -24,7 +24,7 @@ from railyard.base.bounds import (
     PROBE_TIME,
     PROBE_WITNESSES,
 )
-from railyard.base.wording import listing, number, percent
+from railyard.base.wording import counted, listing, number, percent
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
 
@@ -328,7 +328,7 @@ def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
         waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
     return (
-        f"{rail.name} stays undecided after {len(rail.probes)} probes in {_count(rounds, 'round')}: at best "
+        f"{rail.name} stays undecided after {len(rail.probes)} probes in {counted(rounds, 'round')}: at best "
         f"{best}{reached}; nobody is blamed for that{waited}"
     )
 
@@ -345,7 +345,7 @@ def _between(pair: _Pair) -> str:
 
 def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None) -> str:
     chosen = [probe for probe in probes if pairs is None or _pair(probe) in pairs]
-    return f"none of {_count(len(chosen), 'probe')}"
+    return f"none of {counted(len(chosen), 'probe')}"
 
 
 def _shown(value: float) -> str:
@@ -354,7 +354,3 @@ def _shown(value: float) -> str:
 
 def _margin(margin: float) -> str:
     return f"margin {percent(margin)}, {PROBE_MARGIN.name}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

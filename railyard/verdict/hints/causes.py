@@ -172,7 +172,7 @@ def _cache(seen: Seen) -> str | None:
     )
 
 
-_LIMITS = "computed with `railyard/hardware/limits.py`"
+_LIMITS = "computed from the rates of [rates.md](rates.md)"
 CAUSES: tuple[Cause, ...] = (
     Cause(
         "one-node",

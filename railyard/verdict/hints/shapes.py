@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from railyard.base.wording import number, percent
+from railyard.base.wording import counted, number, percent
 from railyard.benchmarks.model import Metric
 from railyard.hardware import limits
 from railyard.hardware.limits import Limit
@@ -94,7 +94,7 @@ def like_one_of(seen: Seen, lesser: Iterator[tuple[str, Limit | None]]) -> str |
 def lesser_rails(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of fewer rails than the run was to use."""
     for rails in range(1, seen.rails):
-        yield f"{rails} rail{'s' if rails > 1 else ''} of {seen.rails}", _limit(seen, rails=rails)
+        yield f"{counted(rails, 'rail')} of {seen.rails}", _limit(seen, rails=rails)
 
 
 def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:

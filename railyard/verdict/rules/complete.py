@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import listing
+from railyard.base.wording import counted, listing
 from railyard.results.record.form import FaultClass
 from railyard.verdict.rules.model import Inputs, Job, RuleResult, failed, passed
 
@@ -19,10 +19,10 @@ def judge(inputs: Inputs) -> RuleResult:
             return result
     job = inputs.job
     if inputs.replayed is not None:
-        count = _count(job.tables, "complete table")
+        count = counted(job.tables, "complete table")
         return passed(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
     validated = ", validated by the benchmark itself" if job.validates else ""
-    return passed(1, f"exit code 0 on {listing(job.nodes_seen)}, {_count(job.tables, 'complete table')}{validated}")
+    return passed(1, f"exit code 0 on {listing(job.nodes_seen)}, {counted(job.tables, 'complete table')}{validated}")
 
 
 def _unplayed(inputs: Inputs) -> RuleResult | None:
@@ -70,7 +70,7 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     if not job.timed_out:
         return None
     bound = "its time limit" if job.time_limit_s is None else f"its time limit of {job.time_limit_s:g} s"
-    got = f"{_count(job.tables, 'table')} of {job.tables_expected} begun"
+    got = f"{counted(job.tables, 'table')} of {job.tables_expected} begun"
     said = "" if job.ended is None else f"; {job.ended.sentence}"
     where = f"{bound} (bound from the check or the system's file)"
     sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}"
@@ -106,7 +106,7 @@ def _failures(inputs: Inputs) -> RuleResult | None:
     failures = inputs.job.failures
     if not failures:
         return None
-    sentence = f"the output itself reports {_count(len(failures), 'failure')}{_first_failure(inputs.job)}"
+    sentence = f"the output itself reports {counted(len(failures), 'failure')}{_first_failure(inputs.job)}"
     return failed(1, sentence, "set-up", "the quoted line in the job's output")
 
 
@@ -116,7 +116,7 @@ def _readable(inputs: Inputs) -> RuleResult | None:
         sentence = f"the output is none of the benchmark's: {_quoted(job.unread)}"
         return failed(1, sentence, "set-up", "the job's output and error output")
     if job.tables < job.tables_expected:
-        sentence = f"the output has {_count(job.tables, 'table')}, expected {job.tables_expected}"
+        sentence = f"the output has {counted(job.tables, 'table')}, expected {job.tables_expected}"
         return failed(1, sentence, "set-up", "where the job's output ends")
     if job.incomplete:
         sentence = f"the output is cut: {listing(job.incomplete)} lacks rows"
@@ -190,7 +190,3 @@ def _first_failure(job: Job) -> str:
 def _quoted(text: str) -> str:
     line = one_line(text)
     return f'"{line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."}"'
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

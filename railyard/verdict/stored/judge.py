@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import listing, message_size
+from railyard.base.wording import counted, listing, message_size
 from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
@@ -96,7 +96,7 @@ def _without_table(parsed: Parsed) -> Judgement:
     if not parsed.failures:
         raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
     first = parsed.failures[0]
-    count = f"{len(parsed.failures)} failure{'s' if len(parsed.failures) > 1 else ''}"
+    count = counted(len(parsed.failures), "failure")
     sentence = f'the output has no table and reports {count}, line {first.line}: "{first.text[:200]}"'
     rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output")
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
@@ -174,7 +174,7 @@ def _rules(inputs: Inputs, nothing_holds: str | None) -> tuple[RuleResult, ...]:
     first = complete.judge(inputs)
     if first.state == "pass":
         count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
-        whole = f"{count} complete table{'s' if count > 1 else ''}{checked}"
+        whole = f"{counted(count, 'complete table')}{checked}"
         first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
     last = reference.judge(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")

@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError
 from railyard.cli.gitlab.pipeline import Job, Settings, jobs, pipeline, written
 from railyard.cli.gitlab.scripts import FILES, KEPT_PIPELINES, Place
 from railyard.cli.main import main
-from railyard.rfm.run.selection import refuse_unknown
+from railyard.rfm.run.options import read, refuse_unknown
 from railyard.site.matrix import Cell
 from railyard.site.systems.load import find_system
 from railyard.site.test_id import TestId
@@ -63,7 +63,7 @@ def test_the_options_of_a_job_are_accepted_by_a_run() -> None:
     system = find_system(CLONE / "systems", "virtual")
     cell = Cell(TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "striping"), None)
     (job,) = jobs("virtual", (cell,), Settings(("login",), per="test"))
-    refuse_unknown(job.options, system, "hsn")
+    refuse_unknown(read(job.options), system, "hsn")
 
 
 def test_nothing_that_runs_is_a_sentence() -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from railyard.base.finding import Finding, problem, remark
 from railyard.cluster.doctor import between
-from railyard.cluster.doctor.finding import Finding, problem, remark
 from railyard.cluster.doctor.judge import of_nodes, ordered
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.site.systems.model import System

@@ -2,14 +2,14 @@
 
 import os
 import subprocess
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from railyard.base.paths import packaged_text
 from railyard.cluster.doctor.node_block import NodeState, parse
 
-SCRIPT = files("railyard.cluster.doctor").joinpath("doctor.sh").read_text(encoding="utf-8")
+SCRIPT = packaged_text("cluster/doctor/doctor.sh")
 TREE = {
     "proc/sys/kernel/hostname": "n1",
     "proc/sys/kernel/numa_balancing": "1",

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.job.counters.device import Direction
-from railyard.job.counters.node import REFUSED_EXIT_CODE, NodeCounters, Refusal, by_node, parse, reader_script
+from railyard.job.counters.node import NodeCounters, Refusal, by_node, parse, reader_script
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
 BEFORE = "before at 10.00\nbefore hsn0 carrier 1\nbefore hsn0 tx_bytes 100\nbefore hsn0 rx_bytes 200\n"
@@ -18,6 +18,8 @@ BEFORE += "before hsn0 rx_errors 3\nbefore eth0 carrier 1\nbefore eth0 tx_bytes 
 AFTER = "after at 12.50\nafter hsn0 carrier 1\nafter hsn0 tx_bytes 1100\nafter hsn0 rx_bytes 2200\n"
 AFTER += "after hsn0 rx_errors 7\nafter eth0 carrier 1\nafter eth0 tx_bytes 6\nafter eth0 rx_bytes 8\n"
 WHOLE = HEAD + BEFORE + AFTER + "end 0\n"
+#: The reader's exit code where a meant rail is missing or down (EX_OSERR of sysexits.h).
+REFUSED_EXIT_CODE = 71
 
 
 def test_a_whole_file_gives_deltas_for_each_device() -> None:

@@ -14,10 +14,10 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.parsers.detect import parse
 from railyard.provision.testbed.guests import bed
-from railyard.provision.testbed.guests.bed import Guests, guests_refused
+from railyard.provision.testbed.guests.bed import Guests
 from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
 from railyard.provision.testbed.processes import inside, marked, wait_until_gone
 from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.load import find_system
@@ -29,9 +29,11 @@ SPEC = spec_of(find_system(CLONE / "systems", "virtual-verbs"))
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
-    refused = guests_refused(CLONE)
-    if refused is not None:
-        pytest.skip(refused)
+    try:
+        require_programs(*bed.PROGRAMS, packages=bed.DEBIAN_PACKAGES)
+        find_kernel(CLONE)
+    except SetupError as error:
+        pytest.skip(str(error))
     folder = Path(tempfile.mkdtemp(prefix="railyard-guests-"))
     (folder / ".stacks").symlink_to(CLONE / ".stacks")
     with measurement_lock(lambda sentence: None):  # two virtual machines would disturb whoever measures

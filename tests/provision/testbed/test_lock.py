@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, lock_is_held, measurement_lock
+from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, measurement_lock
 
 HOLDER = """
 import sys
@@ -20,6 +20,11 @@ with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Pa
     print("held", flush=True)
     sys.stdin.readline()
 """
+
+
+def lock_is_held() -> bool:
+    """Return whether this process, or one above it, holds the machine's measurement lock."""
+    return bool(os.environ.get(HELD_VARIABLE))
 
 
 @pytest.fixture(autouse=True)

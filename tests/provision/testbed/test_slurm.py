@@ -13,6 +13,7 @@ from railyard.cli.main import main
 from railyard.provision.testbed import needs, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import inside
+from tests.made.slurm_ends import kill_node
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_status_shows_what_slurm_says_of_the_nodes(
 
 
 def test_a_node_that_died_is_brought_back(with_slurm: Testbed) -> None:
-    assert slurm.kill_node(with_slurm, "vn3") > 0
+    assert kill_node(with_slurm, "vn3") > 0
     assert not slurm.is_up(with_slurm)
     assert slurm.start(with_slurm) is True
     assert all(node.is_ready for node in slurm.node_states(with_slurm))

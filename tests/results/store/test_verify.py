@@ -14,7 +14,7 @@ Stored = Callable[..., Path]
 
 
 def said(folder: Path, systems: tuple[str, ...] = ("virtual",)) -> list[tuple[str, str]]:
-    return [(each.weight, each.sentence) for each in verify(folder, systems).findings]
+    return [(each.weight, each.what) for each in verify(folder, systems).findings]
 
 
 def test_a_healthy_run_has_nothing(stored: Stored, made: Made) -> None:

@@ -16,14 +16,12 @@ from railyard.results.record.form import Record, State, VerdictRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, new_run_id
 from railyard.rfm.run import reframe as runs
 from railyard.rfm.run.reframe import (
-    UNJUDGED,
     Outcome,
     Promise,
     environment,
     last_run,
     promised_cases,
     reframe_command,
-    refuse_unjudged,
     run,
 )
 from railyard.site.test_id import TestId, of_name
@@ -64,35 +62,6 @@ def test_a_python_without_reframe_is_a_sentence(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(SetupError) as caught:
         reframe_command(HOME, "virtual", [])
     assert str(caught.value) == (f"found no reframe beside {tmp_path}/python, expected one there; run `make venv`")
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [
-        ("--skip-sanity-check", "--skip-sanity-check"),
-        ("--skip-performance-check", "--skip-performance-check"),
-        ("--skip-sanity", "--skip-sanity-check"),
-        ("--skip-perf", "--skip-performance-check"),
-    ],
-)
-def test_what_switches_verdicts_off_is_refused_its_beginning_too(word: str, meant: str) -> None:
-    with pytest.raises(RailyardError) as caught:
-        refuse_unjudged(["-n", "Uniband", word])
-    assert str(caught.value) == (
-        f"{meant}: found an option that switches verdicts off, expected every test to be judged; leave it out"
-    )
-
-
-@pytest.mark.parametrize("word", ["--skip-system-check", "--skip-prgenv-check", "-n", "--", "-", "", "--strict"])
-def test_other_options_are_let_through(word: str) -> None:
-    refuse_unjudged([word])
-
-
-def test_reframe_has_the_options_that_are_refused() -> None:
-    from reframe.frontend import cli
-
-    text = Path(cli.__file__).read_text(encoding="utf-8")
-    assert [option for option in UNJUDGED if f"'{option}'" not in text] == []
 
 
 def record(state: State = "pass", case: TestId = CASE) -> Record:

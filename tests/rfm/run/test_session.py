@@ -12,8 +12,8 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.rfm.checks.catalogue import needs
 from railyard.rfm.run import session as sessions
-from railyard.rfm.run.breadth import LEFT_OUT
-from railyard.rfm.run.session import Session, SessionOptions, only_lists, pass_through
+from railyard.rfm.run.options import LEFT_OUT
+from railyard.rfm.run.session import Session, SessionOptions, pass_through
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -23,20 +23,6 @@ from railyard.site.test_id import TestId, of_name
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["-l", "-L", "-lC", "-LT", "--list", "--list=C", "--list-detailed", "--list-detailed=C", "--list-tags",
-     "--describe", "--dry-run", "--show-config", "--show-config=systems", "-n Uniband -l", "-r --dry-run"],
-)  # fmt: skip
-def test_options_that_list_measure_nothing(words: str) -> None:
-    assert only_lists(tuple(words.split()))
-
-
-@pytest.mark.parametrize("words", ["", "-r", "-n Uniband", "-S full=1", "-p mpich -t x", "--listless", "-P rails=1"])
-def test_other_options_measure(words: str) -> None:
-    assert not only_lists(tuple(words.split()))
 
 
 # What the matrix promises and ReFrame does not

@@ -68,7 +68,7 @@ def references(folder: Path, table: str = TABLE) -> References:
 
 def test_gaps_are_remarks(tmp_path: Path) -> None:
     found = findings(references(tmp_path), NEEDS, TODAY)
-    assert [(each.system, each.weight, each.sentence) for each in found] == [
+    assert [(each.where, each.weight, each.what) for each in found] == [
         ("site", "remark", "fdr-put: no check that runs here measures osu/osu_put_bw over fdr"),
         (
             *("site", "remark"),
@@ -79,7 +79,7 @@ def test_gaps_are_remarks(tmp_path: Path) -> None:
 
 def test_a_relation_that_its_own_figures_break_is_a_problem(tmp_path: Path) -> None:
     first = findings(references(tmp_path, TABLE.replace("high: 2.0", "high: 1.9")), NEEDS, TODAY)[0]
-    assert (first.weight, first.sentence) == (
+    assert (first.weight, first.what) == (
         "problem",
         "doubled: the entries' own figures break it: osu/osu_bw over fdr with hpcx is 1.91 times osu/osu_bw over qdr "
         "with hpcx at 4 MiB, at least 1.8 and at most 1.9 is asked",
@@ -98,8 +98,8 @@ def test_a_published_figure_above_the_limit_is_refused_without_a_note_and_a_prob
                           "source: {of: blog, note: as printed}")  # fmt: skip
     first = findings(references(tmp_path, noted), NEEDS, TODAY)[0]
     assert first.weight == "problem"
-    assert first.sentence.startswith("fdr-bw: 6900 MB/s is above the physical limit, 6775.2 MB/s (")
-    assert first.sentence.endswith("): rule 3 fails every run that holds it")
+    assert first.what.startswith("fdr-bw: 6900 MB/s is above the physical limit, 6775.2 MB/s (")
+    assert first.what.endswith("): rule 3 fails every run that holds it")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,5 @@ expected_failures:
 
 def test_an_expected_failure_that_has_expired_is_a_remark(tmp_path: Path) -> None:
     said = "expected failure of osu/osu_bw over fdr (cable of n7, ticket 12): it expired on 2026-11-22, so remove it"
-    assert findings(references(tmp_path, TABLE + KNOWN), NEEDS, TODAY)[-1].sentence == said
-    assert said not in [
-        each.sentence for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))
-    ]
+    assert findings(references(tmp_path, TABLE + KNOWN), NEEDS, TODAY)[-1].what == said
+    assert said not in [each.what for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))]

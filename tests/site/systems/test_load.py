@@ -202,7 +202,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "link: ib-edr",
             "link: ib-erd",
-            'systems/site.yaml:11: fabrics.edr.link: found "ib-erd", expected a link of railyard.hardware.limits; '
+            'systems/site.yaml:11: fabrics.edr.link: found "ib-erd", expected a link of docs/rates.md; '
             'did you mean "ib-edr"?',
         ),
         (
@@ -227,7 +227,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "slot: pcie3-x16",
             "slot: pcie3x16",
-            'systems/site.yaml:12: fabrics.edr.slot: found "pcie3x16", expected a slot of railyard.hardware.limits; '
+            'systems/site.yaml:12: fabrics.edr.slot: found "pcie3x16", expected a slot of docs/rates.md; '
             'did you mean "pcie3-x16"?',
         ),
         (
@@ -308,7 +308,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "  mvapich2:",
             "  mvapich_2:",
-            'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of railyard.stacks; '
+            'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of docs/stacks.md; '
             'did you mean "mvapich2"?',
         ),
         (

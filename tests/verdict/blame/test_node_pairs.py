@@ -19,8 +19,8 @@ from railyard.verdict.blame.node_pairs import (
 from railyard.verdict.blame.search.model import Settings, Step, Verdict
 from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.blame.search.search import search
-from railyard.verdict.blame.search.simulated import Faults, Simulated, Tree
 from railyard.verdict.blame.suspects import Findings
+from tests.made.simulated import Faults, Simulated, Tree
 
 HOSTS = "vn1 vn2 vn3 vn4"
 SETTINGS = Settings(repeats=3)

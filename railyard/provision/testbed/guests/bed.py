@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.paths import packaged_text
 from railyard.provision.testbed import boot, entry
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.guests import initramfs, texts
@@ -22,8 +22,8 @@ from railyard.provision.testbed.needs import PACKAGES, SEARCH_PATH, require_prog
 from railyard.provision.testbed.spec import TestbedSpec
 from railyard.provision.testbed.state import State
 
-_PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
-_PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
+PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
+DEBIAN_PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
 # From 6 s, emulated on a quiet machine, to a minute on a busy one.
 _UP_WITHIN_S = 180.0
 # What this kernel takes to say its version under KVM, where that works, is under a second.
@@ -43,16 +43,6 @@ class DeviceStatus:
     state: str
     sent_packets: int
     received_packets: int
-
-
-def guests_refused(home: Path) -> str | None:
-    """Return None where this machine has what guests are made of, else the sentence that says what is missing."""
-    try:
-        require_programs(*_PROGRAMS, packages=_PACKAGES)
-        find_kernel(home)
-    except SetupError as error:
-        return str(error)
-    return None
 
 
 def up_at(home: Path) -> State:
@@ -106,7 +96,7 @@ class Guests:
                 f"testbed: guests are joined by cables, so there are two of them, and {len(self.spec.nodes)} nodes "
                 "are named"
             )
-        require_programs(*_PROGRAMS, packages=_PACKAGES)
+        require_programs(*PROGRAMS, packages=DEBIAN_PACKAGES)
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -183,7 +173,7 @@ class Guests:
         if why_not is not None:
             echo(f"guests: KVM runs no guest here ({why_not}), so every instruction is emulated (QEMU's TCG)")
         python = os.path.realpath(sys.executable)
-        agent = files("railyard.provision.testbed.guests").joinpath("agent.py").read_text(encoding="utf-8")
+        agent = packaged_text("provision/testbed/guests/agent.py")
         states.write_whole(self.folder / "agent.py", agent)
         states.write_whole(self.folder / "enter", texts.enter_text(python), 0o755)
         states.write_whole(self.folder / "agent", entry.AGENT, 0o755)

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.errors import RailyardError
-from railyard.results.record.form import Suspect as RecordSuspect
-from railyard.results.record.form import SuspectKind as RecordKind
-from railyard.verdict.blame.suspects import Findings
 
 #: Two nodes by their index in the layout, the lower first.
 Pair = tuple[int, int]
@@ -137,12 +134,3 @@ class Verdict:
     levels: tuple[Level, ...]
     steps: tuple[str, ...]
     sentence: str
-
-    def findings(self, layout: Layout) -> Findings:
-        """Return the named as suspects of a record: a side of the switch, or all of it, is a ``switch``."""
-        kinds: dict[Kind, RecordKind] = {"node": "node", "pair": "pair", "side": "switch", "all": "switch"}
-        suspects = tuple(
-            RecordSuspect(kinds[one.kind], one.reason, layout.nodes[one.members[0]] if one.kind == "node" else None)
-            for one in self.named
-        )
-        return Findings(suspects, self.sentence)

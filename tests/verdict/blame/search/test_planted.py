@@ -8,9 +8,9 @@ import statistics
 import pytest
 
 from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.planted import PLANTS, Plant, plant, play
 from railyard.verdict.blame.search.rounds import rounds
-from railyard.verdict.blame.search.simulated import Faults, Noise, Simulated, Tree
+from tests.made.planted import PLANTS, Plant, plant, play
+from tests.made.simulated import Faults, Noise, Simulated, Tree
 
 SMALL = {routes: Tree(128, 8, routes=routes) for routes in ("destination", "random")}
 QUIET = Noise(body=0.0, node=0.0, hiccups=0.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from railyard.verdict.blame.search.model import Kind, Settings, Step, Verdict
 from railyard.verdict.blame.search.rounds import Cost, cost
 from railyard.verdict.blame.search.search import search
-from railyard.verdict.blame.search.simulated import Faults, Simulated, Tree
+from tests.made.simulated import Faults, Simulated, Tree
 
 #: What a suspect is known by: its kind and its nodes.
 Blame = tuple[Kind, tuple[int, ...]]

@@ -1,0 +1,185 @@
+"""The options of a run that are ReFrame's: read as ReFrame reads them, and held against the system."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NoReturn
+
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.site.matrix import RAIL_COUNTS
+from railyard.site.policies import DEFAULT, policies
+from railyard.site.systems.model import System
+
+#: The tag of a check that an everyday run leaves out: what it asks is answered, less closely, by another.
+EXTENDED = "extended"
+#: What a report says of a check that was left out.
+LEFT_OUT = "an extended check, not part of an everyday run: railyard run --extended (make run EXTENDED=1)"
+#: Options that switch a verdict off: refused, since every test would pass unjudged.
+UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
+
+#: What takes a value, and may be given more than once.
+VALUED = (
+    *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
+    *("-t --tag", "-E --filter-expr"),
+)
+#: What may have a value: -lC, --list=T, --restore-session=FILE.
+OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
+PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
+
+#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be held against what there is.
+_RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
+#: "%policy=round-robin"; a test names only what its stack has besides its own policy.
+_POLICY = re.compile(r"%policy=([\w-]+)(?![\w*+?{\[.-])")
+#: "rails=1,2" or "ImbUniband.rails=1".
+_ASSIGNED = re.compile(r"(?:\w+\.)?(?P<name>rails|policy)[=:](?P<values>.*)")
+
+
+class Words(argparse.Namespace):
+    """What is given of the options that matter here; ReFrame has more, of which nothing is said."""
+
+    config_file: list[str]
+    checkpath: list[str]
+    name: list[str]
+    prgenv: list[str]
+    parameterize: list[str]
+    setvar: list[str]
+    tag: list[str]
+    filter_expr: list[str]
+    list: str | None
+    list_detailed: str | None
+    show_config: str | None
+    restore_session: str | None
+    list_tags: bool
+    describe: bool
+    dry_run: bool
+    failed: bool
+    skip_sanity_check: bool
+    skip_performance_check: bool
+
+    @property
+    def lists(self) -> bool:
+        """Whether ReFrame lists, describes or dry-runs, and measures nothing."""
+        given = (self.list, self.list_detailed, self.show_config)
+        return any(each is not None for each in given) or self.list_tags or self.describe or self.dry_run
+
+    @property
+    def chooses(self) -> bool:
+        """Whether tests are chosen by what they are: whoever does so means exactly those."""
+        return bool(self.name or self.tag or self.filter_expr or self.failed or self.restore_session is not None)
+
+
+class _Refused(Exception):
+    pass
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _Refused
+
+
+@cache
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False)
+    for names in VALUED:
+        parser.add_argument(*names.split(), action="append", default=[])
+    for names in OPTIONAL:
+        parser.add_argument(*names.split(), nargs="?", const="")
+    for name in PLAIN:
+        parser.add_argument(name, action="store_true")
+    return parser
+
+
+def read(options: Sequence[str]) -> Words:
+    """Return what ReFrame's own argparse takes these options for: `-p X`, `-pX`, `--prgenv X`, `--prg=X`.
+
+    Of a line that it cannot take (an option without its value) nothing is read: ReFrame refuses it, with its reason.
+    """
+    try:
+        return _parser().parse_known_args(options, Words())[0]
+    except _Refused:
+        return _parser().parse_args([], Words())
+
+
+def leaves_out_extended(system: System, words: Words, *, extended: bool) -> bool:
+    """Return whether a run with these options leaves the extended checks of a system out.
+
+    A replay costs a fraction of a second a check, so it has all of them.
+    """
+    return not extended and system.provider != "replay" and not words.chooses
+
+
+def everyday_words() -> list[str]:
+    """Return the words for ReFrame that leave the extended checks out."""
+    return ["-T", f"^{EXTENDED}$"]
+
+
+def refuse_unjudged(words: Words) -> None:
+    """Raise RailyardError where an option would pass every test without a verdict."""
+    for option, given in zip(UNJUDGED, (words.skip_sanity_check, words.skip_performance_check), strict=True):
+        if given:
+            raise RailyardError(
+                f"{option}: found an option that switches verdicts off, expected every test to be judged; leave it out"
+            )
+
+
+def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> None:
+    """Raise RailyardError where options name a stack, a rail policy or a number of rails that is not there.
+
+    ``fabric`` narrows the rails to one fabric's; a pattern that is no regular expression is left to ReFrame.
+    """
+    for pattern in words.prgenv:
+        if not any(_matches(pattern, stack) for stack in system.stacks):
+            raise RailyardError(
+                f'-p: found "{pattern}", expected a stack of {system.system}; {did_you_mean(pattern, system.stacks)}'
+            )
+    fabrics = system.fabrics if fabric is None else {fabric: system.fabrics[fabric]}
+    most = max(len(each.rails) for each in fabrics.values())
+    counts = [str(count) for count in RAIL_COUNTS if count <= max(most, 1)]
+    where = f"{system.system}:{fabric}" if fabric else system.system
+    named = [(f"-n {text}", _RAILS.findall(text)) for text in words.name]
+    named += [(f"-P {text}", _assigned(text, "rails")) for text in words.parameterize]
+    for option, asked in named:
+        for count in asked:
+            if count not in counts:
+                raise RailyardError(
+                    f"{option}: found {count} rails, expected {' or '.join(counts)}, for which {where} can have tests"
+                )
+    _refuse_policies(words, system, tuple(fabrics), where)
+
+
+def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where: str) -> None:
+    there = [
+        policies(system, fabric, stack, rails)
+        for fabric in fabrics
+        for stack in system.stacks
+        for rails in range(1, len(system.fabrics[fabric].rails) + 1)
+        if rails in RAIL_COUNTS
+    ]
+    known = {DEFAULT, *(policy for each in there for policy in each)}
+    named = {policy for each in there for policy in each[1:]}
+    asked = [(f"-P {text}", _assigned(text, "policy"), known) for text in words.parameterize]
+    asked += [(f"-n {text}", _POLICY.findall(text), named) for text in words.name]
+    for option, found, allowed in asked:
+        for policy in found:
+            if policy in allowed:
+                continue
+            if policy in known:
+                raise RailyardError(
+                    f"{option}: found {policy}, which stacks of {where} do unasked, so that no test has it in its "
+                    f"name; choose it by -P policy={policy}"
+                )
+            expected = f"a rail policy that a stack of {where} has; {did_you_mean(policy, allowed or known)}"
+            raise RailyardError(f'{option}: found "{policy}", expected {expected}')
+
+
+def _assigned(text: str, name: str) -> list[str]:
+    found = _ASSIGNED.fullmatch(text)
+    return found["values"].split(",") if found and found["name"] == name else []
+
+
+def _matches(pattern: str, name: str) -> bool:
+    try:
+        return re.match(pattern, name) is not None
+    except re.error:
+        return True

@@ -1,0 +1,53 @@
+"""A node of the virtual cluster's Slurm that dies, and its controller started again."""
+
+import os
+import shutil
+import signal
+
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.processes import Process, inside, wait_until_gone
+from railyard.provision.testbed.slurm import daemons
+from railyard.provision.testbed.slurm_texts import CONFIGURATION, CONTROLLER, FOLDER
+
+GONE_WITHIN_S = 10.0
+STARTED_WITHIN_S = 20.0
+
+
+def kill_node(bed: Testbed, node: str) -> int:
+    """Kill every process of one node but the one that holds its namespaces, as a node that dies does; return how many.
+
+    slurmctld notices after SlurmdTimeout. ``slurm.start`` brings all of Slurm up again.
+    """
+    state = bed.state()
+    held = state.node(node).holder
+    there = [found for found in inside(state.first).values() if found != held and _same_node(found, held)]
+    for found in there:
+        found.kill()
+    wait_until_gone(there, GONE_WITHIN_S)
+    return len(there)
+
+
+def restart_controller(bed: Testbed) -> None:
+    """End slurmctld and start it again, as an administrator's restart does: jobs go on, it reads its saved state."""
+    state = bed.state()
+    ended = [found for found, name in daemons(state).items() if name in CONTROLLER]
+    for found in ended:
+        # Not SIGKILL: it saves its state every few seconds, and as it ends.
+        os.kill(found.pid, signal.SIGTERM)
+    wait_until_gone(ended, GONE_WITHIN_S)
+    folder = bed.folder / FOLDER
+    log = folder / "log" / "restart.log"
+    program = shutil.which("slurmctld", path=SEARCH_PATH) or "slurmctld"
+    words = ["sh", "-c", 'exec "$1" >"$2" 2>&1', "sh", program, str(log)]
+    env = {**os.environ, "SLURM_CONF": str(folder / CONFIGURATION)}
+    done = bed.exec(state.spec.nodes[0], words, env=env, timeout_s=STARTED_WITHIN_S)
+    assert done.returncode == 0, log.read_text(encoding="utf-8")
+
+
+def _same_node(one: Process, other: Process) -> bool:
+    """Return whether two processes have the same host name: each node has a UTS namespace of its own."""
+    try:
+        return os.readlink(f"/proc/{one.pid}/ns/uts") == os.readlink(f"/proc/{other.pid}/ns/uts")
+    except OSError:
+        return False

@@ -1,0 +1,189 @@
+"""ReFrame's options are read as it reads them, and those that select what the system lacks are refused."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.rfm.run.options import (
+    OPTIONAL,
+    PLAIN,
+    VALUED,
+    everyday_words,
+    leaves_out_extended,
+    read,
+    refuse_unjudged,
+    refuse_unknown,
+)
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "prgenv", "setvar"),
+    [
+        ("", [], [], []),
+        ("-r -nImb --name=Osu -n Npb --verbose -p mpich", ["Imb", "Osu", "Npb"], ["mpich"], []),
+        ("-J account=x --na Imb --prg openmpi -S full=1 -Sx=2 --setvar Imb.y=3", ["Imb"], ["openmpi"],
+         ["full=1", "x=2", "Imb.y=3"]),
+        ("-nImb -p", [], [], []),  # ReFrame says that -p lacks its value
+    ],
+)  # fmt: skip
+def test_options_are_read_in_all_forms(line: str, name: list[str], prgenv: list[str], setvar: list[str]) -> None:
+    words = read(line.split())
+    assert (words.name, words.prgenv, words.setvar) == (name, prgenv, setvar)
+
+
+def test_the_options_are_those_of_reframe_and_the_beginning_of_none_is_another_of_its_own() -> None:
+    from reframe.frontend import cli
+
+    theirs = set(re.findall(r"'(--?[A-Za-z][a-z-]*)'", Path(cli.__file__).read_text(encoding="utf-8")))
+    ours = {name for names in (*VALUED, *OPTIONAL, *PLAIN) for name in names.split()}
+    assert ours - theirs == set()
+    assert {
+        word for word in theirs - ours if any(own.startswith(word) for own in ours if word.startswith("--"))
+    } == set()
+
+
+@pytest.fixture(scope="module")
+def virtual() -> System:
+    """Return the virtual cluster's system: hsn has two rails, eth one."""
+    return load_system(Path(__file__).parents[3] / "systems" / "virtual.yaml")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("-p", "mpich"),
+        ("-p", "m.*"),
+        ("-p", "(broken"),
+        ("--prgenv", "intelmpi", "-n", "ImbUniband%rails=2$"),
+        ("-n", "%rails=[12]", "-n", "%rails=1|%rails=2"),
+        ("-n", "%rails=1"),
+        ("-S", "full=1", "-S", "ImbUniband.window=8", "-P", "repetitions:2,4", "-P", "rails=1,2"),
+        ("-P", "policy=round-robin", "-P", "ImbUniband.policy=single,striping,default"),
+        ("-n", "%policy=round.*|%policy=(striping|single)"),
+    ],
+)  # fmt: skip
+def test_what_there_is_may_be_selected(virtual: System, options: Sequence[str]) -> None:
+    refuse_unknown(read(options), virtual)
+
+
+STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
+
+
+@pytest.mark.parametrize(
+    ("options", "fabric", "sentence"),
+    [
+        (("-p", "mpch"), None, STACK),
+        (("-pmpch",), None, STACK),
+        (("--prgenv", "mpch"), None, STACK),
+        (("-p", "mpich", "--prgenv=mpch"), None, STACK),
+        (
+            ("-P", "policy=stripping"),
+            None,
+            '-P policy=stripping: found "stripping", expected a rail policy that a stack of virtual has; did you mean '
+            '"striping"?',
+        ),
+        (
+            ("-P", "ImbUniband.policy=default,striping-8K"),
+            None,
+            '-P ImbUniband.policy=default,striping-8K: found "striping-8K", expected a rail policy that a stack of '
+            'virtual has; did you mean "striping"?',
+        ),
+        (
+            ("-P", "policy=striping"),
+            "eth",
+            '-P policy=striping: found "striping", expected a rail policy that a stack of virtual:eth has; '
+            "known: default, single",
+        ),
+        (
+            ("-n", "Uniband.*%policy=striping"),
+            None,
+            "-n Uniband.*%policy=striping: found striping, which stacks of virtual do unasked, so that no test has it "
+            "in its name; choose it by -P policy=striping",
+        ),
+        (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
+        (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
+        (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
+        (
+            ("-P", "ImbUniband.rails=1,0"),
+            None,
+            "-P ImbUniband.rails=1,0: found 0 rails, expected 1 or 2, for which virtual can have tests",
+        ),
+    ],
+)
+def test_what_there_is_not_is_refused(
+    virtual: System, options: Sequence[str], fabric: str | None, sentence: str
+) -> None:
+    with pytest.raises(RailyardError) as caught:
+        refuse_unknown(read(options), virtual, fabric)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["-l", "-L", "-lC", "-LT", "--list", "--list=C", "--list-detailed", "--list-detailed=C", "--list-tags",
+     "--describe", "--dry-run", "--show-config", "--show-config=systems", "-n Uniband -l", "-r --dry-run"],
+)  # fmt: skip
+def test_options_that_list_measure_nothing(words: str) -> None:
+    assert read(words.split()).lists
+
+
+@pytest.mark.parametrize("words", ["", "-r", "-n Uniband", "-S full=1", "-p mpich -t x", "--listless", "-P rails=1"])
+def test_other_options_measure(words: str) -> None:
+    assert not read(words.split()).lists
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("--skip-sanity-check", "--skip-sanity-check"),
+        ("--skip-performance-check", "--skip-performance-check"),
+        ("--skip-sanity", "--skip-sanity-check"),
+        ("--skip-perf", "--skip-performance-check"),
+    ],
+)
+def test_what_switches_verdicts_off_is_refused_its_beginning_too(word: str, meant: str) -> None:
+    with pytest.raises(RailyardError) as caught:
+        refuse_unjudged(read(["-n", "Uniband", word]))
+    assert str(caught.value) == (
+        f"{meant}: found an option that switches verdicts off, expected every test to be judged; leave it out"
+    )
+
+
+@pytest.mark.parametrize("word", ["--skip-system-check", "--skip-prgenv-check", "-n", "--", "-", "", "--strict"])
+def test_other_options_are_let_through(word: str) -> None:
+    refuse_unjudged(read([word]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["-p", "mpich"], ["-P", "rails=2"], ["-S", "full=1"], ["-x", "ImbBiband"], ["--prgenv=openmpi"], ["-T", "no"]],
+)
+def test_a_run_that_names_no_test_leaves_the_extended_ones_out(virtual: System, options: list[str]) -> None:
+    assert leaves_out_extended(virtual, read(options), extended=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-n", "Imb"], ["-nImb"], ["--name=Imb"], ["-t", "extended"], ["-textended"], ["--tag", "osu"], ["-E", "has_tag"],
+     ["--restore-session=x.json", "--failed"]],
+)  # fmt: skip
+def test_a_run_that_names_tests_has_those_that_it_names(virtual: System, options: list[str]) -> None:
+    assert not leaves_out_extended(virtual, read(options), extended=False)
+
+
+def test_extended_has_all(virtual: System) -> None:
+    assert not leaves_out_extended(virtual, read([]), extended=True)
+
+
+def test_a_replay_has_all_since_it_costs_nothing(virtual: System) -> None:
+    assert not leaves_out_extended(virtual.model_copy(update={"provider": "replay"}), read([]), extended=False)
+
+
+def test_the_words_fit_that_one_tag_alone() -> None:
+    assert everyday_words() == ["-T", "^extended$"]
