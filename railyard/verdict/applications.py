@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.wording import listing, number
-from railyard.benchmarks.apps import every_node, least_traffic, milc_physics, peak, shared_processor
+from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.metrics import Figure
 from railyard.benchmarks.model import Metric
+from railyard.benchmarks.physics import Least, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
@@ -17,8 +18,6 @@ from railyard.verdict.rules.model import OutputLine
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
-
-_OF_HPL = "performance"
 
 
 def is_application(key: str) -> bool:
@@ -65,7 +64,7 @@ def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[O
 def silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
     """Return a line for the nodes that gave no result of their own, where every node was to give one."""
     found: list[OutputLine] = []
-    for table in tables if _is_of_every_node(case.benchmark) else ():
+    for table in tables if find(case.benchmark).every_node else ():
         heard = {name.split(".")[0] for name in every_node.nodes_of(table)}
         silent = [node for node in case.launch.nodes if node.split(".")[0] not in heard]
         if silent:
@@ -78,18 +77,12 @@ def remarks(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
 
     Of two ranks that shared a processor, what that cost; of MILC, which physics was held.
     """
-    if case.benchmark == shared_processor.KEY:
-        return shared_processor.remark(tables)
-    if not _is_of_every_node(case.benchmark) or not tables:
-        return milc_physics.remarks(case.benchmark, tables)
+    if not find(case.benchmark).every_node or not tables:
+        return physics_of(find(case.benchmark)).remarks(case.benchmark, tables)
     unit = str(tables[0].units[0])
     slow = every_node.slow(tables[0])
     named = listing([f"{node} {number(value)}" for node, value, _ in slow])
     return (f"slow alone: {named} of {number(slow[0][2])} {unit} (median)",) if slow else ()
-
-
-def _is_of_every_node(key: str) -> bool:
-    return key.endswith(f"/{every_node.EVERY_NODE}")
 
 
 def _processes(table: Table) -> tuple[int, ...]:
@@ -107,7 +100,7 @@ def _processes(table: Table) -> tuple[int, ...]:
 
 def most(case: "Case", metric: Metric) -> peak.Most | None:
     """Return what the run's nodes could compute at most, for HPL's own figure where the site states clock and cores."""
-    if metric.name != _OF_HPL or not _is_hpl(case.benchmark):
+    if not metric.of_peak:
         return None
     source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
     return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
@@ -118,27 +111,20 @@ def figures(case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> t
 
     Of two ranks that shared a processor, how many times as long each way to wait made the other's work.
     """
-    if case.benchmark == shared_processor.KEY:
-        return shared_processor.figures(tables)
-    if not _is_hpl(case.benchmark) or not case.launch.nodes:
-        return ()
+    benchmark = find(case.benchmark)
+    own = physics_of(benchmark).figures(tables)
+    of_peak = [metric.name for metric in benchmark.metrics if metric.of_peak]
+    if not of_peak or not case.launch.nodes:
+        return own
     whole = peak.peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))
     if whole is None:
-        return ()
-    return tuple(
-        Figure("percent_of_peak", 100 * curve.values[0] / whole, "%", None)
-        for curve in curves
-        if curve.metric == _OF_HPL
-    )
-
-
-def _is_hpl(key: str) -> bool:
-    """Return whether it is HPL in double precision: hpl_ai computes in less, and is not bounded by that peak."""
-    return key.partition("/")[0] == "hpl" and not key.startswith("hpl/hpl_ai")
+        return own
+    shares = [100 * curve.values[0] / whole for curve in curves if curve.metric in of_peak]
+    return (*own, *(Figure("percent_of_peak", share, "%", None) for share in shares))
 
 
 def _nodes_together(case: "Case") -> int:
-    return 1 if _is_of_every_node(case.benchmark) else len(case.launch.nodes)
+    return 1 if find(case.benchmark).every_node else len(case.launch.nodes)
 
 
 def no_payload(key: str) -> str | None:
@@ -167,7 +153,7 @@ def path(
         return replace(alone, sentence=said) if alone.state == "proven" else alone
     threshold = case.launch.settings.threshold_bytes or 0
     least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-    bounds = least or (least_traffic.Least(0, 0),) * len(nodes)
+    bounds = least or (Least(0, 0),) * len(nodes)
     moved = {node: _moved(readings.get(node), plan, bound) for node, bound in zip(nodes, bounds, strict=True)}
     found = proof.judge(readings, replace(plan, traffic=moved))
     if found.state == "proven":
@@ -178,7 +164,7 @@ def path(
     return replace(found, expected_bytes=None, sentence=said if found.state == "proven" else found.sentence)
 
 
-def _moved(reading: NodeCounters | None, plan: traffic.Plan, least: least_traffic.Least) -> traffic.NodeTraffic:
+def _moved(reading: NodeCounters | None, plan: traffic.Plan, least: Least) -> traffic.NodeTraffic:
     devices = [] if reading is None else [device for device in reading.devices if device.device in plan.rails]
     sent = sum(device.tx.delta_bytes or 0 for device in devices)
     received = sum(device.rx.delta_bytes or 0 for device in devices)

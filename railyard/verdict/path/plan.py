@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 from railyard.benchmarks import moved_bytes
-from railyard.benchmarks.payload import is_mirrored, least_moved, parts_of_a_vector
+from railyard.benchmarks.moved_bytes import is_mirrored, least_moved, parts_of_a_vector
 from railyard.benchmarks.table import micro
 from railyard.job.case import Case
 from railyard.job.counters import node as counters
