@@ -206,6 +206,15 @@ class Benchmark:
         return self.key.partition("/")[0]
 
     @property
+    def no_payload(self) -> str | None:
+        """Return why a counter cannot show the path of a run, or None where it can."""
+        if not self.payload:
+            return f"{self.key} moves no payload"
+        if self.too_little:
+            return f"{self.key} moves too little to tell from what the start of a job moves"
+        return None
+
+    @property
     def is_application(self) -> bool:
         """Whether it is an application, no measurement of the network itself."""
         return self.assessed == "application"
