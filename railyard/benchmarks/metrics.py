@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from railyard.benchmarks import node_pairs as pair_table
 from railyard.benchmarks.curve import Curve, largest, n_half, peak
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
-from railyard.benchmarks.table.applications import printed_name
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.parsers.parsed import Table
@@ -129,8 +128,8 @@ def _other_benchmark(table: Table, key: str) -> str | None:
         return f"{table.tool}/{table.benchmark}"
     tool = tool_of(of)
     said = tool.said(table) or name
-    expected = benchmark.printed or printed_name(name)
-    return None if said == tool.unsaid or said.lower() == expected.lower() else f"{of}/{said}"
+    agrees = said == tool.unsaid or f"{of}/{said}".lower() == benchmark.printed_key.lower()
+    return None if agrees else f"{of}/{said}"
 
 
 def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:

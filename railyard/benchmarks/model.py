@@ -179,6 +179,8 @@ class Benchmark:
     (``railyard.benchmarks.physics``). ``every_node``: each node ran it by itself, and a row is a node.
     ``of_halves``: of one half of a network against the other. ``printed``: what an output says of it, where that is
     less than its key. ``doubled_in``: the file of the tool whose sizes are of both directions together.
+    ``grows``: its problem is made for the nodes that there are; else it is one problem, on any nodes.
+    ``signature``: a report draws its bandwidth over the time of a message.
     """
 
     key: str
@@ -199,11 +201,18 @@ class Benchmark:
     of_halves: bool = False
     printed: str | None = None
     doubled_in: str | None = None
+    grows: bool = False
+    signature: bool = False
 
     @property
     def tool(self) -> str:
         """Return the key's first part."""
         return self.key.partition("/")[0]
+
+    @property
+    def printed_key(self) -> str:
+        """Return the key that an output of this benchmark has by itself."""
+        return self.key if self.printed is None else f"{self.tool}/{self.printed}"
 
     @property
     def no_payload(self) -> str | None:

@@ -99,6 +99,10 @@ class Application(Sizes):
         """Return a line for each table of other processes than the launch gave, and for nodes that gave no result."""
         return (*(() if played else _other_ranks(case, tables)), *_silent_nodes(case, tables))
 
+    def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+        """Return a line for each sign that it computed something else, as its own physics says."""
+        return tuple(OutputLine(line, why) for line, why in physics_of(find(key)).wrong(key, tables))
+
     def figures(self, case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
         """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured.
 

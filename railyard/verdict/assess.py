@@ -23,7 +23,7 @@ from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
 from railyard.verdict import verdict
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, computed_otherwise, curves_of, is_from_device, metric_inputs
+from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs
 from railyard.verdict.path import proof
 from railyard.verdict.path.plan import judged_path
 from railyard.verdict.rules.model import Inputs, Job, OutputLine, RefusedRail
@@ -71,7 +71,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     failures = (
         *_failures(parsed, evidence),
         *assessor.failures(case, tables, played=evidence.played is not None),
-        *computed_otherwise(case.benchmark, tables),
+        *assessor.otherwise(case.benchmark, tables),
     )
     inputs = Inputs(
         system=case.site.system.system,

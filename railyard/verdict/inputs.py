@@ -7,11 +7,10 @@ from railyard.base.wording import message_size
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.model import LATENCY, Benchmark, Metric
-from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import Table
 from railyard.site.references.bands import Band
-from railyard.verdict.rules.model import QUANTITIES, Declared, Measured, MetricInput, MostLike, OutputLine, Quantity
+from railyard.verdict.rules.model import QUANTITIES, Declared, Measured, MetricInput, MostLike, Quantity
 from railyard.verdict.target import Target
 
 
@@ -93,11 +92,6 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         floor_remark=held if isinstance(held, str) else None,
         most=run.most.get(metric.name),
     )
-
-
-def computed_otherwise(key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each sign that an application computed something else: another release, other physics."""
-    return tuple(OutputLine(line, why) for line, why in physics_of(micro.find(key)).wrong(key, tables))
 
 
 def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | None) -> tuple[Band, ...] | str:

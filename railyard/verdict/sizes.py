@@ -53,6 +53,10 @@ class Sizes:
         """Return what is wrong with where the run computed; ``played``: its output is of another launch."""
         return ()
 
+    def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+        """Return a line for each sign that it computed something else: another release, other physics."""
+        return ()
+
     def figures(self, case: Case, curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
         """Return the figures besides those that stand for the curves."""
         return ()

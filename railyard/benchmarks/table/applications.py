@@ -27,7 +27,6 @@ WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
 MILC_EDGES = (4, 6, 8, 10, 12, 14)
 #: What MILC's solver does a second on each node; the whole machine's is that of all nodes.
 A_NODE = "node_performance"
-_UNPRINTED = frozenset((*WRF_CASES, *(f"L{edge}" for edge in MILC_EDGES)))
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
 #: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
@@ -63,8 +62,19 @@ TOOLS = (
 )
 
 
-def _application(key: str, rows: Rows, *metrics: Metric, physics: str | None = None) -> Benchmark:
-    return Benchmark(key, metrics, rows=rows, reported=NO_REFERENCE, assessed="application", physics=physics)
+def _application(
+    key: str, rows: Rows, *metrics: Metric, physics: str | None = None, printed: str | None = None, grows: bool = False
+) -> Benchmark:
+    return Benchmark(
+        key,
+        metrics,
+        rows=rows,
+        reported=NO_REFERENCE,
+        assessed="application",
+        physics=physics,
+        printed=printed,
+        grows=grows,
+    )
 
 
 def _alone(key: str, metric: Metric) -> Benchmark:
@@ -90,14 +100,16 @@ _RUNTIME = _figure("runtime", "time", "s")
 _HPL = _figure("performance", "performance", "Gflop/s", of_peak=True)
 # The best of HPL's rows is its result (HPL.dat lists trials); the first step of WRF reads its input.
 ENTRIES = (
-    _application("hpl/hpl", "best", _HPL, physics="least_traffic:HPL"),
+    _application("hpl/hpl", "best", _HPL, physics="least_traffic:HPL", grows=True),
     # in less than double precision, which that peak does not bound
     _application(
-        *("hpl/hpl_ai", "best", _figure("performance", "performance_irs", "Gflop/s")), physics="least_traffic:HPL"
+        *("hpl/hpl_ai", "best", _figure("performance", "performance_irs", "Gflop/s")),
+        physics="least_traffic:HPL",
+        grows=True,
     ),
     *(_npb_problem(name, problem) for name in _NPB for problem in _NPB_CLASSES),
     *(
-        _application(key, "mean-after-first", _RUNTIME, physics="wrf_cases:RELEASE")
+        _application(key, "mean-after-first", _RUNTIME, physics="wrf_cases:RELEASE", printed="wrf")
         for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
     ),
     _application("milc/milc", "mean", _RUNTIME),
@@ -105,10 +117,12 @@ ENTRIES = (
         _application(
             *(f"milc/asqtad/L{edge}", "last", _figure(A_NODE, "performance", "Mflop/s"), _RUNTIME),
             physics="milc_physics:ASQTAD",
+            printed="asqtad",
+            grows=True,
         )
         for edge in MILC_EDGES
     ),
-    _alone("hpl/every-node", _HPL),
+    replace(_alone("hpl/every-node", _HPL), grows=True),
     _alone("stream/every-node", _figure(BANDWIDTH, "bandwidth", "MB/s")),
     # Two ranks on one processor: what the work of the one takes while the other waits in its library (MPI_Recv).
     replace(
@@ -138,7 +152,7 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     base = (known.get(found["of"]) or _installed(found["of"])) if found else None
     if found is None or base is None or not base.is_application:
         return None
-    return replace(base, key=key, within_node=found["nodes"] == "1")
+    return replace(base, key=key, within_node=found["nodes"] == "1", printed=base.printed_key.partition("/")[2])
 
 
 def made(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
@@ -154,20 +168,6 @@ def installed_name(key: str) -> str | None:
 
 def _installed(key: str) -> Benchmark | None:
     return _application(key, "last", _RUNTIME) if _INSTALLED.fullmatch(key) else None
-
-
-def printed_name(name: str) -> str:
-    """Return what an output can say of a key's part behind its tool: neither nodes nor WRF's case nor MILC's edge."""
-    found = _ON_NODES.match(name)
-    name = found["of"] if found else name
-    head, _, case = name.rpartition("/")
-    return head if case in _UNPRINTED else name
-
-
-def printed_key(key: str) -> str:
-    """Return the key that an output of this benchmark has by itself."""
-    tool, _, name = key.partition("/")
-    return f"{tool}/{printed_name(name)}" if name else key
 
 
 def nodes_of_key(key: str) -> tuple[str, int | None]:

@@ -30,6 +30,7 @@ ENTRIES = (
         *("netpipe/pingpong", (bandwidth("pingpong"), latency("latency", "time"))),
         *(Traffic(1, 1, trials=_TRIALS),),
         pingpong=True,
+        signature=True,
     ),
     Benchmark("netpipe/stream", (bandwidth("stream"),), Traffic(1, 0, trials=_TRIALS)),
     # one message each way at a time: like a ping-pong, it does not fill the link as a window does
