@@ -27,6 +27,8 @@ from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "osu"
+
 _NUMERAL = "0123456789+-"  # no row begins otherwise
 # nprocs: 144, min: 2032 ms, max: 2054 ms, avg: 2048 ms; 5.3 prints neither "ms" nor a banner
 _INIT = re.compile(

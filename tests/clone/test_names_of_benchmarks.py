@@ -30,23 +30,20 @@ def is_name(text: str) -> bool:
 def texts(node: ast.expr, known: dict[str, Any]) -> Iterator[str]:
     """Yield each text in an operand, and what a constant's name stands for: ``KEY``, ``every_node.EVERY_NODE``."""
     for each in ast.walk(node):
-        if isinstance(each, ast.Constant) and isinstance(each.value, str):
-            yield each.value
-    try:
-        value = (
-            eval(compile(ast.Expression(node), "", "eval"), {"__builtins__": {}}, dict(known)) if named(node) else None
-        )
-    except (AttributeError, NameError):
-        value = None
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, tuple | list | set | frozenset) and isinstance(node, ast.Name):  # not an entry's own list
-        yield from (each for each in value if isinstance(each, str))
+        value = each.value if isinstance(each, ast.Constant) else value_of(each, known)
+        if isinstance(value, str):
+            yield value
+    if isinstance(node, ast.Name) and isinstance(values := known.get(node.id), tuple | list | set | frozenset):
+        yield from (each for each in values if isinstance(each, str))
 
 
-def named(node: ast.expr) -> bool:
-    """Return whether an operand is a constant's name, with or without its module."""
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+def value_of(node: ast.AST, known: dict[str, Any]) -> object:
+    """Return what a constant's name stands for, with or without its module; None for what is no constant."""
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return getattr(known.get(node.value.id), node.attr, None)
+    return None
 
 
 def operands(node: ast.AST) -> list[ast.expr]:
@@ -92,7 +89,7 @@ if key.startswith(("hpl/", "milc/asqtad/")): pass
 match tool:
     case "netpipe": pass
 if key == KEY: pass
-if key == module.KEY or tool in MINE: pass
+if key.endswith(f"/{module.KEY}") or tool in MINE: pass
 if "wrf" not in tools: pass
 if metric.shape == "stream" or benchmark.rows == "pairs": pass
 writers["imb"](text)

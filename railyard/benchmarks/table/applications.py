@@ -58,6 +58,7 @@ TOOLS = (
     Tool("npb", Package("npb", "bin", tuple(f"{name}.*" for name in _KERNELS)), said=_npb_said),
     Tool("wrf", Package("wrf", "main/wrf.exe"), is_part=_is_part),
     Tool("milc", Package("milc-qcd", "bin", ("su3_*",)), is_part=_is_part),
+    Tool("installed"),
     Tool("stream", Package("stream", "bin/stream_c.exe", uses_mpi=False)),
 )
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
 )
+@click.option("--tool", metavar="NAME", help="Whose output FILE is, where several tools print the same heading.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     file: str,
@@ -52,6 +53,7 @@ def command(
     each: bool,
     median: bool,
     in_turn: bool,
+    tool: str | None,
     as_json: bool,
 ) -> int:
     """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
@@ -77,7 +79,7 @@ def command(
         if link is not None
         else of_system(_site(str(system)), fabric, stack, rails, policy, hops)
     )
-    parsed = read(file, in_turn)
+    parsed = read(file, in_turn, tool)
     if not in_turn:
         _refuse_other_rails(parsed, rails)
     judgements = judge(parsed, target, benchmark=benchmark, node_pairs=node_pairs, passes=not each)
@@ -89,19 +91,21 @@ def command(
     return 0 if all(judgement.passed for judgement in judgements) else 1
 
 
-def read(file: str, in_turn: bool = False) -> "Parsed":
+def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
 
     Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
     ``in_turn`` the worst is taken, as of a run.
     """
+    from functools import partial
+
     from railyard.base.output_file import read_output, shown_name
     from railyard.parsers import rail_parts
     from railyard.parsers.detect import parse
     from railyard.parsers.parsed import ParseError
 
     try:
-        return rail_parts.parse(read_output(file, sys.stdin.buffer), parse, worst=in_turn)
+        return rail_parts.parse(read_output(file, sys.stdin.buffer), partial(parse, tool=tool), worst=in_turn)
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error
 
