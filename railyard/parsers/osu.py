@@ -177,6 +177,9 @@ class _Reader:
         # one word alone ("Iterations", "MB/s") may be anyone's
         if not found or (len(found) < 2 and not (self.block and not self.block.columns)):
             return False
+        # nor is "size MB/s" OSU's without a banner: it says "Bandwidth (MB/s)" there, or has Messages/s beside it
+        if self.block is None and len(found) == 2 and text.lower().split()[-1] == "mb/s":
+            return False
         self.known = True
         if self.block is None or self.block.rows:
             self._close()
