@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.benchmarks.table.micro import BIDIRECTIONAL, LOOPBACK
+from railyard.benchmarks.table.perftest import BIDIRECTIONAL, LOOPBACK
 from railyard.parsers import perftest
 from railyard.rfm.checks.base import InterconnectCheck
 

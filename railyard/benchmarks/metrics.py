@@ -12,20 +12,14 @@ from railyard.benchmarks import node_pairs as pair_table
 from railyard.benchmarks.curve import Curve, largest, n_half, peak
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
-from railyard.benchmarks.table.applications import printed_name
-from railyard.benchmarks.table.micro import BENCHMARKS, BIDIRECTIONAL, LOOPBACK, STREAMS, find, metric
+from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
+from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.parsers.parsed import Table
 
 
 def is_part(table: Table) -> bool:
-    """Return whether a table is of a part of a run: what WRF took to write its files or for a nest, MILC's solver.
-
-    Of GPCNeT's load test what its tests gave before and during congestion are parts: its result is the impact.
-    """
-    context = table.context
-    if table.benchmark == "network_load_test":
-        return context.get("which") != "impact"
-    return context.get("kind", "run") not in ("main", "run") or context.get("domain", 1) != 1
+    """Return whether a table is of a part of a run, and no result: what WRF took to write its files, MILC's solver."""
+    return tool_of(table.tool).is_part(table)
 
 
 def key_of(table: Table) -> str | None:
@@ -36,12 +30,10 @@ def key_of(table: Table) -> str | None:
     """
     if is_part(table):
         return None
-    if table.tool == "netpipe":
-        said = str(table.context.get("mode") or "pingpong")
-    elif table.benchmark is None:
+    tool = tool_of(table.tool)
+    said = tool.said(table) or tool.unsaid
+    if said is None:
         return None
-    else:
-        said = table.benchmark.removeprefix("Multi-") + _mode(table)
     key = f"{table.tool}/{said}".lower()
     return next((known for known in BENCHMARKS if known.lower() == key), None)
 
@@ -119,26 +111,16 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
 def _other_benchmark(table: Table, key: str) -> str | None:
     """Return what the table says it is where that is not this key; None where it agrees or says nothing.
 
-    NetPIPE's rows come on stderr, the sentence that names the mode on stdout: only a sentence that was read counts.
+    What a table without a word of it is taken for agrees with all: NetPIPE's rows come on stderr, the sentence that
+    names the mode on stdout, and only one that was read counts.
     """
-    tool, _, name = key.partition("/")
-    if table.tool != tool:
+    benchmark, (of, _, name) = find(key), key.partition("/")
+    if table.tool != of:
         return f"{table.tool}/{table.benchmark}"
-    if tool == "netpipe":
-        mode = table.context.get("mode")
-        return None if mode in (None, "pingpong", name) else f"netpipe/{mode}"
-    said = table.benchmark.removeprefix("Multi-") + _mode(table) if table.benchmark else name
-    expected = printed_name(name).removesuffix(f"/{LOOPBACK}")
-    return None if said.lower() == expected.lower() else f"{tool}/{said}"
-
-
-def _mode(table: Table) -> str:
-    """Return what a key has behind the benchmark's name: perftest's duplex, NPB's class, iperf3's streams."""
-    if table.tool == "npb":
-        return f"/{table.context.get('class')}"
-    if table.tool == "iperf3":
-        return f"/{table.context.get('streams')}-streams" if table.context.get("streams") in STREAMS else ""
-    return f"/{BIDIRECTIONAL}" if table.tool == "perftest" and table.context.get("bidirectional") is True else ""
+    tool = tool_of(of)
+    said = tool.said(table) or name
+    agrees = said == tool.unsaid or f"{of}/{said}".lower() == benchmark.printed_key.lower()
+    return None if agrees else f"{of}/{said}"
 
 
 def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
@@ -146,8 +128,8 @@ def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
         return Curve(each.name, each.unit, (0,), (_reduced(table, key, each, column),))
     sizes = table.column("size") if "size" in table.columns else (0,) * len(table.rows)
     smallest = 0 if each.name == LATENCY else 1
-    # np.out of a bidirectional run gives the bytes of both directions
-    halves = 2 if key == "netpipe/bidirectional" and table.context.get("file") == "np.out" else 1
+    doubled = find(key).doubled_in
+    halves = 2 if doubled is not None and table.context.get("file") == doubled else 1
     points = []
     for size, value in zip(sizes, table.column(column), strict=True):
         if not isinstance(size, int) or isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,7 +1,10 @@
 """What a benchmark's entry says: its metrics, its traffic, and whether its values sum several pairs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from railyard.parsers.parsed import Table
 
 Shape = Literal["pingpong", "stream", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
@@ -10,10 +13,15 @@ Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pa
 #: of its own, since two ranks may else share one; never.
 Bounded = Literal["always", "one-rank-a-node", "never"]
 
+#: How a run is assessed (``railyard.verdict.assessors``): by message sizes; as an application, whose figure is set by
+#: processors and memory too, and by the number of nodes, or whose rings and collectives are of all ranks at once and
+#: have no message sizes; by pairs of nodes.
+AssessedBy = Literal["sizes", "application", "node_pairs"]
+#: Where a tool's repetitions come from, and with them the bytes of a run: it prints them; its check tells it how many
+#: to make; nobody knows them, and the path of its runs is what the counters show alone.
+RepetitionsFrom = Literal["printed", "told", "nowhere"]
+
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
-#: Tools that are applications: their figure is set by processors and memory too, and by the number of nodes. So are HPC
-#: Challenge and GPCNeT, whose rings and collectives are of all ranks at once and have no message sizes.
-APPLICATIONS = frozenset(("hpl", "npb", "wrf", "milc", "stream", "installed", "sharing", "hpcc", "gpcnet"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,8 @@ class Metric:
     ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold: a ping-pong, one
     message at a time, never takes a stream's; a ``figure`` has no message sizes and takes none. ``optional``: some
     releases do not print it. ``coarse``: printed with so few decimals that a short run reads 0. ``bounded``: whether
-    what moves between two nodes bounds it.
+    what moves between two nodes bounds it. ``of_peak``: it is work in double precision, which the processors' peak
+    bounds.
     """
 
     name: str
@@ -35,6 +44,7 @@ class Metric:
     optional: bool = False
     coarse: bool = False
     bounded: Bounded = "always"
+    of_peak: bool = False
 
     @property
     def is_bandwidth(self) -> bool:
@@ -44,6 +54,21 @@ class Metric:
     def is_bounded(self, ranks_per_node: int | None) -> bool:
         """Return whether the link between two nodes bounds it with so many ranks on each; None: not known."""
         return self.bounded == "always" or (self.bounded == "one-rank-a-node" and ranks_per_node == 1)
+
+
+def bandwidth(shape: Shape, directions: int = 1) -> Metric:
+    """Return the bandwidth of a table's column of that name, in MB/s."""
+    return Metric(BANDWIDTH, ("bandwidth",), "MB/s", shape, "higher", directions)
+
+
+def latency(shape: Shape, *columns: str) -> Metric:
+    """Return the time of a message in us, from the first of these columns that is there."""
+    return Metric(LATENCY, columns, "us", shape, "lower")
+
+
+def message_rate(optional: bool = False) -> Metric:
+    """Return the messages a second of a table's column of that name."""
+    return Metric(MESSAGE_RATE, ("message_rate",), "1/s", "stream", "higher", optional=optional)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +86,83 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
+class LeastVector:
+    """What no algorithm of a collective can avoid, in units of its size S, for n nodes of p ranks each.
+
+    ``sent`` and ``received`` are of the first node. ``rooted``: that is the root, and every other node's are those
+    exchanged; else all nodes' are alike. ``whole``: messages are of S or more, whatever the algorithm; else one may cut
+    the vector into n parts.
+    """
+
+    sent: Callable[[int, int], float]
+    received: Callable[[int, int], float]
+    rooted: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """The Spack package that gives a tool: ``path`` in its prefix is its executable, or the folder of several.
+
+    ``executables`` are glob patterns below ``path`` (the path itself where it is the executable), each of which must
+    match at least one executable file. ``uses_mpi`` is False for one that talks to the fabric or the memory itself.
+    """
+
+    name: str
+    path: str
+    executables: tuple[str, ...] = ()
+    uses_mpi: bool = True
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the tool is a folder of executables."""
+        return bool(self.executables)
+
+
+def printed_benchmark(table: Table) -> str | None:
+    """Return the benchmark that a table names; None where it names none."""
+    return None if table.benchmark is None else table.benchmark.removeprefix("Multi-")
+
+
+def _never(table: Table) -> bool:
+    return False
+
+
+def _not_known(repetitions: int, warm_up: int | None) -> int | None:
+    return None
+
+
+def as_printed(repetitions: int, warm_up: int | None) -> int | None:
+    """Return the repetitions of a tool that makes no others than those that it prints."""
+    return repetitions
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What all benchmarks of a tool have in common.
+
+    ``package`` None: Spack has none, or nobody builds it. ``said``: the part of a key behind the tool that a table is
+    of, None where it does not say; ``unsaid``: which one such a table is taken for. ``is_part``: the table is of a part
+    of a run, and no result. ``from_device``: the buffers lay in the memory of an accelerator.
+
+    ``at_most``: how often a row was measured with all warm-ups, of its printed (or told) repetitions and the warm-ups
+    that the tool was told; None where that is not known. ``first_exchanges``: ping-pongs of the first size, once a run.
+    ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
+    """
+
+    name: str
+    package: Package | None = None
+    said: Callable[[Table], str | None] = printed_benchmark
+    unsaid: str | None = None
+    is_part: Callable[[Table], bool] = _never
+    from_device: Callable[[Table], bool] = _never
+    repetitions: RepetitionsFrom = "printed"
+    at_most: Callable[[int, int | None], int | None] = _not_known
+    first_exchanges: int = 0
+    sizes_a_doubling: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Benchmark:
     """One benchmark: its metrics, its traffic (None where bytes have no closed form), and whether it sums pairs.
 
@@ -72,6 +174,13 @@ class Benchmark:
     ``within_node``: the ranks of a pair share a node, and no fabric is meant to carry anything.
     ``of_link``: False where no link sets the bandwidth alone, so that the floors of its class do not hold.
     ``too_little``: it moves less than a counter can tell from what the start of a job moves.
+    ``assessed``: how a run of it is assessed. ``least``: what a collective must move whatever its algorithm.
+    ``physics``: where what is known of its computation is, "module:name" in ``railyard.benchmarks.apps``
+    (``railyard.benchmarks.physics``). ``every_node``: each node ran it by itself, and a row is a node.
+    ``of_halves``: of one half of a network against the other. ``printed``: what an output says of it, where that is
+    less than its key. ``doubled_in``: the file of the tool whose sizes are of both directions together.
+    ``grows``: its problem is made for the nodes that there are; else it is one problem, on any nodes.
+    ``signature``: a report draws its bandwidth over the time of a message.
     """
 
     key: str
@@ -85,6 +194,15 @@ class Benchmark:
     within_node: bool = False
     of_link: bool = True
     too_little: bool = False
+    assessed: AssessedBy = "sizes"
+    least: LeastVector | None = None
+    physics: str | None = None
+    every_node: bool = False
+    of_halves: bool = False
+    printed: str | None = None
+    doubled_in: str | None = None
+    grows: bool = False
+    signature: bool = False
 
     @property
     def tool(self) -> str:
@@ -92,6 +210,20 @@ class Benchmark:
         return self.key.partition("/")[0]
 
     @property
+    def printed_key(self) -> str:
+        """Return the key that an output of this benchmark has by itself."""
+        return self.key if self.printed is None else f"{self.tool}/{self.printed}"
+
+    @property
+    def no_payload(self) -> str | None:
+        """Return why a counter cannot show the path of a run, or None where it can."""
+        if not self.payload:
+            return f"{self.key} moves no payload"
+        if self.too_little:
+            return f"{self.key} moves too little to tell from what the start of a job moves"
+        return None
+
+    @property
     def is_application(self) -> bool:
-        """Whether its tool is an application, no measurement of the network itself."""
-        return self.tool in APPLICATIONS
+        """Whether it is an application, no measurement of the network itself."""
+        return self.assessed == "application"

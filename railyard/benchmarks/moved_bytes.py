@@ -1,13 +1,12 @@
-"""The payload bytes that a benchmark's printed rows moved between the first pair of nodes, least and most."""
+"""The payload bytes that a benchmark's printed rows moved on each node, least and most."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.benchmarks.model import Traffic
 from railyard.benchmarks.table.micro import find
+from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.parsers.parsed import Table
-
-# Before its main loop NetPIPE makes 100 ping-pongs of the smallest size, in -s and -2 as well
-NETPIPE_WARM_UP_EXCHANGES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +67,11 @@ def moved_at_most(
 ) -> Moved | None:
     """Return the payload bytes of one printed row with all warm-ups; None where they are not known.
 
-    OSU makes ``warm_up`` repetitions (``-x``) before the measured ones, and a message of 4 B for each window.
-
-    IMB makes the printed n repetitions twice: once to see how long they take (with one more before, unless
-    ``-iter_policy off``), once timed; between them n/10 warm-ups, at least 1, since 2026 at least 10 or n. Checked on
-    2021.11: 40.2 messages for n=20 without warm-up, 42.2 with, 43.0 under the dynamic policy.
-    NetPIPE's 100 ping-pongs come once a run: ``moved_by`` adds them.
+    ``warm_up``: how many repetitions the tool was told to make before the measured ones. Ping-pongs that come once a
+    run are not in it: ``moved_by`` adds them.
     """
-    tool = find(key).tool
-    if tool == "osu":
-        if warm_up is None:
-            return None
-        repetitions += warm_up
-    if tool in ("perftest", "fabtests"):  # their warm-ups are neither told nor printed
-        return None
-    if tool == "imb":
-        repetitions = 2 * repetitions + 1 + max(1, repetitions // 10, min(10, repetitions))
-    return moved_bytes(key, size, repetitions, window, pairs)
+    most = tool_of(find(key).tool).at_most(repetitions, warm_up)
+    return None if most is None else moved_bytes(key, size, most, window, pairs)
 
 
 def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | None:
@@ -125,7 +112,56 @@ def moved_by(
         bounded = bounded and upper is not None
         most += upper or Moved(0, 0)
     first = table.rows[0][table.columns.index("size")] if table.rows else 0
-    if find(key).tool == "netpipe" and isinstance(first, int):
-        warm_up = rails * NETPIPE_WARM_UP_EXCHANGES * first
+    if isinstance(first, int):
+        warm_up = rails * tool_of(find(key).tool).first_exchanges * first
         most += Moved(warm_up, warm_up)
     return least, most if bounded else None
+
+
+def least_moved(
+    table: Table,
+    key: str,
+    window: int | None,
+    told: Repetitions | None = None,
+    nodes: int = 2,
+    ranks_per_node: int = 1,
+) -> Moved:
+    """Return the least payload bytes that the first node sent and received in all printed rows.
+
+    A benchmark of pairs has the ranks of the first half of the nodes on one side, so its pairs of nodes are disjoint.
+    Of a collective that has no known lower bound: nothing, and then nothing is proven by it.
+    """
+    if find(key).traffic is not None:
+        both = moved_by(table, key, window, told, node_pairs=max(1, nodes // 2))
+        return both[0] if both else Moved(0, 0)
+    least = find(key).least
+    counts: Sequence[object] | None = None if told is None else (told.measured,) * len(table.rows)
+    if "repetitions" in table.columns:
+        counts = table.column("repetitions")
+    if least is None or "size" not in table.columns or counts is None:
+        return Moved(0, 0)
+    total = 0
+    for size, repetitions in zip(table.column("size"), counts, strict=True):
+        if isinstance(size, int) and isinstance(repetitions, int):
+            total += size * repetitions
+    sent, received = least.sent(nodes, ranks_per_node), least.received(nodes, ranks_per_node)
+    return Moved(int(sent * total), int(received * total))
+
+
+def is_mirrored(key: str, node: int, nodes: int) -> bool:
+    """Return whether a node (0 is the first) moved what the first did the other way round, else the same.
+
+    Of pairs the second half of the nodes is the other side; of a collective with a root all but the root are.
+    """
+    if find(key).traffic is not None:
+        return nodes > 1 and node >= nodes // 2
+    least = find(key).least
+    return least is not None and least.rooted and node > 0
+
+
+def parts_of_a_vector(key: str, nodes: int) -> int:
+    """Return into how many messages an algorithm may cut what one size stands for: 1 but for some collectives."""
+    if find(key).traffic is not None:
+        return 1
+    least = find(key).least
+    return 1 if least is not None and least.whole else nodes

@@ -54,6 +54,11 @@ def hosts_of(table: Table) -> tuple[str, ...]:
     return tuple(str(table.context.get("hosts", "")).split())
 
 
+def is_of_all(table: Table) -> bool:
+    """Return whether a table is of all pairs, in rounds; a bisection or a measurement of suspects is none."""
+    return f"pairs/{table.benchmark}" == PAIRS
+
+
 def pairs_of(table: Table) -> tuple[Pair, ...]:
     """Return the pairs in the order of the rows. Raises ValueError for a row that holds no numbers."""
     hosts = hosts_of(table)

@@ -1,9 +1,12 @@
 """Output of a benchmark as text -> typed tables: one module a tool, no path, no clock, no ReFrame.
 
-``PARSERS`` is made when it is asked for: a check names its own parser's module, and a listing needs no other.
+A parser is a module here with its ``TOOL`` (the tool's name) and ``parse``; there is no list of them. ``TOOLS`` and
+``PARSERS`` are made when they are asked for: a check names its own parser's module, and a listing needs no other.
 """
 
+import pkgutil
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -11,27 +14,20 @@ from typing import Any
 from railyard.parsers.collector import held_back
 from railyard.parsers.parsed import Parsed
 
-TOOLS = (
-    "fabtests",
-    "gpcnet",
-    "hpcc",
-    "hpl",
-    "imb",
-    "iperf3",
-    "milc",
-    "netpipe",
-    "npb",
-    "osu",
-    "pairs",
-    "perftest",
-    "qperf",
-    "sharing",
-    "wrf",
-)
+TOOLS: tuple[str, ...]
 PARSERS: Mapping[str, Callable[[str], Parsed]]
 
 
+@cache
+def _parsers() -> Mapping[str, Callable[[str], Parsed]]:
+    names = [found.name for found in pkgutil.iter_modules(__path__) if not found.ispkg]
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    return MappingProxyType({each.TOOL: held_back(each.parse) for each in modules if hasattr(each, "TOOL")})
+
+
 def __getattr__(name: str) -> Any:
-    if name != "PARSERS":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return MappingProxyType({tool: held_back(import_module(f"{__name__}.{tool}").parse) for tool in TOOLS})
+    if name == "PARSERS":
+        return _parsers()
+    if name == "TOOLS":
+        return tuple(_parsers())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

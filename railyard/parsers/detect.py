@@ -1,7 +1,8 @@
 """Whose output a text is, and what it holds: the parsers themselves say so, since each raises for a foreign text.
 
 ``parse`` reads an output of any tool that Railyard knows. HPCC prints HPL's output inside its own: HPL's parser leaves
-such a text to HPCC's. Two benchmarks in one text are refused: neither parser can say where its own ends. A text that no
+such a text to HPCC's. Two benchmarks in one text are refused: neither parser can say where its own ends. So is
+a heading that two tools print alike, unless it is said whose it is. A text that no
 tool knows, but in which a launcher, an MPI library or a scheduler says why nothing ran, gives these lines as failures.
 Every parser is asked. One that finds none of its own signs says no at the speed of a search (``signs``): the table of
 signs is the parser's own, so that no second one can fall behind it.
@@ -9,7 +10,9 @@ signs is the parser's own, so that no second one can fall behind it.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
+from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS
 from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
@@ -34,17 +37,28 @@ _NO_PORT = re.compile(
 )
 
 
-@held_back
-def parse(text: str) -> Parsed:
+def parse(text: str, tool: str | None = None) -> Parsed:
     """Return the tables, ports, failures and remarks of one output, whichever tool printed it.
 
-    Raises ParseError where no tool knows the text, or where the outputs of two benchmarks stand in it.
+    ``tool``: whose output it is, where that is known; no other parser is asked. Raises ParseError where no tool knows
+    the text, where two of them read the same heading, or where the outputs of two benchmarks stand in it, and
+    RailyardError for a tool that no parser is of.
     """
+    if tool is None:
+        return _whichever(text)
+    known = {**PARSERS, **FABRIC_PARSERS}
+    if tool not in known:
+        raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {did_you_mean(tool, known)}')
+    return known[tool](text)
+
+
+@held_back
+def _whichever(text: str) -> Parsed:
     text = cleaned(text)  # once: every parser would, each for itself
     known, states = recognised(text, PARSERS), recognised(text, FABRIC_PARSERS)
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}
     if len(printed) > 1:
-        raise _mixed(printed, text)
+        raise _claimed_twice(printed, text) or _mixed(printed, text)
     ports = [parsed for parsed in states.values() if parsed.fabric]
     if printed or ports:
         return _together([*printed.values(), *ports])
@@ -120,6 +134,25 @@ def _no_port(note: Remark) -> bool:
 
 def _remark(line: Line) -> Remark:
     return Remark(line.number, line.text.strip()[:2000])
+
+
+def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | None:
+    """Return the error of a heading that two tools print alike; None where each tool's rows are its own.
+
+    A row is known to a tool that does not remark on it; comments are not, since many parsers pass them over.
+    """
+    whole = {line.number: line.text for line in lines_of(text) if line.text.strip()}
+    plain = {number for number, said in whole.items() if not said.lstrip().startswith("#")}
+    known = {tool: plain - {note.line for note in (*each.failures, *each.remarks)} for tool, each in printed.items()}
+    for one, other in combinations(printed, 2):
+        line = max(_own_lines(printed[one])[0], _own_lines(printed[other])[0])
+        if any(number >= line for number in known[one] & known[other]):
+            expected = (
+                f"a heading of one tool: {one} and {other} both print it; say whose output it is with --tool {one} or "
+                f"--tool {other}"
+            )
+            return ParseError(line, whole.get(line, ""), expected)
+    return None
 
 
 def _mixed(printed: Mapping[str, Parsed], text: str) -> ParseError:

@@ -19,6 +19,8 @@ from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, is_failure, numb
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "fabtests"
+
 _COLUMNS = ("size", "iterations", "bandwidth", "time", "message_rate")
 _UNITS = ("B", None, "MB/s", "us", "1/s")
 _PINGPONG, _OTHER = ("bytes", "#sent", "#ack"), ("bytes", "iters")

@@ -21,6 +21,8 @@ from railyard.parsers.lines import BINARY_MB, Line, each_line, is_failure, not_a
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "gpcnet"
+
 # Printed title -> which box it is.
 _TITLES = MappingProxyType(
     {

@@ -36,6 +36,8 @@ from railyard.parsers.lines import Line, filled_lines, is_failure, number, remem
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "hpcc"
+
 # This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012
 _BANNER = re.compile(r"^This is the DARPA/DOE HPC Challenge Benchmark version (?P<version>[0-9]\S{0,20})\b.{0,80}$")
 _SECTION = re.compile(r"^(?P<what>Begin|End) of (?P<name>[A-Za-z_]{2,40}) section\.$")

@@ -15,6 +15,8 @@ from railyard.parsers.lines import filled_lines
 from railyard.parsers.parsed import Parsed
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "hpl"
+
 _HPCC = ("HPC Challenge Benchmark version", "Begin of HPL section.", "Begin of Summary section.")
 _EXPECTED = 'output of HPL: a banner "HPLinpack …" or a heading "T/V  N  NB …"'
 _SIGNS = ("hpl", "t/v")

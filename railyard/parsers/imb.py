@@ -20,6 +20,8 @@ from railyard.parsers.lines import Line, Scanner, is_failure, not_a_number, numb
 from railyard.parsers.parsed import Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "imb"
+
 _LONGEST = 600  # no line of IMB's own is longer; longer ones are never matched
 _DECIMALS = 2
 _DEFAULT_MAXIMUM = 4194304

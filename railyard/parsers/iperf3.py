@@ -19,6 +19,8 @@ from railyard.parsers.lines import Line, each_line, is_failure
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "iperf3"
+
 _BIT_RATES = {prefix: 1e-6 / 8 * 1e3**step for step, prefix in enumerate(("", "K", "M", "G", "T"))}
 _BYTE_RATES = {prefix: 1e-6 * 2.0 ** (10 * step) for step, prefix in enumerate(("", "K", "M", "G", "T"))}
 

@@ -20,6 +20,8 @@ from railyard.parsers.lines import Line, is_failure, line_of, texts_of
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "milc"
+
 _E = r"[0-9]\.[0-9]{1,16}e[-+][0-2]?[0-9]{2}"
 # Time = 9.019609e+00 seconds
 _TIME = re.compile(rf"^Time ?= {{1,4}}(?P<time>{_E}) +seconds\s*$")

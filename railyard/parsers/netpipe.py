@@ -24,6 +24,8 @@ from railyard.parsers.netpipe_file import data_file
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "netpipe"
+
 _COLUMNS = ("size", "repetitions", "bandwidth", "time")
 _UNITS = ("B", None, "MB/s", "us")
 _LONGEST = 600  # no line of NetPIPE's own is longer; longer ones are never matched

@@ -19,6 +19,8 @@ from railyard.parsers.lines import Line, filled_lines, is_failure, not_a_number,
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "npb"
+
 COLUMNS = ("iterations", "time", "performance", "passed")
 UNITS = (None, "s", "Mop/s", None)
 

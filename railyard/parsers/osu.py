@@ -27,6 +27,8 @@ from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "osu"
+
 _NUMERAL = "0123456789+-"  # no row begins otherwise
 # nprocs: 144, min: 2032 ms, max: 2054 ms, avg: 2048 ms; 5.3 prints neither "ms" nor a banner
 _INIT = re.compile(
@@ -174,6 +176,9 @@ class _Reader:
         found = headings_of(text)
         # one word alone ("Iterations", "MB/s") may be anyone's
         if not found or (len(found) < 2 and not (self.block and not self.block.columns)):
+            return False
+        # nor is "size MB/s" OSU's without a banner: it says "Bandwidth (MB/s)" there, or has Messages/s beside it
+        if self.block is None and len(found) == 2 and text.lower().split()[-1] == "mb/s":
             return False
         self.known = True
         if self.block is None or self.block.rows:

@@ -18,6 +18,8 @@ from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, is_failure, not_
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "pairs"
+
 COLUMNS = ("round", "first", "second", "forward", "backward", "latency")
 UNITS = (None, None, None, "MB/s", "MB/s", "us")
 DECIMALS = 2  # of the three values of a row

@@ -22,6 +22,8 @@ from railyard.parsers.perftest_formats import Heading
 from railyard.parsers.perftest_run import Run, Title
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "perftest"
+
 _SIDES = 4  # tables that may be open at once: two programs, and two that were killed before
 _RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
 _EXPECTED = 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'

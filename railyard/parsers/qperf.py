@@ -19,6 +19,8 @@ from railyard.parsers.lines import Line, filled_lines, is_failure, number
 from railyard.parsers.parsed import NO_CONTEXT, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "qperf"
+
 
 def _steps(words: tuple[str, ...], base: float, factor: float) -> dict[str, float]:
     return {word: factor * base**step for step, word in enumerate(words)}

@@ -11,6 +11,8 @@ from railyard.parsers.lines import is_failure, lines_of, number
 from railyard.parsers.parsed import Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "sharing"
+
 BENCHMARK = "two-ranks-a-processor"
 COLUMNS = ("asleep", "receiving", "polling", "yielding")
 

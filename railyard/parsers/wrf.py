@@ -20,6 +20,8 @@ from railyard.parsers.lines import Line, each_line, is_failure
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.signs import foreign, own_text
 
+TOOL = "wrf"
+
 # Timing for main (dt= 60.00): time 2001-10-25_00:01:12 on domain   1:    0.41142 elapsed seconds
 # Timing for Writing wrfout_d01_2001-10-25_03:00:00 for domain        1:    2.04553 elapsed seconds
 # F10.5 has always 5 decimals, so that a shorter value is a cut one; stars are printed from 10,000 s on.

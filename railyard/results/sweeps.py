@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from railyard.base.wording import counted, number, percent
 from railyard.benchmarks.table.applications import A_NODE, nodes_of_key
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
 from railyard.results.scaling import Kind, Sweep, sweep
 
@@ -101,8 +102,8 @@ def _put_together(
 
 
 def _kind(problem: str) -> Kind:
-    """HPL's problem and MILC's lattice are made for the nodes that there are; all else is one problem, on any nodes."""
-    return "weak" if problem.startswith(("hpl/", "milc/asqtad/")) else "strong"
+    """Return whether the problem is made for the nodes that there are, or is the same on any nodes."""
+    return "weak" if problem in BENCHMARKS and BENCHMARKS[problem].grows else "strong"
 
 
 def _cell(group: Group) -> tuple[object, ...]:

@@ -225,10 +225,13 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
     Of these tools alone, where they are given; an installed application is a tool of its own name.
     """
-    asked = tools is None or not {"npb", NPB_MZ}.isdisjoint(tools)
-    npb = [f"npb-{problem}" for problem in system.npb_classes] if asked else []
-    wrf = [f"wrf-{case}" for case in system.wrf_cases] if tools is None or "wrf" in tools else []
-    return (*npb, *wrf, *(f"app-{name}" for name in system.applications if tools is None or name in tools))
+    of_tools: list[tuple[set[str], list[str]]] = [
+        ({"npb", NPB_MZ}, [f"npb-{problem}" for problem in system.npb_classes]),
+        ({"wrf"}, [f"wrf-{case}" for case in system.wrf_cases]),
+        *(({name}, [f"app-{name}"]) for name in system.applications),
+    ]
+    asked = [features for names, features in of_tools if tools is None or not names.isdisjoint(tools)]
+    return tuple(feature for features in asked for feature in features)
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:

@@ -1,39 +1,34 @@
-"""What assess does otherwise for applications: ranks and peak held against what was given, and a path without sizes."""
+"""What is asked of an application's run: ranks and peak held against what was given, and a path without sizes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.wording import listing, number
-from railyard.benchmarks.apps import every_node, least_traffic, milc_physics, peak, shared_processor
+from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import Metric
+from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
-from railyard.verdict.path import proof, traffic, used_rails, within_node
-from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.path import counted, proof, traffic, within_node
+from railyard.verdict.rules.model import MostLike, OutputLine
+from railyard.verdict.sizes import Sizes
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
 
-_OF_HPL = "performance"
 
-
-def is_application(key: str) -> bool:
-    """Return whether a benchmark is an application, which has no message sizes."""
-    return find(key).is_application
-
-
-def other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
     """Return a line for each table that ran on other processes, or threads, than the launch gave: each rank alone, say.
 
     A program that is not linked to the launcher's MPI starts as often as there are ranks, each with one process, and
     every one of them calls its result right. So does one that was compiled without OpenMP.
     """
     on_one_host = case.site.system.provider == "host"  # its processes stand in for nodes
-    if not is_application(case.benchmark) or not case.launch.nodes or on_one_host:
+    if not case.launch.nodes or on_one_host:
         return ()
     given = len(case.launch.nodes) * case.ranks_per_node
     if case.threads:
@@ -62,34 +57,15 @@ def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[O
     return tuple(found)
 
 
-def silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
     """Return a line for the nodes that gave no result of their own, where every node was to give one."""
     found: list[OutputLine] = []
-    for table in tables if _is_of_every_node(case.benchmark) else ():
+    for table in tables if find(case.benchmark).every_node else ():
         heard = {name.split(".")[0] for name in every_node.nodes_of(table)}
         silent = [node for node in case.launch.nodes if node.split(".")[0] not in heard]
         if silent:
             found.append(OutputLine(table.line, f"{table.tool} gave no result on {listing(silent)}"))
     return tuple(found)
-
-
-def remarks(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return which nodes are slower than the others, where every node was measured alone, judged or not.
-
-    Of two ranks that shared a processor, what that cost; of MILC, which physics was held.
-    """
-    if case.benchmark == shared_processor.KEY:
-        return shared_processor.remark(tables)
-    if not _is_of_every_node(case.benchmark) or not tables:
-        return milc_physics.remarks(case.benchmark, tables)
-    unit = str(tables[0].units[0])
-    slow = every_node.slow(tables[0])
-    named = listing([f"{node} {number(value)}" for node, value, _ in slow])
-    return (f"slow alone: {named} of {number(slow[0][2])} {unit} (median)",) if slow else ()
-
-
-def _is_of_every_node(key: str) -> bool:
-    return key.endswith(f"/{every_node.EVERY_NODE}")
 
 
 def _processes(table: Table) -> tuple[int, ...]:
@@ -105,83 +81,72 @@ def _processes(table: Table) -> tuple[int, ...]:
     return ()
 
 
-def most(case: "Case", metric: Metric) -> peak.Most | None:
-    """Return what the run's nodes could compute at most, for HPL's own figure where the site states clock and cores."""
-    if metric.name != _OF_HPL or not _is_hpl(case.benchmark):
-        return None
-    source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
-    return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
-
-
-def figures(case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
-    """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured.
-
-    Of two ranks that shared a processor, how many times as long each way to wait made the other's work.
-    """
-    if case.benchmark == shared_processor.KEY:
-        return shared_processor.figures(tables)
-    if not _is_hpl(case.benchmark) or not case.launch.nodes:
-        return ()
-    whole = peak.peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))
-    if whole is None:
-        return ()
-    return tuple(
-        Figure("percent_of_peak", 100 * curve.values[0] / whole, "%", None)
-        for curve in curves
-        if curve.metric == _OF_HPL
-    )
-
-
-def _is_hpl(key: str) -> bool:
-    """Return whether it is HPL in double precision: hpl_ai computes in less, and is not bounded by that peak."""
-    return key.partition("/")[0] == "hpl" and not key.startswith("hpl/hpl_ai")
-
-
 def _nodes_together(case: "Case") -> int:
-    return 1 if _is_of_every_node(case.benchmark) else len(case.launch.nodes)
+    return 1 if find(case.benchmark).every_node else len(case.launch.nodes)
 
 
-def no_payload(key: str) -> str | None:
-    """Return why a counter cannot show the path of this benchmark, or None where it can."""
-    benchmark = find(key)
-    if not benchmark.payload:
-        return f"{key} moves no payload"
-    if benchmark.too_little:
-        return f"{key} moves too little to tell from what the start of a job moves"
-    return None
+class Application(Sizes):
+    """Answers for a run of an application, which has no message sizes."""
+
+    def most(self, case: "Case", metric: Metric) -> MostLike | None:
+        """Return what the nodes could compute at most, for HPL's own figure where the site states clock and cores."""
+        if not metric.of_peak:
+            return None
+        source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
+        return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
+
+    def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
+        """Return a line for each table of other processes than the launch gave, and for nodes that gave no result."""
+        return (*(() if played else _other_ranks(case, tables)), *_silent_nodes(case, tables))
+
+    def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+        """Return a line for each sign that it computed something else, as its own physics says."""
+        return tuple(OutputLine(line, why) for line, why in physics_of(find(key)).wrong(key, tables))
+
+    def figures(self, case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
+        """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured.
+
+        Of two ranks that shared a processor, how many times as long each way to wait made the other's work.
+        """
+        benchmark = find(case.benchmark)
+        own = physics_of(benchmark).figures(tables)
+        of_peak = [metric.name for metric in benchmark.metrics if metric.of_peak]
+        if not of_peak or not case.launch.nodes:
+            return own
+        whole = peak.peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))
+        if whole is None:
+            return own
+        shares = [100 * curve.values[0] / whole for curve in curves if curve.metric in of_peak]
+        return (*own, *(Figure("percent_of_peak", share, "%", None) for share in shares))
+
+    def remarks(self, case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
+        """Return which nodes are slower than the others, where every node was measured alone, judged or not.
+
+        Of two ranks that shared a processor, what that cost; of MILC, which physics was held.
+        """
+        if not find(case.benchmark).every_node or not tables:
+            return physics_of(find(case.benchmark)).remarks(case.benchmark, tables)
+        unit = str(tables[0].units[0])
+        slow = every_node.slow(tables[0])
+        named = listing([f"{node} {number(value)}" for node, value, _ in slow])
+        return (f"slow alone: {named} of {number(slow[0][2])} {unit} (median)",) if slow else ()
+
+    def path(
+        self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
+    ) -> proof.PathProof:
+        """Return the path proof of an application's run.
+
+        Where its algorithm says what each node must move at least, that is held against the meant rails, as for a
+        collective; the rest is as ``counted``. On one node no network may have carried anything.
+        """
+        nodes = case.launch.nodes
+        if find(case.benchmark).within_node:
+            alone = within_node.judge(readings, {}, nodes)
+            said = f"no network of {listing(sorted(nodes))} carried more than the start of a job does"
+            return replace(alone, sentence=said) if alone.state == "proven" else alone
+        threshold = case.launch.settings.threshold_bytes or 0
+        least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
+        return counted.judge(case, readings, plan, least, f"how much {case.benchmark} must move is not known")
 
 
-def path(
-    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
-) -> proof.PathProof:
-    """Return the path proof of an application's run.
-
-    Where its algorithm says what each node must move at least, that is held against the meant rails, as for a
-    collective. Whatever the meant rails carried beyond it is taken as the run's own, and no other network may have
-    carried more than a hundredth of it. On one node no network may have carried anything.
-    """
-    nodes = case.launch.nodes
-    if find(case.benchmark).within_node:
-        alone = within_node.judge(readings, {}, nodes)
-        said = f"no network of {listing(sorted(nodes))} carried more than the start of a job does"
-        return replace(alone, sentence=said) if alone.state == "proven" else alone
-    threshold = case.launch.settings.threshold_bytes or 0
-    least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-    bounds = least or (least_traffic.Least(0, 0),) * len(nodes)
-    moved = {node: _moved(readings.get(node), plan, bound) for node, bound in zip(nodes, bounds, strict=True)}
-    found = proof.judge(readings, replace(plan, traffic=moved))
-    if found.state == "proven":
-        found = used_rails.held(case, readings, replace(plan, traffic=moved), found)
-    if least:
-        return replace(found, expected_bytes=sum(bound.sent_bytes + bound.received_bytes for bound in least))
-    said = f"{found.sentence}; how much {case.benchmark} must move is not known"
-    return replace(found, expected_bytes=None, sentence=said if found.state == "proven" else found.sentence)
-
-
-def _moved(reading: NodeCounters | None, plan: traffic.Plan, least: least_traffic.Least) -> traffic.NodeTraffic:
-    devices = [] if reading is None else [device for device in reading.devices if device.device in plan.rails]
-    sent = sum(device.tx.delta_bytes or 0 for device in devices)
-    received = sum(device.rx.delta_bytes or 0 for device in devices)
-    return traffic.NodeTraffic(
-        max(least.sent_bytes, sent), max(least.received_bytes, received), least.split_bytes, least.split_bytes
-    )
+ASSESSOR = Application()

@@ -22,12 +22,13 @@ from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.results.record.form import AttemptRecord
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
-from railyard.verdict import applications, node_pairs, verdict
+from railyard.verdict import verdict
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, computed_otherwise, curves_of, is_from_device, metric_inputs
+from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs
 from railyard.verdict.path import proof
 from railyard.verdict.path.plan import judged_path
 from railyard.verdict.rules.model import Inputs, Job, OutputLine, RefusedRail
+from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.target import of_case
 from railyard.verdict.verdict import Verdict
 
@@ -57,55 +58,63 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     """Return the assessment of one run. Never raises for what an output or a counters file holds: that fails a rule."""
     parsed, unread = _parsed(evidence.stdout, parse)
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
-    again = node_pairs.steps(evidence.again, parse)
-    judged = node_pairs.judged(tables, again, case.benchmark)
+    benchmark = micro.find(case.benchmark)
+    assessor = assessor_of(benchmark)
+    again = assessor.steps(evidence.again, parse)
+    judged = assessor.judged(tables, again)
     curves, problem = curves_of(judged, case.benchmark, case.node_pairs)
-    run = _run(case, judged)
+    run = _run(case, assessor, judged)
     drivers = counter_drivers(case.site)
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
     readings = counters.by_node(read, case.launch.nodes)
     log = f"{evidence.stdout}\n{evidence.stderr}"
-    path = judged_path(case, tables, readings, log) if evidence.played is None else proof.not_judged("replay")
+    path = judged_path(case, assessor, tables, readings, log) if evidence.played is None else proof.not_judged("replay")
+    failures = (
+        *_failures(parsed, evidence),
+        *assessor.failures(case, tables, played=evidence.played is not None),
+        *assessor.otherwise(case.benchmark, tables),
+    )
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
         stack=case.stack,
         rails=case.launch.meant or ("shared memory",),
         nodes=case.launch.nodes,
-        job=_job(case, evidence, parsed, tables, readings, _strangers(read, readings), unread),
+        job=_job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
         metrics=(
             *metric_inputs(run, curves, problem),
-            *node_pairs.fastest(case, tables),
+            *assessor.bounds(case, tables),
         ),
         path=path,
         today=today,
         link_limit_known=case.site.system.fabrics[case.fabric].limit(case.rails, 1) is not None,
         report_only=case.site.system.report_only,
         accepts_unproven=_accepts_unproven(case),
-        no_payload=applications.no_payload(case.benchmark),
+        no_payload=benchmark.no_payload,
         expected_failure=case.site.references.expected_failure(case.test),
         replayed=None if evidence.played is None else evidence.played.words,
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
         *metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0),
-        *applications.figures(case, curves, tables),
+        *assessor.figures(case, curves, tables),
     )
     if figures:  # beside what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
-    reached = _verdict(case, run, inputs, tables)
-    own = applications.remarks(case, tables)
-    reached = reached.with_remarks(*node_pairs.remarks(case, tables, again), *own, *_beside_hops(case), *case.remarks)
-    pair_tables = (*tables[:1], *again) if node_pairs.is_of_pairs(case.benchmark) else ()
+    reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
+    reached = reached.with_remarks(*assessor.remarks(case, tables, again), *_beside_hops(case), *case.remarks)
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
-    return Assessment(case, inputs, reached, curves, figures, path, pair_tables, version)
+    return Assessment(case, inputs, reached, curves, figures, path, assessor.kept(tables, again), version)
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
-    """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass."""
+    """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass.
+
+    ``tables``: whose curves may look like a known cause.
+    """
     judged = verdict.judge(inputs)
-    if judged.state == "fail" and judged.rule in (3, 5) and not node_pairs.is_of_pairs(case.benchmark):
+    if judged.state == "fail" and judged.rule in (3, 5) and tables:
         judged = judged.with_remarks(*_looks_like(case, run, inputs, tables[0]))
     if inputs.replayed is not None:
         return judged.with_remarks(inputs.replayed)
@@ -154,10 +163,10 @@ def _is_meant(table: Table, key: str) -> bool:
 def _job(
     case: Case,
     evidence: Evidence,
-    parsed: Parsed,
     tables: list[Table],
     readings: Mapping[str, counters.NodeCounters],
     strangers: tuple[str, ...],
+    failures: tuple[OutputLine, ...],
     unread: str | None,
 ) -> Job:
     proves = counters_can_prove(case.site, case.fabric) and evidence.played is None
@@ -175,13 +184,7 @@ def _job(
         tables=len(tables),
         tables_expected=case.passes,
         incomplete=tuple(f"{case.benchmark} (line {table.line})" for table in tables if not table.complete),
-        failures=(
-            *_failures(parsed, evidence),
-            # A replayed output is of another launch.
-            *(applications.other_ranks(case, tables) if evidence.played is None else ()),
-            *applications.silent_nodes(case, tables),
-            *computed_otherwise(case.benchmark, tables),
-        ),
+        failures=failures,
         refused=refused,
         timed_out=evidence.timed_out,
         time_limit_s=case.time_limit_s,
@@ -193,7 +196,7 @@ def _job(
         unplayed=None if evidence.played is None else evidence.played.problem,
         validates=case.validates or own_check is not None,
         validation=own_check,
-        computes=applications.is_application(case.benchmark),
+        computes=micro.find(case.benchmark).is_application,
     )
 
 
@@ -248,10 +251,10 @@ def _accepts_unproven(case: Case) -> str | None:
     return f"systems/{case.site.system.system}.yaml says counters: none of a rail of {case.fabric}"
 
 
-def _run(case: Case, tables: list[Table]) -> Run:
+def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
     """Return what is known of a run that was measured just now, or replayed."""
     benchmark = micro.find(case.benchmark)
-    most = {metric.name: applications.most(case, metric) for metric in benchmark.metrics}
+    most = {metric.name: assessor.most(case, metric) for metric in benchmark.metrics}
     return Run(
         benchmark,
         of_case(case),

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import message_size
 from railyard.benchmarks import metrics
-from railyard.benchmarks.apps import milc_physics, wrf_cases
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.model import LATENCY, Benchmark, Metric
+from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import Table
 from railyard.site.references.bands import Band
-from railyard.verdict.rules.model import QUANTITIES, Declared, Measured, MetricInput, MostLike, OutputLine, Quantity
+from railyard.verdict.rules.model import QUANTITIES, Declared, Measured, MetricInput, MostLike, Quantity
 from railyard.verdict.target import Target
 
 
@@ -94,15 +94,6 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     )
 
 
-def computed_otherwise(key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each sign that an application computed something else: another release, other physics."""
-    other = wrf_cases.other_release(key, tables)
-    return (
-        *(() if other is None else (OutputLine(tables[0].line, other),)),
-        *(OutputLine(line, why) for line, why in milc_physics.wrong(key, tables)),
-    )
-
-
 def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | None) -> tuple[Band, ...] | str:
     """Return the floors, or that no measured size is one at which they hold: perftest sends 64 KiB by default."""
     if isinstance(floors, str) or curve is None:
@@ -125,8 +116,4 @@ def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
 
 def is_from_device(table: Table) -> bool:
     """Return whether the buffers of a run lay in the memory of an accelerator, as far as its output says."""
-    # of OSU alone: what perftest calls its device is the network card
-    if table.tool != "osu":
-        return False
-    buffers = [str(table.context.get(name)) for name in ("send_buffer", "receive_buffer") if name in table.context]
-    return "DEVICE" in buffers if buffers else "device" in table.context
+    return micro.tool(table.tool).from_device(table)

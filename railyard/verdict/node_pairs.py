@@ -1,4 +1,4 @@
-"""What assess does otherwise for pairs of nodes: steps merged, every pair possible, each node's bytes, the record."""
+"""What is asked of a run of pairs of nodes: steps merged, every pair possible, each node's bytes, the record."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +16,7 @@ from railyard.site.test_id import TestId
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.path import traffic as path_traffic
 from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
+from railyard.verdict.sizes import Sizes
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -37,11 +38,6 @@ def _least(bands: Iterable[BandLike], size: int) -> float | None:
     return max((bound.low for bound in bounds if bound is not None and bound.low is not None), default=None)
 
 
-def is_of_pairs(key: str) -> bool:
-    """Return whether a benchmark's rows are pairs."""
-    return find(key).rows == "pairs"
-
-
 def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
     """Return the tables of what was measured again, up to the first output that is not whole."""
     found: list[Table] = []
@@ -56,54 +52,6 @@ def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, 
     return tuple(found)
 
 
-def judged(tables: list[Table], again: Sequence[Table], key: str) -> list[Table]:
-    """Return the tables with the better value of each pair that was measured again; those of other benchmarks as is."""
-    if not is_of_pairs(key):
-        return tables
-    try:
-        return [node_pairs.with_alone(table, again) for table in tables]
-    except ValueError:  # a row without numbers: rule 2 says so
-        return tables
-
-
-def fastest(case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
-    """Return the fastest pair, to be held against the link's limit; () where that is no question, or was not read."""
-    benchmark = find(case.benchmark)
-    limit = case.site.system.fabrics[case.fabric].limit(case.rails, 1)
-    if benchmark.rows != "pairs" or benchmark.within_node or not tables:
-        return ()
-    try:
-        node_pairs.curves(tables[0], case.benchmark)
-        curve = node_pairs.fastest(tables[0])
-    except ValueError:
-        return ()
-    declared = Declared(
-        f"{BANDWIDTH} of the fastest pair", curve.unit, "bandwidth", limited=True, reported_only="only its limit counts"
-    )
-    return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
-
-
-def path(
-    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: path_traffic.Plan
-) -> proof.PathProof:
-    """Return the path proof: each node in a pair moved what its rows say, and nothing where the ranks share a node.
-
-    ``plan`` has the meant rails and the policy; its traffic is given here.
-    """
-    by_host = _moved(tables)
-    moved = {node: by_host[host] for node in case.launch.nodes if (host := _host(node, by_host)) is not None}
-    if find(case.benchmark).within_node:
-        return within_node.judge(readings, {node: least for node, (least, _) in moved.items()}, case.launch.nodes)
-    # All messages have one size: all bytes are split over the rails, or none are.
-    size = tables[0].context.get("size") if tables else None
-    is_split = isinstance(size, int) and size >= (case.launch.settings.threshold_bytes or 0)
-    traffic = {
-        node: path_traffic.NodeTraffic(least, least, least * is_split, least * is_split, most)
-        for node, (least, most) in moved.items()
-    }
-    return proof.judge(readings, replace(plan, traffic=traffic))
-
-
 def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
     try:
         return node_pairs.moved(tables[0]) if tables else {}
@@ -114,29 +62,6 @@ def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
 def _host(node: str, known: Mapping[str, object]) -> str | None:
     """Return the host name under which a node is known: a name with a domain answers to its first label as well."""
     return next((host for host in known if host == node or host.split(".")[0] == node.split(".")[0]), None)
-
-
-def remarks(case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
-    """Return what a reader should know of a run that holds: pairs that were slow at first, nodes slower than others."""
-    if not is_of_pairs(case.benchmark) or not tables:
-        return ()
-    try:
-        if find(case.benchmark).within_node:
-            slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
-            named = listing([f"{host} {number(value)}" for host, value, _ in slow])
-            return (f"slow within the node: {named} of {number(slow[0][2])} MB/s (median)",) if slow else ()
-        better = node_pairs.with_alone(tables[0], again)
-        mended = [
-            (before, after)
-            for before, after in zip(node_pairs.pairs_of(tables[0]), node_pairs.pairs_of(better), strict=True)
-            if after.slower_mb_s > before.slower_mb_s
-        ]
-    except ValueError:
-        return ()
-    mended.sort(key=lambda both: both[0].slower_mb_s)
-    said = [f"{b.first}-{b.second} {number(b.slower_mb_s)} and then {number(a.slower_mb_s)}" for b, a in mended[:4]]
-    more = f" and {len(mended) - 4} more" if len(mended) > 4 else ""
-    return (f"measured again, alone: {listing(said)} MB/s{more}",) if said else ()
 
 
 def with_slow_nodes(found: "Assessment") -> "Assessment":
@@ -189,3 +114,89 @@ def record_of(assessment: "Assessment") -> PairsRecord | None:
         again=again,
         expected=None if bandwidth is None else _least(bandwidth.bands, size),
     )
+
+
+class NodePairs(Sizes):
+    """Answers for a run whose rows are pairs of nodes."""
+
+    has_shape = False
+
+    def steps(self, texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
+        """Return the tables of what was measured again, up to the first output that is not whole."""
+        return steps(texts, parse)
+
+    def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
+        """Return the tables with the better value of each pair that was measured again."""
+        try:
+            return [node_pairs.with_alone(table, again) for table in tables]
+        except ValueError:  # a row without numbers: rule 2 says so
+            return tables
+
+    def kept(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
+        """Return the table of all pairs and that of each step after it."""
+        return (*tables[:1], *again)
+
+    def bounds(self, case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
+        """Return the fastest pair, to be held against the link's limit; () where that is no question, or not read."""
+        benchmark = find(case.benchmark)
+        limit = case.site.system.fabrics[case.fabric].limit(case.rails, 1)
+        if benchmark.within_node or not tables:
+            return ()
+        try:
+            node_pairs.curves(tables[0], case.benchmark)
+            curve = node_pairs.fastest(tables[0])
+        except ValueError:
+            return ()
+        declared = Declared(
+            f"{BANDWIDTH} of the fastest pair",
+            curve.unit,
+            "bandwidth",
+            limited=True,
+            reported_only="only its limit counts",
+        )
+        return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
+
+    def remarks(self, case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
+        """Return what a reader should know of a run that holds: pairs slow at first, nodes slower than others."""
+        if not tables:
+            return ()
+        try:
+            if find(case.benchmark).within_node:
+                slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
+                named = listing([f"{host} {number(value)}" for host, value, _ in slow])
+                return (f"slow within the node: {named} of {number(slow[0][2])} MB/s (median)",) if slow else ()
+            better = node_pairs.with_alone(tables[0], again)
+            mended = [
+                (before, after)
+                for before, after in zip(node_pairs.pairs_of(tables[0]), node_pairs.pairs_of(better), strict=True)
+                if after.slower_mb_s > before.slower_mb_s
+            ]
+        except ValueError:
+            return ()
+        mended.sort(key=lambda both: both[0].slower_mb_s)
+        said = [f"{b.first}-{b.second} {number(b.slower_mb_s)} and then {number(a.slower_mb_s)}" for b, a in mended[:4]]
+        more = f" and {len(mended) - 4} more" if len(mended) > 4 else ""
+        return (f"measured again, alone: {listing(said)} MB/s{more}",) if said else ()
+
+    def path(
+        self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: path_traffic.Plan
+    ) -> proof.PathProof:
+        """Return the path proof: each node in a pair moved what its rows say, and nothing where the ranks share a node.
+
+        ``plan`` has the meant rails and the policy; its traffic is given here.
+        """
+        by_host = _moved(tables)
+        moved = {node: by_host[host] for node in case.launch.nodes if (host := _host(node, by_host)) is not None}
+        if find(case.benchmark).within_node:
+            return within_node.judge(readings, {node: least for node, (least, _) in moved.items()}, case.launch.nodes)
+        # All messages have one size: all bytes are split over the rails, or none are.
+        size = tables[0].context.get("size") if tables else None
+        is_split = isinstance(size, int) and size >= (case.launch.settings.threshold_bytes or 0)
+        traffic = {
+            node: path_traffic.NodeTraffic(least, least, least * is_split, least * is_split, most)
+            for node, (least, most) in moved.items()
+        }
+        return proof.judge(readings, replace(plan, traffic=traffic))
+
+
+ASSESSOR = NodePairs()

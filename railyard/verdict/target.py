@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from railyard.base.wording import counted
-from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.hardware import limits
 from railyard.job.case import Case
@@ -52,7 +51,7 @@ class Target:
 
     def blocking(self, benchmark: Benchmark) -> float:
         """Return what half a network against the other half is blocked by: the fabric's figure for it, else 1."""
-        return self.fabric.blocking if benchmark.key == node_pairs.BISECTION else 1.0
+        return self.fabric.blocking if benchmark.of_halves else 1.0
 
     def bands(self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None) -> tuple[Band, ...]:
         """Return what the references hold a metric to. Raises RailyardError where an entry counts other directions."""
@@ -100,7 +99,7 @@ class Target:
 
         A healthy network with static routes gives no more over random halves (Hoefler et al. 2008).
         """
-        if benchmark.key != node_pairs.BISECTION:
+        if not benchmark.of_halves:
             return f"not judged: no link sets what {'memory gives' if benchmark.within_node else 'all ranks share'}"
         if limit is None:
             return "not judged: no limit known for the link"

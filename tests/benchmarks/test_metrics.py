@@ -12,14 +12,14 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.metrics import curves, key_figures
 from railyard.benchmarks.moved_bytes import Moved, moved_at_most, moved_by
-from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
+from railyard.benchmarks.physics import Physics, physics_of
+from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS, find, metric
 from railyard.parsers import PARSERS
+from railyard.parsers import TOOLS as PARSED_TOOLS
 from railyard.parsers.parsed import Cell, Table
 from railyard.site.references.fields import HIGHER_IS_BETTER, UNITS
 
 NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
-#: Tools whose tables have no message sizes.
-FIGURE_TOOLS = {"qperf", "iperf3", "hpl", "npb", "wrf", "milc", "stream", "sharing", "hpcc", "gpcnet"}
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
@@ -48,11 +48,16 @@ def test_every_key_names_its_tool_and_every_metric_its_unit() -> None:
             assert each.unit == UNITS[each.name]
             assert each.better == ("higher" if each.name in HIGHER_IS_BETTER else "lower")
             assert each.directions in (1, 2)
-            assert (each.shape == "figure") == (benchmark.tool in FIGURE_TOOLS or key == "osu/osu_init")
-    assert {benchmark.tool for benchmark in BENCHMARKS.values()} == {
-        *("fabtests", "imb", "netpipe", "osu", "pairs", "perftest"),
-        *FIGURE_TOOLS,
-    }
+            assert (each.shape == "figure") == (benchmark.rows not in ("sizes", "pairs"))
+        assert (benchmark.rows == "pairs") == (benchmark.assessed == "node_pairs")
+        assert physics_of(benchmark) == Physics() if benchmark.physics is None else physics_of(benchmark) != Physics()
+
+
+def test_every_tool_with_a_parser_has_benchmarks_and_no_fact_is_of_a_tool_without() -> None:
+    tools = {benchmark.tool for benchmark in BENCHMARKS.values()}
+    assert set(PARSED_TOOLS) <= tools
+    assert TOOLS.keys() <= {*tools, "installed"}  # whose benchmarks the site names
+    assert all(name == each.name for name, each in TOOLS.items())
 
 
 @pytest.mark.parametrize(

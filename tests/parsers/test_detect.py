@@ -1,11 +1,17 @@
 """Whose output a text is, and what is said of a text that is nobody's or two tools'. Texts are of our own making."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from railyard.parsers import PARSERS
+from railyard import parsers
+from railyard.base.errors import RailyardError
+from railyard.parsers import PARSERS, detect, osu
+from railyard.parsers import TOOLS as TOOLS_OF_PARSERS
 from railyard.parsers.detect import parse, recognised
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 from tests.parsers.samples import MADE
 
 OSU = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1                       1.50\n"
@@ -48,6 +54,53 @@ def test_two_tools_in_one_text_are_refused_with_both_and_their_lines(text: str, 
     with pytest.raises(ParseError) as caught:
         parse(text)
     assert str(caught.value) == sentence
+
+
+def bare(text: str) -> Parsed:
+    """Return what a tool prints whose heading is OSU's, under another name."""
+    parsed = osu.parse(text)
+    return replace(parsed, tables=tuple(replace(table, tool="ringbench") for table in parsed.tables))
+
+
+@pytest.fixture
+def ringbench(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parser more, whose tool prints the heading of OSU's bandwidth test."""
+    monkeypatch.setattr(detect, "PARSERS", {**PARSERS, "ringbench": bare})
+
+
+@pytest.mark.usefixtures("ringbench")
+def test_a_heading_of_two_tools_is_refused_unless_it_is_said_whose_it_is() -> None:
+    rows = "# Size      Bandwidth (MB/s)\n1                       1.50\n"
+    with pytest.raises(ParseError) as caught:
+        parse(rows)
+    assert str(caught.value) == (
+        "line 1: found '# Size      Bandwidth (MB/s)', expected a heading of one tool: osu and ringbench both print "
+        "it; say whose output it is with --tool osu or --tool ringbench"
+    )
+    assert [table.tool for table in parse(rows, "ringbench").tables] == ["ringbench"]
+    assert [table.tool for table in parse(rows, "osu").tables] == ["osu"]
+
+
+def test_a_tool_without_a_parser_is_refused_with_the_nearest() -> None:
+    with pytest.raises(RailyardError) as caught:
+        parse(OSU, "netpip")
+    assert str(caught.value) == '--tool: found "netpip", expected a tool with a parser; did you mean "netpipe"?'
+    with pytest.raises(ParseError, match=r"^line 1: found '# OSU MPI Bandwidth Test v5.8', expected output of NetPIPE"):
+        parse(OSU, "netpipe")
+
+
+def test_a_heading_of_size_and_rate_alone_is_not_taken_for_osus() -> None:
+    with pytest.raises(ParseError):
+        parse("# size      MB/s\n1           1.50\n")
+    (table,) = parse("# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# Size      MB/s\n1      1.50\n").tables
+    assert (table.tool, table.columns) == ("osu", ("size", "bandwidth"))
+
+
+def test_a_parser_is_there_by_its_module() -> None:
+    folder = Path(parsers.__file__).parent
+    own = [path.stem for path in sorted(folder.glob("*.py")) if "\nTOOL = " in path.read_text(encoding="utf-8")]
+    assert list(TOOLS_OF_PARSERS) == list(PARSERS) == own
+    assert len(own) > 10
 
 
 @pytest.mark.parametrize(

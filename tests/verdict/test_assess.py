@@ -1,23 +1,27 @@
 """From a run's evidence to its verdict: a healthy run, and each thing that can be wrong with one."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from railyard.benchmarks.model import RepetitionsFrom
+from railyard.benchmarks.table import micro
 from railyard.parsers import imb
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.parsed import Parsed, ParseError
 from railyard.results.record.form import Suspect
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
-from railyard.verdict.assess import Assessment
+from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from tests.conftest import ROOT
@@ -669,3 +673,93 @@ def test_a_failure_that_the_references_expect_is_one(assessed: Assess, virtual: 
     assert assessed(site=site, rates=slow).verdict.state == "xfail"
     assert assessed(rates=slow).verdict.state == "fail"
     assert assessed(site=site, rails=2, rates=slow).verdict.state == "fail"
+
+
+def without_repetitions(text: str) -> Parsed:
+    """Return what another tool would print, which does not say how often it measured."""
+    (table,) = imb.parse(text).tables
+    kept = [place for place, name in enumerate(table.columns) if name != "repetitions"]
+    columns, units = tuple(table.columns[place] for place in kept), tuple(table.units[place] for place in kept)
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return Parsed((replace(table, columns=columns, units=units, rows=rows),))
+
+
+@pytest.fixture
+def repetitions_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[RepetitionsFrom], None]:
+    """Return a function that says where IMB's repetitions come from, as another tool's entry would."""
+
+    def said(source: RepetitionsFrom) -> None:
+        tools = {**micro.TOOLS, "imb": replace(micro.TOOLS["imb"], repetitions=source)}
+        monkeypatch.setattr(micro, "TOOLS", tools)
+
+    return said
+
+
+def test_a_tool_that_prints_no_repetitions_is_judged_by_what_the_counters_show(
+    assessed: Assess, repetitions_from: Callable[[RepetitionsFrom], None]
+) -> None:
+    repetitions_from("nowhere")
+    found = assessed(parse=without_repetitions)
+    assert (found.verdict.state, found.path.state, found.path.expected_bytes) == ("pass", "proven", None)
+    assert found.path.sentence == (
+        "384.0 MB moved on vn1 and vn2: 100.0 % over hsn0, at most 0.1 MB over another network; expected bytes "
+        "unknown: imb prints no repetitions and was told none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "moved", "sentence"),
+    [
+        (
+            "nowhere",
+            (0.2, 0.1),
+            "imb prints no repetitions and was told none; hsn0 of vn1 carried 0.2 MB one way, too little to tell from "
+            "background traffic (bound 1.0 MB, least-payload)",
+        ),
+        ("told", (190.0, 2.0), "imb prints no repetitions and was told none; hsn0 of vn1 carried 190.0 MB one way"),
+    ],
+)
+def test_bytes_that_nobody_knows_are_said_to_be_unknown(
+    assessed: Assess,
+    repetitions_from: Callable[[RepetitionsFrom], None],
+    source: RepetitionsFrom,
+    moved: tuple[float, float],
+    sentence: str,
+) -> None:
+    repetitions_from(source)
+    found = assessed(
+        parse=without_repetitions, moved={node: {"hsn0": moved, "eth0": (0.1, 0.1)} for node in ("vn1", "vn2")}
+    )
+    assert (found.verdict.state, found.path.state) == ("fail", "not-proven")
+    assert found.path.sentence == f"path not proven: expected bytes unknown: {sentence}"
+
+
+def test_a_run_without_known_bytes_fails_over_another_network(
+    assessed: Assess, repetitions_from: Callable[[RepetitionsFrom], None]
+) -> None:
+    repetitions_from("nowhere")
+    elsewhere = {"hsn0": (0.1, 0.1), "eth0": (190.0, 2.0)}
+    found = assessed(parse=without_repetitions, moved={node: elsewhere for node in ("vn1", "vn2")})
+    assert found.path.state == "failed"
+    assert "eth0 of vn1" in found.path.sentence
+
+
+def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
+    assessed: Assess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = str(ROOT / "railyard")
+    entered: set[str] = set()
+
+    def counted(*given: Any) -> Assessment:
+        sys.setprofile(lambda frame, event, _: entered.add(frame.f_code.co_filename) if event == "call" else None)
+        try:
+            return assess(*given)
+        finally:
+            sys.setprofile(None)
+
+    monkeypatch.setattr("tests.conftest.assess", counted)
+    assert assessed(rails=2).verdict.state == "pass"
+    modules = {Path(name).relative_to(package).as_posix() for name in entered if name.startswith(package)}
+    others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
+    assert [name for name in sorted(modules) if name.startswith(others)] == []
+    assert len(modules) <= 50, sorted(modules)

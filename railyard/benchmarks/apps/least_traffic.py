@@ -5,10 +5,12 @@ kernels no closed bound is known here, and their path is proven by what the coun
 (``railyard.verdict.applications``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.benchmarks.apps.npb_shape import find as kernel_of
+from railyard.benchmarks.physics import Least, Physics, physics_of
+from railyard.benchmarks.table.micro import find
 from railyard.parsers.parsed import Table
 
 #: Pivots and keys are random, and the last blocks of a matrix reach not all processes: this share is certain.
@@ -24,24 +26,14 @@ _RING_BYTES, _RING_SENDS = 2_000_000, (1 + 10) * 3 * 2 * (2 + 1)
 _GPCNET_BYTES, _GPCNET_SENDS, _GPCNET_TESTS = 16384 * 8, 2 * 8 * 30 * (8 + 1), 3
 
 
-@dataclass(frozen=True, slots=True)
-class Least:
-    """Payload bytes of one node; ``split_bytes`` is the part of either way in messages of a threshold and more."""
-
-    sent_bytes: int
-    received_bytes: int
-    split_bytes: int = 0
-
-
 def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """Return a bound for each node, in the launch's order; () where none is known, or there is nothing between nodes.
 
     ``threshold``: from this message size on, in bytes, one message is split over the rails; 0 for all of them.
     """
-    tool, _, rest = key.partition("/")
-    bound = _BOUNDS.get(tool if tool == "hpl" else f"{tool}/{rest.partition('/')[0]}")
-    if bound is None or nodes < 2:
+    if nodes < 2:
         return ()
+    bound = physics_of(find(key)).least
     found = [bound(table, nodes, ranks_per_node, threshold) for table in tables]
     if not found or any(not each for each in found):
         return ()
@@ -149,11 +141,5 @@ def _sum(parts: Sequence[Least]) -> Least:
     return Least(sent, received, sum(part.split_bytes for part in parts))
 
 
-_Bound = Callable[[Table, int, int, int], tuple[Least, ...]]
-_BOUNDS: Mapping[str, _Bound] = {
-    "hpl": _hpl,
-    "npb/FT": _ft,
-    "npb/IS": _is,
-    "hpcc/Summary": _hpcc,
-    "gpcnet/network_test": _gpcnet,
-}
+HPL, FT, IS = Physics(least=_hpl), Physics(least=_ft), Physics(least=_is)
+HPCC, GPCNET = Physics(least=_hpcc), Physics(least=_gpcnet)

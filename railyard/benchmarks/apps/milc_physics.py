@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from railyard.base.wording import counted
 from railyard.benchmarks.apps import milc_input
+from railyard.benchmarks.physics import Physics
 from railyard.parsers.parsed import Cell, Table
 
 #: By how much a plaquette may differ. PLAQ has six decimals in single precision, and sums of all sites in another order
@@ -124,3 +125,6 @@ def _values(table: Table, names: Sequence[str]) -> list[Cell]:
 
 def _is_number(value: Cell) -> TypeGuard[float]:
     return isinstance(value, float) and value == value and abs(value) != float("inf")
+
+
+ASQTAD = Physics(wrong=wrong, remarks=remarks)

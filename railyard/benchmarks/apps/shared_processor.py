@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.physics import Physics
 from railyard.parsers.parsed import Table
-from railyard.parsers.sharing import BENCHMARK
 
-KEY = f"sharing/{BENCHMARK}"
 _OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this library does (MPI_Recv)"}
 
 
@@ -34,3 +33,6 @@ def _slowdowns(tables: Sequence[Table]) -> Mapping[str, float]:
     }
     alone = took.get("asleep", 0.0)
     return {way: took[way] / alone for way in _OTHERS if way in took} if alone > 0 else {}
+
+
+SHARING = Physics(remarks=lambda key, tables: remark(tables), figures=figures)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.base.exit_codes import UNFIT_EXIT
+from railyard.benchmarks.physics import Physics
 from railyard.benchmarks.table.applications import WRF_STORMS
 from railyard.parsers.parsed import Table
 
@@ -68,3 +69,11 @@ def other_release(key: str, tables: Sequence[Table]) -> str | None:
             ran = f"{case} ran with WRF {table.version}"
             return f"{ran}, expected {expected}: other releases have another case's inputs"
     return None
+
+
+def _wrong(key: str, tables: Sequence[Table]) -> tuple[tuple[int, str], ...]:
+    other = other_release(key, tables)
+    return () if other is None else ((tables[0].line, other),)
+
+
+RELEASE = Physics(wrong=_wrong)

@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Better, Metric, Rows
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Better, Metric, Package, Rows, Tool, printed_benchmark
+from railyard.parsers.parsed import Table
 
 NO_REFERENCE = "processors, memory and compiler set it, and no reference names it"
 #: WRF's real problems. Inputs of version 3 run up to WRF 3.9, those of 4 are other data under the same names; the
@@ -26,7 +27,6 @@ WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
 MILC_EDGES = (4, 6, 8, 10, 12, 14)
 #: What MILC's solver does a second on each node; the whole machine's is that of all nodes.
 A_NODE = "node_performance"
-_UNPRINTED = frozenset((*WRF_CASES, *(f"L{edge}" for edge in MILC_EDGES)))
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
 #: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
@@ -41,60 +41,96 @@ _INSTALLED = re.compile(r"installed/(?P<name>[^/]+)")
 _ON_NODES = re.compile(r"^(?P<of>.+)/(?P<nodes>[1-9][0-9]{0,4})-nodes$")
 
 
-def _application(key: str, rows: Rows, name: str, column: str, unit: str) -> Benchmark:
+def _npb_said(table: Table) -> str | None:
+    """Return the benchmark and its class, since a class is another problem."""
+    named = printed_benchmark(table)
+    return named and f"{named}/{table.context.get('class')}"
+
+
+def _is_part(table: Table) -> bool:
+    """Return whether a table is of what WRF took to write its files or for a nest, or of MILC's solver."""
+    return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
+
+
+_KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+TOOLS = (
+    Tool("hpl", Package("hpl", "bin/xhpl")),
+    Tool("npb", Package("npb", "bin", tuple(f"{name}.*" for name in _KERNELS)), said=_npb_said),
+    Tool("wrf", Package("wrf", "main/wrf.exe"), is_part=_is_part),
+    Tool("milc", Package("milc-qcd", "bin", ("su3_*",)), is_part=_is_part),
+    Tool("installed"),
+    Tool("stream", Package("stream", "bin/stream_c.exe", uses_mpi=False)),
+)
+
+
+def _application(
+    key: str, rows: Rows, *metrics: Metric, physics: str | None = None, printed: str | None = None, grows: bool = False
+) -> Benchmark:
+    return Benchmark(
+        key,
+        metrics,
+        rows=rows,
+        reported=NO_REFERENCE,
+        assessed="application",
+        physics=physics,
+        printed=printed,
+        grows=grows,
+    )
+
+
+def _alone(key: str, metric: Metric) -> Benchmark:
+    """Return what every node does alone, of which the slowest stands for all: memory and processor, and no network."""
+    return replace(_application(key, "worst", metric), within_node=True, of_link=False, every_node=True)
+
+
+def _npb_problem(name: str, problem: str) -> Benchmark:
+    key = f"npb/{name}/{problem}"
+    # one row a run, so that its rate and its time are of the same run
+    time = Metric("runtime", ("time",), "s", "figure", "lower", optional=True, coarse=True)
+    made = _application(key, "best", _figure("op_rate", "performance", "Mop/s"), time, physics=_NPB_PHYSICS.get(name))
+    return replace(made, too_little=key in _TOO_LITTLE)
+
+
+def _figure(name: str, column: str, unit: str, of_peak: bool = False) -> Metric:
     better: Better = "lower" if unit == "s" else "higher"
-    metrics = [Metric(name, (column,), unit, "figure", better)]
-    if key.startswith("npb/"):  # one row a run, so that its rate and its time are of the same run
-        metrics.append(Metric("runtime", ("time",), "s", "figure", "lower", optional=True, coarse=True))
-    return Benchmark(key, tuple(metrics), rows=rows, reported=NO_REFERENCE, too_little=key in _TOO_LITTLE)
+    return Metric(name, (column,), unit, "figure", better, of_peak=of_peak)
 
 
+_NPB_PHYSICS = {"FT": "least_traffic:FT", "IS": "least_traffic:IS"}
+_RUNTIME = _figure("runtime", "time", "s")
+_HPL = _figure("performance", "performance", "Gflop/s", of_peak=True)
 # The best of HPL's rows is its result (HPL.dat lists trials); the first step of WRF reads its input.
 ENTRIES = (
-    _application("hpl/hpl", "best", "performance", "performance", "Gflop/s"),
-    _application("hpl/hpl_ai", "best", "performance", "performance_irs", "Gflop/s"),
-    *(
-        _application(f"npb/{name}/{problem}", "best", "op_rate", "performance", "Mop/s")
-        for name in _NPB
-        for problem in _NPB_CLASSES
+    _application("hpl/hpl", "best", _HPL, physics="least_traffic:HPL", grows=True),
+    # in less than double precision, which that peak does not bound
+    _application(
+        *("hpl/hpl_ai", "best", _figure("performance", "performance_irs", "Gflop/s")),
+        physics="least_traffic:HPL",
+        grows=True,
     ),
+    *(_npb_problem(name, problem) for name in _NPB for problem in _NPB_CLASSES),
     *(
-        _application(key, "mean-after-first", "runtime", "time", "s")
+        _application(key, "mean-after-first", _RUNTIME, physics="wrf_cases:RELEASE", printed="wrf")
         for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
     ),
-    _application("milc/milc", "mean", "runtime", "time", "s"),
+    _application("milc/milc", "mean", _RUNTIME),
     *(
-        Benchmark(
-            f"milc/asqtad/L{edge}",
-            (
-                Metric(A_NODE, ("performance",), "Mflop/s", "figure", "higher"),
-                Metric("runtime", ("time",), "s", "figure", "lower"),
-            ),
-            rows="last",
-            reported=NO_REFERENCE,
+        _application(
+            *(f"milc/asqtad/L{edge}", "last", _figure(A_NODE, "performance", "Mflop/s"), _RUNTIME),
+            physics="milc_physics:ASQTAD",
+            printed="asqtad",
+            grows=True,
         )
         for edge in MILC_EDGES
     ),
-    # Every node alone, of which the slowest stands for all: memory and processor, and no network.
-    Benchmark(
-        *("hpl/every-node", (Metric("performance", ("performance",), "Gflop/s", "figure", "higher"),)),
-        rows="worst",
-        reported=NO_REFERENCE,
-        within_node=True,
-        of_link=False,
-    ),
-    Benchmark(
-        *("stream/every-node", (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),)),
-        rows="worst",
-        reported=NO_REFERENCE,
-        within_node=True,
-        of_link=False,
-    ),
+    replace(_alone("hpl/every-node", _HPL), grows=True),
+    _alone("stream/every-node", _figure(BANDWIDTH, "bandwidth", "MB/s")),
     # Two ranks on one processor: what the work of the one takes while the other waits in its library (MPI_Recv).
-    Benchmark(
-        "sharing/two-ranks-a-processor",
-        (Metric("runtime", ("receiving",), "s", "figure", "lower"),),
-        rows="last",
+    replace(
+        _application(
+            *("sharing/two-ranks-a-processor", "last", _figure("runtime", "receiving", "s")),
+            physics="shared_processor:SHARING",
+        ),
         reported="how ranks share a processor is the library's and the kernel's own, and no reference names it",
         payload=False,
         within_node=True,
@@ -117,7 +153,7 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     base = (known.get(found["of"]) or _installed(found["of"])) if found else None
     if found is None or base is None or not base.is_application:
         return None
-    return replace(base, key=key, within_node=found["nodes"] == "1")
+    return replace(base, key=key, within_node=found["nodes"] == "1", printed=base.printed_key.partition("/")[2])
 
 
 def made(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
@@ -132,21 +168,7 @@ def installed_name(key: str) -> str | None:
 
 
 def _installed(key: str) -> Benchmark | None:
-    return _application(key, "last", "runtime", "time", "s") if _INSTALLED.fullmatch(key) else None
-
-
-def printed_name(name: str) -> str:
-    """Return what an output can say of a key's part behind its tool: neither nodes nor WRF's case nor MILC's edge."""
-    found = _ON_NODES.match(name)
-    name = found["of"] if found else name
-    head, _, case = name.rpartition("/")
-    return head if case in _UNPRINTED else name
-
-
-def printed_key(key: str) -> str:
-    """Return the key that an output of this benchmark has by itself."""
-    tool, _, name = key.partition("/")
-    return f"{tool}/{printed_name(name)}" if name else key
+    return _application(key, "last", _RUNTIME) if _INSTALLED.fullmatch(key) else None
 
 
 def nodes_of_key(key: str) -> tuple[str, int | None]:

@@ -15,7 +15,8 @@ time of two exchanges that may pass at once, which is no way between two nodes.
 Source: bench_lat_bw_1.5.2.c and pdtransdriver.c of HPC Challenge 1.5.0; random_ring.c, collectives.c of GPCNeT 1.3.
 """
 
-from railyard.benchmarks.model import Benchmark, Better, Bounded, Metric
+from railyard.benchmarks.model import Benchmark, Better, Bounded, Metric, Package, Tool
+from railyard.parsers.parsed import Table
 
 #: Of HPC Challenge's summary: each figure, the column that has it, or columns of which the first that is there does.
 _HPCC: tuple[tuple[str, str, str, Bounded], ...] = (
@@ -60,23 +61,37 @@ def _with_percentile(rows: tuple[tuple[str, str, str, Bounded], ...]) -> tuple[M
     )
 
 
+def _is_part(table: Table) -> bool:
+    """Return whether it is what the load test's tests gave before and during congestion: its result is the impact."""
+    return table.benchmark == "network_load_test" and table.context.get("which") != "impact"
+
+
+TOOLS = (
+    Tool("hpcc", Package("hpcc", "bin/hpcc")),
+    Tool("gpcnet", Package("gpcnet", "bin", ("network_test", "network_load_test")), is_part=_is_part),
+)
 HPCC, NETWORK_TEST, NETWORK_LOAD_TEST = "hpcc/Summary", "gpcnet/network_test", "gpcnet/network_load_test"
 ENTRIES = (
     Benchmark(
         *(HPCC, tuple(_metric(*row) for row in _HPCC)),
         rows="last",
+        assessed="application",
+        physics="least_traffic:HPCC",
         reported="ranks a node and their order set what a ring gives, and no reference names it",
         of_link=False,
     ),
     Benchmark(
         *(NETWORK_TEST, _with_percentile(_GPCNET)),
         rows="last",
+        assessed="application",
+        physics="least_traffic:GPCNET",
         reported="the number of nodes and of ranks on each set it, and no reference names it",
         of_link=False,
     ),
     Benchmark(
         *(NETWORK_LOAD_TEST, _with_percentile(_IMPACT)),
         rows="last",
+        assessed="application",
         reported="how much congestion is too much is the site's to say, and no reference names a ceiling",
         of_link=False,
     ),

@@ -33,6 +33,7 @@ class _Options:
     each: bool
     median: bool
     in_turn: bool
+    tool: str | None
     as_json: bool
 
 
@@ -58,6 +59,7 @@ class _Options:
     is_flag=True,
     help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
 )
+@click.option("--tool", metavar="NAME", help="Whose output FILE is, where several tools print the same heading.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(**options: Any) -> int:
     """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
@@ -84,7 +86,7 @@ def command(**options: Any) -> int:
         if given.link is not None
         else of_system(_site(str(given.system)), given.fabric, given.stack, given.rails, given.policy, given.hops)
     )
-    parsed = read(given.file, given.in_turn)
+    parsed = read(given.file, given.in_turn, given.tool)
     if not given.in_turn:
         _refuse_other_rails(parsed, given.rails)
     judgements = judge(parsed, target, benchmark=given.benchmark, node_pairs=given.node_pairs, passes=not given.each)
@@ -96,19 +98,21 @@ def command(**options: Any) -> int:
     return 0 if all(judgement.passed for judgement in judgements) else 1
 
 
-def read(file: str, in_turn: bool = False) -> "Parsed":
+def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
 
     Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
     ``in_turn`` the worst is taken, as of a run.
     """
+    from functools import partial
+
     from railyard.base.output_file import read_output, shown_name
     from railyard.parsers import rail_parts
     from railyard.parsers.detect import parse
     from railyard.parsers.parsed import ParseError
 
     try:
-        return rail_parts.parse(read_output(file, sys.stdin.buffer), parse, worst=in_turn)
+        return rail_parts.parse(read_output(file, sys.stdin.buffer), partial(parse, tool=tool), worst=in_turn)
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error
 

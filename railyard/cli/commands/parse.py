@@ -16,7 +16,8 @@ from railyard.parsers.parsed import Parsed, ParseError
 @click.command(name="parse")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, not rounded, in place of the text.")
-def command(files: tuple[str, ...], as_json: bool) -> int:
+@click.option("--tool", metavar="NAME", help="Whose output each FILE is, where several tools print the same heading.")
+def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
     """Read what benchmarks and fabric tools printed: each FILE one output, `-` for standard input; gzip is unpacked.
 
     Exit code: 0 where every FILE was read, or says itself why it has no table; 2 where one is no output of a known
@@ -29,7 +30,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
     code = 0
     for place, file in enumerate(files):
         try:
-            parsed = read(file)
+            parsed = read(file, tool)
         except RailyardError as error:
             click.echo(f"railyard: {error}", err=True)
             code = 2
@@ -42,14 +43,14 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
     return code
 
 
-def read(file: str) -> Parsed:
-    """Return what one output holds, whichever tool printed it; `-` is standard input.
+def read(file: str, tool: str | None = None) -> Parsed:
+    """Return what one output holds, whichever tool printed it, or this one; `-` is standard input.
 
     Raises RailyardError, with the file, where it cannot be read or is no output of one known tool.
     """
     # sys.stdin is None where it was closed
     text = read_output(file, getattr(sys.stdin, "buffer", io.BytesIO()))
     try:
-        return parse(text)
+        return parse(text, tool)
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps import every_node, hpl_input
+from railyard.benchmarks.apps import hpl_input
+from railyard.benchmarks.table import micro
 
 #: How long a made run of HPL says that it took: its order is what that time allows at the published rate.
 HPL_SECONDS = 1000.0
@@ -17,15 +18,18 @@ def text_of(key: str, value: float, nodes: int, sentence: str) -> str:
 
     Raises RailyardError for an application whose text is not known here.
     """
-    tool, _, name = key.partition("/")
-    if tool not in _WRITERS or name == "hpl_ai":
-        raise RailyardError(f"{key}: found no text of it to make, expected one of {', '.join(_WRITERS)}")
-    return _WRITERS[tool](name, value, nodes, sentence)
+    writer = _WRITERS.get(micro.find(key).printed_key)
+    if writer is None:
+        known = ", ".join(dict.fromkeys(each.partition("/")[0] for each in _WRITERS))
+        raise RailyardError(f"{key}: found no text of it to make, expected one of {known}")
+    return writer(value, nodes, sentence)
 
 
-def _hpl(name: str, gflop_s: float, nodes: int, sentence: str) -> str:
-    if name != every_node.EVERY_NODE:
-        return f"# {sentence}\n{_hpl_run(gflop_s, nodes)}"
+def _hpl(gflop_s: float, nodes: int, sentence: str) -> str:
+    return f"# {sentence}\n{_hpl_run(gflop_s, nodes)}"
+
+
+def _hpl_alone(gflop_s: float, nodes: int, sentence: str) -> str:
     one = _hpl_run(gflop_s, 1)
     parts = [f"# railyard: node node{number} made\n{one}# railyard: end 0\n" for number in range(1, nodes + 1)]
     return "".join((f"# {sentence}\n", *parts))
@@ -50,7 +54,7 @@ def _hpl_run(gflop_s: float, nodes: int) -> str:
     )
 
 
-def _wrf(name: str, seconds: float, nodes: int, sentence: str) -> str:
+def _wrf(seconds: float, nodes: int, sentence: str) -> str:
     steps = [_FIRST_STEP, *(seconds for _ in range(_STEPS - 1))]
     lines = [
         f"Timing for main: time 2001-10-25_{at // 60:02}:{at % 60:02}:00 on domain   1:{time:>11.5f} elapsed seconds"
@@ -59,4 +63,9 @@ def _wrf(name: str, seconds: float, nodes: int, sentence: str) -> str:
     return f"# {sentence}\n WRF V3.8.1 MODEL\n" + "\n".join(lines) + "\nwrf: SUCCESS COMPLETE WRF\n"
 
 
-_WRITERS: Mapping[str, Callable[[str, float, int, str], str]] = {"hpl": _hpl, "wrf": _wrf}
+#: By the key that their output has by itself.
+_WRITERS: Mapping[str, Callable[[float, int, str], str]] = {
+    "hpl/hpl": _hpl,
+    "hpl/every-node": _hpl_alone,
+    "wrf/wrf": _wrf,
+}

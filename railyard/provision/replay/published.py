@@ -11,7 +11,7 @@ from railyard.provision.replay.curve_model import MessageTime
 from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
-from railyard.provision.replay.texts import TOOLS, Made, messages_a_time, text_of
+from railyard.provision.replay.texts import WRITERS, Made, messages_a_time, text_of
 from railyard.site.matrix import Need, asked_for, matrix
 from railyard.site.references.bands import BANDWIDTH_FROM_BYTES
 from railyard.site.references.model import is_for
@@ -83,8 +83,8 @@ def _output(
 ) -> tuple[Recording, str]:
     if micro.find(test.benchmark).is_application:
         return _figure_output(site, recorded, test)
-    if need.tool not in TOOLS:
-        raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(TOOLS)}")
+    if need.tool not in WRITERS:
+        raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(WRITERS)}")
     sizes = _sizes(need)
     points, entries = _points(site, test, sizes)
     source = f"references/{site.system.system}.yaml: {', '.join(entries)}" if entries else ""
@@ -131,7 +131,7 @@ def _time(key: str, metric: str, size: int, value: float) -> float:
 def _sizes(need: Need) -> tuple[int, ...]:
     """Return the message sizes in bytes that a tool prints between the check's smallest and largest."""
     doublings = [1 << power for power in range(31)]
-    if need.tool == "netpipe":  # two sizes a doubling: 1, 2, 3, 4, 6, 8, 12 …
+    if micro.tool(need.tool).sizes_a_doubling == 2:  # 1, 2, 3, 4, 6, 8, 12 …
         doublings += [3 << power for power in range(29)]
     return tuple(sorted(size for size in doublings if need.smallest <= size <= need.largest))
 

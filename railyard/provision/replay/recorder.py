@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.every_node import EVERY_NODE
+from railyard.benchmarks.table.applications import installed_name
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import recording_of
@@ -56,9 +57,9 @@ def _why_not(record: Record, run: Path) -> str | None:
         return f"found a replayed test ({record.replayed}), expected a measured one"
     if record.state == "not-tested":
         return "it did not run"
-    if record.benchmark.endswith(f"/{EVERY_NODE}"):
+    if record.benchmark in BENCHMARKS and BENCHMARKS[record.benchmark].every_node:
         return "its output tells nodes by their names, which recordings hide"
-    if record.benchmark.startswith("installed/"):
+    if installed_name(record.benchmark) is not None:
         return "it is read by patterns of the site's own, and its output may be the vendor's"
     if not record.curves or record.output is None or not (run / record.output).is_file():
         return "it left no output with a curve"

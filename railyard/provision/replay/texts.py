@@ -41,17 +41,18 @@ class Made:
 
 def messages_a_time(key: str) -> int:
     """Return how many messages a benchmark's bandwidth counts for one printed time: both ways, and IMB's Exchange 4."""
-    if key == "imb/Exchange":
-        return 4
-    return next((each.directions for each in micro.find(key).metrics if each.name == model.BANDWIDTH), 1)
+    benchmark = micro.find(key)
+    moved = benchmark.traffic
+    each_way = 1 if moved is None else max(moved.forward, moved.backward)
+    return next((each_way * each.directions for each in benchmark.metrics if each.name == model.BANDWIDTH), 1)
 
 
 def text_of(made: Made) -> str:
     """Return the output. Raises RailyardError for a benchmark whose text is not known here."""
     tool, _, name = made.key.partition("/")
-    writer = _WRITERS.get(tool)
+    writer = WRITERS.get(tool)
     if writer is None:
-        raise RailyardError(f"{made.key}: found no text of {tool} to make, expected one of {', '.join(_WRITERS)}")
+        raise RailyardError(f"{made.key}: found no text of {tool} to make, expected one of {', '.join(WRITERS)}")
     return writer(made, name)
 
 
@@ -62,7 +63,7 @@ def _osu(made: Made, name: str) -> str:
 def _osu_pass(made: Made, name: str) -> str:
     title, datatype = _OSU_TITLES.get(name) or _collective_title(name), "# Datatype: MPI_CHAR.\n"
     head = f"\n# OSU MPI {title} Test v7.4\n# {made.sentence}\n"
-    if name == "osu_mbw_mr":
+    if micro.find(made.key).sums_pairs:
         pairs = made.ranks // 2
         head += f"# [ pairs: {pairs} ] [ window size: 64 ]\n{'# Size':<10}{'MB/s':>20}{'Messages/s':>20}\n"
         return head + "".join(
@@ -122,11 +123,13 @@ def _imb(made: Made, name: str) -> str:
 
 def _imb_columns(name: str) -> tuple[Sequence[str], Callable[[int, float, float], Sequence[str]]]:
     times = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
-    if name in ("PingPong", "PingPing"):
+    benchmark = micro.find(f"imb/{name}")
+    first = benchmark.metrics[0]
+    if first.shape == "pingpong" and first.directions == 1:
         return ("t[usec]", "Mbytes/sec"), lambda size, time, value: (f"{time:.2f}", f"{value:.2f}")
-    if name in ("Sendrecv", "Exchange"):
+    if first.shape == "pingpong":
         return (*times, "Mbytes/sec"), lambda size, time, value: (*(f"{time:.2f}",) * 3, f"{value:.2f}")
-    if name in ("Uniband", "Biband"):
+    if benchmark.sums_pairs:
         rate: Callable[[int, float, float], Sequence[str]] = lambda size, time, value: (  # noqa: E731
             f"{value:.2f}",
             f"{1e6 * value / size if size else 1e6 / time:.0f}",
@@ -185,11 +188,10 @@ def _up(value: float) -> float:
     return math.ceil(value * 100 - 1e-6) / 100
 
 
-_WRITERS: Mapping[str, Callable[[Made, str], str]] = {
+WRITERS: Mapping[str, Callable[[Made, str], str]] = {
     "osu": _osu,
     "imb": _imb,
     "netpipe": _netpipe,
     "perftest": _perftest,
     "iperf3": stream_texts.iperf3,
 }
-TOOLS = tuple(_WRITERS)

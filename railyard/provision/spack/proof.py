@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.benchmarks.tools import TOOLS, Tool
+from railyard.benchmarks import model
+from railyard.benchmarks.tools import TOOLS
 from railyard.provision.spack import marker
 from railyard.provision.spack.libraries import libraries
 from railyard.provision.spack.locks import Lock
@@ -41,11 +42,11 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
     executables: list[Executable] = []
     for name in request.tools:
         tool = TOOLS[name]
-        package = next((each for each in packages if each.name == tool.package), None)
+        package = next((each for each in packages if each.name == tool.name), None)
         if package is None:
             raise SetupError(
                 f"systems/{request.system}.yaml stacks.{request.stack}.spack.benchmarks: found {name}, and the "
-                f"environment has no package {tool.package}; add it to spack_envs/{request.environment}/spack.yaml"
+                f"environment has no package {tool.name}; add it to spack_envs/{request.environment}/spack.yaml"
             )
         tools[name] = str(Path(package.prefix) / tool.path)
         executables += _proven(request.stack, tool, package, prefix)
@@ -69,7 +70,7 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
     return prefix
 
 
-def _proven(stack: str, tool: Tool, package: Package, mpi_prefix: str | None) -> list[Executable]:
+def _proven(stack: str, tool: model.Package, package: Package, mpi_prefix: str | None) -> list[Executable]:
     """Return a tool's executables, each linked to the MPI of that prefix; with None, to the stack's libraries alone."""
     sonames = table.STACKS[stack].sonames
     proven, is_shown = [], not tool.uses_mpi

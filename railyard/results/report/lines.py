@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from railyard.base.clean_text import one_line
+from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
 from railyard.results.report.axes import HEIGHT, axes_of, grid, path, rounded
 from railyard.results.report.summary import key_figure
@@ -13,7 +14,6 @@ from railyard.results.report.svg import drawing
 from railyard.results.report.text import number
 
 MOST_LINES = 8
-_SIGNATURE = "netpipe/pingpong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,17 @@ def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
     Source: Q. O. Snell, A. R. Mikler and J. L. Gustafson, "NetPIPE: A Network Protocol Independent Performance
     Evaluator" (1996).
     """
-    lines = [_signature(one) for one in records if one.benchmark == _SIGNATURE and one.state != "not-tested"]
+    of_signature = [one for one in records if one.benchmark in BENCHMARKS and BENCHMARKS[one.benchmark].signature]
+    lines = [_signature(one) for one in of_signature if one.state != "not-tested"]
     there = [line for line in lines if line is not None][:MOST_LINES]
     if not there:
         return ()
     told = "; ".join(f"{one.name} from {number(one.at[0])} us to {number(max(one.values))} MB/s" for one in there)
-    title = f"Network signature of {_SIGNATURE}: {told}"
+    heading = of_signature[0].benchmark
+    title = f"Network signature of {heading}: {told}"
     drawn = lines_svg(there, "bandwidth, MB/s", "time of a message, us", title, base=10)
     words = "Bandwidth over the time that a message takes: a line begins at the latency and ends at the peak."
-    return (Chart(_SIGNATURE, drawn, words, tuple(line.name for line in there)),)
+    return (Chart(heading, drawn, words, tuple(line.name for line in there)),)
 
 
 def scalings(records: Sequence[Record]) -> tuple[Chart, ...]:

@@ -6,7 +6,7 @@ names, so that a later launch may have other ranks on them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from railyard.benchmarks.node_pairs import PAIRS, hosts_of, pairs_of
+from railyard.benchmarks.node_pairs import hosts_of, is_of_all, pairs_of
 from railyard.parsers.parsed import Table
 from railyard.results.record.form import Suspect
 from railyard.site.topology import Leaves, sides
@@ -40,7 +40,7 @@ def next_step(
     ``leaf_of`` has each node's leaf switch, where those are known. Raises ValueError where there is no table of all
     rounds, or one that holds no numbers, PairsError where a table is not of its step.
     """
-    if not tables or f"pairs/{tables[0].benchmark}" != PAIRS:
+    if not tables or not is_of_all(tables[0]):
         raise ValueError("found no table of all pairs, expected it first")
     layout = layout_of(tables[0], expected_mb_s, leaf_of)
     return advance(layout, [values_of(table, layout) for table in tables], settings)

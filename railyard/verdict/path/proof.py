@@ -157,13 +157,18 @@ def _lost_carrier(reading: NodeCounters, node: str, plan: Plan) -> Finding | Non
 def _node_findings(node: str, readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding | None]:
     reading, moved = readings[node], plan.traffic[node]
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
+        stray = stray_finding(node, reading, plan)
+        if stray is not None:
+            return [stray]
+        if plan.unknown is not None:
+            look = f"{listing(list(plan.rails))} of {node}, and how the check sets the repetitions"
+            return [_unproven(f"expected bytes unknown: {plan.unknown}; {_carried(node, reading, plan)}", look)]
         most = traffic(max(moved.sent_bytes, moved.received_bytes))
         reason = (
             f"{node} moved {most} only, too little to tell from background traffic "
             f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
         )
-        stray = stray_finding(node, reading, plan)
-        return [stray or _unproven(reason, "the check's sizes and iterations: more of them move more bytes")]
+        return [_unproven(reason, "the check's sizes and iterations: more of them move more bytes")]
     found: list[Finding | None] = []
     for way in WAYS:
         payload = moved.payload(way)
@@ -179,6 +184,16 @@ def _node_findings(node: str, readings: Mapping[str, NodeCounters], plan: Plan) 
             found.append(None if may_be and is_excused(spread, readings, plan) else uneven)
     found.append(stray_finding(node, reading, plan))
     return found
+
+
+def _carried(node: str, reading: NodeCounters, plan: Plan) -> str:
+    """Return what the meant rails of a node carried, in words."""
+    most = max(sum(meant_bytes(reading, plan, way).values()) for way in WAYS)
+    said = f"{listing(list(plan.rails))} of {node} carried {traffic(most)} one way"
+    if most >= LEAST_PAYLOAD.value:
+        return said
+    bound = f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
+    return f"{said}, too little to tell from background traffic {bound}"
 
 
 def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:

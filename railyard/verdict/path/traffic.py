@@ -50,7 +50,8 @@ class Plan:
     for every node that must be proven. ``pairs``: pairs of ranks between two nodes. ``collective``: the bytes are
     lower bounds of an algorithm that is not known, so no split is held against the rates. ``exclusive``: no other job
     uses the nodes. ``error_bounds``: by how much a counter of errors may grow, where the system's file says it.
-    ``bonded``: how many ports the system's file says are bonded to each meant rail (LAG).
+    ``bonded``: how many ports the system's file says are bonded to each meant rail (LAG). ``unknown``: why nobody can
+    say how many bytes the run was to move; None where it is known, or is a lower bound.
     """
 
     rails: Mapping[str, float]
@@ -61,6 +62,7 @@ class Plan:
     exclusive: bool = True
     error_bounds: Mapping[str, int] = field(default_factory=dict)
     bonded: Mapping[str, int] = field(default_factory=dict)
+    unknown: str | None = None
 
 
 def meant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]:

@@ -15,12 +15,11 @@ from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
-from railyard.benchmarks.table.applications import printed_key
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, computed_otherwise, curves_of, is_from_device, metric_inputs
+from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs
 from railyard.verdict.path.proof import not_judged as no_path
 from railyard.verdict.rules import complete, possible, reference
 from railyard.verdict.rules import metrics as metric_rule
@@ -28,6 +27,7 @@ from railyard.verdict.rules.metrics import points
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, Job, MetricInput, OutputLine, RuleResult, not_judged
 from railyard.verdict.rules.possible import percent_of_limit
 from railyard.verdict.rules.reference import worst_ratio
+from railyard.verdict.sizes import assessor_of
 from railyard.verdict.target import Target
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -136,7 +136,7 @@ def _inputs(parsed: Parsed, key: str, tables: list[Table], target: Target, judge
         incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
         failures=(
             *(OutputLine(failure.line, failure.text) for failure in parsed.failures),
-            *computed_otherwise(key, tables),
+            *assessor_of(micro.find(key)).otherwise(key, tables),
         ),
         validates=own_check is not None,
         validation=own_check,
@@ -235,7 +235,7 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
 def _key_of(table: Table, benchmark: str | None) -> str | None:
     """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
     known = metrics.key_of(table)
-    if known is not None and benchmark is not None and known == printed_key(benchmark):
+    if known is not None and benchmark is not None and known == micro.find(benchmark).printed_key:
         return benchmark
     if known is None and table.benchmark is None and benchmark is not None:
         return benchmark if benchmark.partition("/")[0] == table.tool else None

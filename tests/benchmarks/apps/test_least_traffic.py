@@ -4,7 +4,8 @@ from types import MappingProxyType
 
 import pytest
 
-from railyard.benchmarks.apps.least_traffic import CERTAIN, Least, least
+from railyard.benchmarks.apps.least_traffic import CERTAIN, least
+from railyard.benchmarks.physics import Least
 from railyard.parsers.parsed import Table
 
 

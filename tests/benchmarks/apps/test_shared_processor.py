@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from railyard.benchmarks.apps.shared_processor import KEY, figures, remark
+from railyard.benchmarks.apps.shared_processor import figures, remark
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.sharing import parse
 from tests.parsers.test_sharing import TEXT
@@ -29,6 +29,6 @@ def test_each_way_to_wait_is_a_figure_and_the_librarys_own_a_time() -> None:
         "slowdown_yielding": (1.01, "times"),
         "slowdown_receiving": (2.0, "times"),
     }
-    benchmark = BENCHMARKS[KEY]
+    benchmark = BENCHMARKS["sharing/two-ranks-a-processor"]
     assert [(metric.name, metric.columns) for metric in benchmark.metrics] == [("runtime", ("receiving",))]
     assert not benchmark.payload

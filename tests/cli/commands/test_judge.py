@@ -531,3 +531,19 @@ def test_a_run_of_the_virtual_cluster_gets_its_own_verdict_again(
     again = only(imb.parse(imb_text(made)), target)
     assert (again.state, again.rules[4].state) == (run.state, run.rules[4].state)
     assert again.sentence.split(", over")[0].removeprefix("rule 5 (reference): ") == run.sentence.split(", over")[0]
+
+
+def test_whose_output_a_file_is_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], imb_text: Any) -> None:
+    file = written(tmp_path, imb_text())
+    words = ["judge", file, "--link", "ib-edr", "--benchmark", "imb/Uniband"]
+    main(words)
+    alone = capsys.readouterr().out
+    assert alone.startswith(f"{file} against ib-edr")
+    main([*words, "--tool", "imb"])
+    assert capsys.readouterr().out == alone
+    assert main([*words, "--tool", "osu"]) == 2
+    assert "expected output of OSU: a banner" in capsys.readouterr().err
+    assert main([*words, "--tool", "ombi"]) == 2
+    assert capsys.readouterr().err == (
+        'railyard: --tool: found "ombi", expected a tool with a parser; did you mean "imb"?\n'
+    )

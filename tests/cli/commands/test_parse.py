@@ -226,3 +226,14 @@ def test_closed_standard_input_is_an_empty_one() -> None:
         "railyard: standard input: found an empty file, expected the text output of a benchmark; "
         "was the job's output kept?\n"
     )
+
+
+def test_whose_output_a_file_is_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "job.out"
+    file.write_text(OSU, encoding="utf-8")
+    assert main(["parse", "--tool", "osu", str(file)]) == 0
+    assert capsys.readouterr().out == OSU_TEXT
+    assert main(["parse", "--tool", "netpipe", str(file)]) == 2
+    assert "expected output of NetPIPE" in capsys.readouterr().err
+    assert main(["parse", "--tool", "netpip", str(file)]) == 2
+    assert 'found "netpip", expected a tool with a parser; did you mean "netpipe"?' in capsys.readouterr().err

@@ -1,0 +1,58 @@
+"""What every collective has in common: its metric, and the least that its algorithm must move.
+
+A root is the first rank (OSU's default; IMB's may rotate: left out).
+"""
+
+from railyard.benchmarks.model import Benchmark, LeastVector, latency
+
+
+def collective(key: str, *columns: str, least: LeastVector | None = None) -> Benchmark:
+    """Return a collective over all ranks, its time in the first of ``columns`` that is there."""
+    return Benchmark(key, (latency("collective", *columns),), least=least)
+
+
+def barrier(key: str, *columns: str) -> Benchmark:
+    """Return a barrier: it moves no payload, and no rate of a link bounds its time."""
+    said = "a barrier moves no payload, so no rate of a link bounds its time"
+    return Benchmark(key, (latency("collective", *columns),), reported=said, payload=False)
+
+
+def _one(nodes: int, ranks: int) -> float:
+    return 1.0
+
+
+def _none(nodes: int, ranks: int) -> float:
+    return 0.0
+
+
+def _to_others(nodes: int, ranks: int) -> float:
+    return float(ranks * ranks * (nodes - 1))
+
+
+def _own_blocks(nodes: int, ranks: int) -> float:
+    return float(ranks)
+
+
+def _other_blocks(nodes: int, ranks: int) -> float:
+    return float(ranks * (nodes - 1))
+
+
+def _others_parts(nodes: int, ranks: int) -> float:
+    return (nodes - 1) / nodes
+
+
+def _own_part(nodes: int, ranks: int) -> float:
+    return 1 / nodes
+
+
+# Allreduce: a node's own vector enters the result, and the result reaches it; the cheapest exact algorithms (recursive
+# doubling, reduce-scatter with allgather: 2 (n-1)/n S) send no less than S for n >= 2, and a switch that reduces sends
+# and receives S once. The same holds of reduce and bcast, one way each. What an exchange or an allgather brings to a
+# node was nowhere on it before. In a reduction a node may add up its own ranks' vectors before it sends one.
+# Source: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036, pages 1-9.
+ALLREDUCE = LeastVector(_one, _one)
+BCAST = LeastVector(_one, _none, rooted=True)
+REDUCE = LeastVector(_none, _one, rooted=True)
+ALLTOALL = LeastVector(_to_others, _to_others, whole=True)
+ALLGATHER = LeastVector(_own_blocks, _other_blocks, whole=True)
+REDUCE_SCATTER = LeastVector(_others_parts, _own_part)

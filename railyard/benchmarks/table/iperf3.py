@@ -1,0 +1,20 @@
+"""iperf3: TCP, one stream or several."""
+
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
+from railyard.parsers.parsed import Table
+
+STREAMS = (2, 4, 8, 16)  # beside one
+
+
+def _said(table: Table) -> str | None:
+    named, streams = printed_benchmark(table), table.context.get("streams")
+    return f"{named}/{streams}-streams" if named and streams in STREAMS else named
+
+
+TOOL = Tool("iperf3", said=_said)
+# iperf3's sender counts what its socket took, its receiver, in the last row, what came over the network. Streams share
+# a rail, and so many are another benchmark: one stream is bounded by a core and a window, four seldom are.
+ENTRIES = tuple(
+    Benchmark(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0), rows="last")
+    for key in ("iperf3/iperf3", *(f"iperf3/iperf3/{count}-streams" for count in STREAMS))
+)

@@ -1,0 +1,38 @@
+"""NetPIPE."""
+
+from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, as_printed, bandwidth, latency
+from railyard.parsers.parsed import Table
+
+_TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed count of repeats
+#: Before its main loop it makes 100 ping-pongs of the smallest size, in -s and -2 as well.
+WARM_UP_EXCHANGES = 100
+
+
+def _mode(table: Table) -> str | None:
+    """Return the mode of a run. Its rows come on stderr, the sentence that names the mode on stdout."""
+    mode = table.context.get("mode")
+    return None if mode is None else str(mode)
+
+
+TOOL = Tool(
+    "netpipe",
+    Package("netpipe", "bin/NPmpi"),
+    said=_mode,
+    unsaid="pingpong",
+    at_most=as_printed,
+    first_exchanges=WARM_UP_EXCHANGES,
+    sizes_a_doubling=2,  # 1, 2, 3, 4, 6, 8, 12 …
+)
+# netpipe.c: bits = bytes * 8 * (1 + bidir). A ping-pong prints size / (round trip / 2), so bytes one way; -s the
+# receiver's rate; -2 the sum of both ways.
+ENTRIES = (
+    Benchmark(
+        *("netpipe/pingpong", (bandwidth("pingpong"), latency("latency", "time"))),
+        *(Traffic(1, 1, trials=_TRIALS),),
+        pingpong=True,
+        signature=True,
+    ),
+    Benchmark("netpipe/stream", (bandwidth("stream"),), Traffic(1, 0, trials=_TRIALS)),
+    # one message each way at a time: like a ping-pong, it does not fill the link as a window does
+    Benchmark("netpipe/bidirectional", (bandwidth("pingpong", 2),), Traffic(1, 1, trials=_TRIALS), doubled_in="np.out"),
+)

@@ -1,0 +1,64 @@
+"""perftest: the verbs themselves."""
+
+from railyard.benchmarks.model import (
+    Benchmark,
+    Package,
+    Tool,
+    Traffic,
+    bandwidth,
+    latency,
+    message_rate,
+    printed_benchmark,
+)
+from railyard.parsers.parsed import Table
+
+BIDIRECTIONAL = "bidirectional"
+LOOPBACK = "loopback"  # the output of one does not tell it
+
+
+def _said(table: Table) -> str | None:
+    named = printed_benchmark(table)
+    return f"{named}/{BIDIRECTIONAL}" if named and table.context.get("bidirectional") is True else named
+
+
+TOOL = Tool(
+    "perftest",
+    Package(
+        "perftest",
+        "bin",
+        tuple(f"ib_{verb}_{what}" for verb in ("send", "write", "read") for what in ("bw", "lat")),
+        uses_mpi=False,
+    ),
+    said=_said,
+)
+# perftest: the average column counts both directions with -b (perftest_resources.c: report with duplex adds the
+# remote side's). time_typical is the median of half a round trip; of a read or an atomic it is the whole round trip
+# (perftest's README). Bytes: of the printed iterations, a lower bound: warm-up and post lists are not printed. A loop
+# leaves the node by no port: nothing of the link bounds it, and no counter of a port need see it.
+_TIME = latency("latency", "time_typical", "time_avg")
+_SENT = ("ib_write", "ib_send", "raw_ethernet")
+_MOVES = {"ib_read": Traffic(0, 1), **dict.fromkeys(_SENT, Traffic(1, 0))}
+_BANDWIDTHS = (*_SENT, "ib_read", "ib_atomic")
+ENTRIES = (
+    *(
+        Benchmark(f"perftest/{verb}_bw", (bandwidth("stream"), message_rate(optional=True)), _MOVES.get(verb))
+        for verb in _BANDWIDTHS
+    ),
+    *(
+        Benchmark(
+            *(f"perftest/{verb}_bw/{BIDIRECTIONAL}", (bandwidth("stream", 2), message_rate(optional=True))),
+            Traffic(1, 1) if verb in _MOVES else None,
+        )
+        for verb in _BANDWIDTHS
+    ),
+    *(Benchmark(f"perftest/{verb}_lat", (_TIME,), Traffic(1, 1), pingpong=True) for verb in _SENT),
+    Benchmark("perftest/ib_read_lat", (_TIME,), Traffic(0, 1)),
+    Benchmark("perftest/ib_atomic_lat", (_TIME,)),
+    Benchmark(
+        *(f"perftest/ib_write_bw/{LOOPBACK}", (bandwidth("stream"), message_rate(optional=True))),
+        payload=False,
+        within_node=True,
+        printed="ib_write_bw",
+        reported="what a card's loop through its own slot should give is no published figure",
+    ),
+)
