@@ -10,7 +10,7 @@ from railyard.provision.testbed import lifecycle
 from railyard.rfm.settings import build
 from railyard.site.systems.load import load_system, load_systems
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_published_system_is_replayed_by_its_file() -> None:

@@ -7,14 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from railyard.base.errors import SetupError
 from railyard.results.record.file import FILE_NAME, append_record, read_records
-from railyard.results.record.form import Record
+from tests.made.records import made_record
 
 # Writes records for ever, and says the name of each on a line of its own once append_record has returned.
 WRITER = """
@@ -59,11 +58,11 @@ def killed_at_random(path: Path, example: Path, kills: int, seed: int) -> tuple[
     return reported, [record.case for record in read.records], len(read.problems)
 
 
-def check(tmp_path: Path, made: Callable[..., Record], kills: int) -> None:
+def check(tmp_path: Path, kills: int) -> None:
     import json
 
     example = tmp_path / "example.json"
-    example.write_text(json.dumps(made().to_json()), encoding="utf-8")
+    example.write_text(json.dumps(made_record().to_json()), encoding="utf-8")
     reported, read, cut = killed_at_random(tmp_path / FILE_NAME, example, kills, seed=kills)
     assert len(reported) >= kills
     assert set(reported) - set(read) == set()
@@ -71,41 +70,37 @@ def check(tmp_path: Path, made: Callable[..., Record], kills: int) -> None:
     assert cut <= kills  # a line that was cut was not reported, and the next one begins on a line of its own
 
 
-def test_nothing_that_was_reported_is_lost_when_writers_are_killed(tmp_path: Path, made: Callable[..., Record]) -> None:
-    check(tmp_path, made, 10)
+def test_nothing_that_was_reported_is_lost_when_writers_are_killed(tmp_path: Path) -> None:
+    check(tmp_path, 10)
 
 
 @pytest.mark.full
-def test_nothing_that_was_reported_is_lost_when_a_hundred_writers_are_killed(
-    tmp_path: Path, made: Callable[..., Record]
-) -> None:
-    check(tmp_path, made, 100)
+def test_nothing_that_was_reported_is_lost_when_a_hundred_writers_are_killed(tmp_path: Path) -> None:
+    check(tmp_path, 100)
 
 
-def test_a_disk_that_is_full_in_mid_write_is_a_sentence_and_leaves_no_half_line(
-    tmp_path: Path, made: Callable[..., Record]
-) -> None:
+def test_a_disk_that_is_full_in_mid_write_is_a_sentence_and_leaves_no_half_line(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
-    append_record(path, made())
+    append_record(path, made_record())
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     # The kernel then takes the first 100 bytes of the record, and refuses the rest, as a full disk does.
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, before[1]))
     try:
         with pytest.raises(SetupError) as caught:
-            append_record(path, made(case="second"))
+            append_record(path, made_record(case="second"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(caught.value) == (
         f"{path}: the record of second could not be written (File too large); free some space or choose another "
         "folder, then run the test again"
     )
-    assert read_records(path).records == (made(),)
+    assert read_records(path).records == (made_record(),)
     assert read_records(path).problems == ()
-    append_record(path, made(case="third"))
-    assert [record.case for record in read_records(path).records] == [made().case, "third"]
+    append_record(path, made_record(case="third"))
+    assert [record.case for record in read_records(path).records] == [made_record().case, "third"]
 
 
-def test_a_really_full_disk_is_the_same(tmp_path: Path, made: Callable[..., Record]) -> None:
+def test_a_really_full_disk_is_the_same(tmp_path: Path) -> None:
     program = (
         "import json, sys\n"
         "from pathlib import Path\n"
@@ -128,7 +123,7 @@ def test_a_really_full_disk_is_the_same(tmp_path: Path, made: Callable[..., Reco
     script = 'mount -t tmpfs -o size=64k none /mnt && exec "$0" -c "$1" "$2"'
     answer = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, sys.executable, program,
-         json.dumps(made().to_json())],
+         json.dumps(made_record().to_json())],
         capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3],
     )  # fmt: skip
     if "unshare" in answer.stderr or "mount:" in answer.stderr:
@@ -137,11 +132,11 @@ def test_a_really_full_disk_is_the_same(tmp_path: Path, made: Callable[..., Reco
 
 
 def test_a_file_system_without_locks_is_written_to_all_the_same(
-    tmp_path: Path, made: Callable[..., Record], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_locks(descriptor: int, how: int) -> None:
         raise OSError(95, os.strerror(95))
 
     monkeypatch.setattr("fcntl.flock", no_locks)
-    append_record(tmp_path / FILE_NAME, made())
-    assert read_records(tmp_path / FILE_NAME).records == (made(),)
+    append_record(tmp_path / FILE_NAME, made_record())
+    assert read_records(tmp_path / FILE_NAME).records == (made_record(),)
