@@ -1,6 +1,54 @@
-"""What a spreadsheet must not take for a formula: the cells of every CSV that holds a text from outside."""
+"""Records as one table of CSV, for a spreadsheet and other programs: the same columns in reports and exports."""
 
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from railyard.base.clean_text import one_line
+from railyard.results.record.form import Record
+from railyard.results.report.summary import row
+
+#: What the row is of; one number with its unit; how its test stands.
+HEADS = (
+    *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "state", "nodes", "replayed"),
+    *("kind", "name", "size_bytes", "value", "unit"),
+    *("percent_of_reference", "percent_of_limit", "split_percent", "verdict", "attempts", "starved"),
+)
+_NOTHING = "–"
 _FORMULA = ("=", "+", "-", "@")
+
+
+def csv_text(records: Sequence[Record]) -> str:
+    """Return the table with its head: a row a key figure (kind ``figure``) and a row a point of each curve (``curve``).
+
+    A test without any has one row with its state. Numbers are whole, with a point; what is not known is empty. A text
+    that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(HEADS)
+    for record in records:
+        writer.writerows(_rows(record))
+    return file.getvalue()
+
+
+def _rows(record: Record) -> Iterator[list[str]]:
+    cells = row(record)
+    head = [record.run, record.time, record.system, record.fabric, record.stack, str(record.rails), record.policy or ""]
+    head += [record.benchmark, record.case, record.state, " ".join(record.nodes), record.replayed or ""]
+    last = [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.text]
+    last += [str(len(record.attempts)), "" if record.starved is None else repr(record.starved)]
+    for number in list(_numbers(record)) or [[""] * 5]:
+        yield ["" if text == _NOTHING else guarded(text) for text in map(one_line, (*head, *number, *last))]
+
+
+def _numbers(record: Record) -> Iterator[list[str]]:
+    for figure in record.figures:
+        size = "" if figure.size is None else str(figure.size)
+        yield ["figure", figure.name, size, repr(figure.value), figure.unit]
+    for curve in record.curves:
+        for at, value in zip(curve.sizes, curve.values, strict=True):
+            yield ["curve", curve.metric, str(at), repr(value), curve.unit]
 
 
 def guarded(text: str) -> str:

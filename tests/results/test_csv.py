@@ -1,12 +1,12 @@
-"""Cells that a spreadsheet would run, in both tables that are written for one."""
+"""Cells that a spreadsheet would run, in the table that is written for one."""
 
 import csv
 import io
 
 import pytest
 
-from railyard.results.csv import guarded
-from railyard.results.store.export import as_csv
+from railyard.results.csv import csv_text, guarded
+from tests.made.records import made_record
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@SUM(A1)"])
@@ -20,5 +20,6 @@ def test_a_number_and_any_other_text_stay_themselves(text: str) -> None:
 
 
 def test_a_joined_list_is_guarded_too() -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv([{"case": "=HYPERLINK(1)", "nodes": ["=vn1", "vn2"], "rails": 2}])))
+    record = made_record(case="=HYPERLINK(1)", nodes=("=vn1", "vn2"), rails=2)
+    (row,) = csv.DictReader(io.StringIO(csv_text([record])))
     assert (row["case"], row["nodes"], row["rails"]) == ("'=HYPERLINK(1)", "'=vn1 vn2", "2")

@@ -99,8 +99,8 @@ def test_states_rules_and_suspects_are_those_that_were_written() -> None:
 
 
 def test_a_run_of_before_is_reported(home: Path) -> None:
-    text = run("report", FAULTY, "--format", "terminal", code=1)
-    assert "hsn0 of vn2 alone is slow with every partner" in " ".join(text.split())
+    text = " ".join(run("report", FAULTY, "--format", "terminal", code=1).split())
+    assert "hsn0 of vn2 alone is slow with every partner" in text
     assert "3 tests: 0 pass, 2 fail, 0 disturbed, 0 report-only, 0 expected failure, 1 not tested" in text
     for form in ("html", "md", "junit", "csv", "json"):
         assert "imb/Uniband" in run("report", FAULTY, "--format", form, code=1)
@@ -110,7 +110,7 @@ def test_the_cells_of_a_run_of_before_are_read(home: Path) -> None:
     cells = read_cells(BEFORE / REPLAYED / "matrix.json")
     ran = [(cell.test.fabric, cell.test.check) for cell in cells if cell.reason is None]
     assert ran == [("edr", "OsuBandwidth"), ("fdr", "OsuBandwidth")]
-    text = run("report", REPLAYED)
+    text = " ".join(run("report", REPLAYED).split())
     assert "2 tests: 2 pass, 0 fail, 0 disturbed" in text
     assert "left no record" not in text
 
@@ -132,7 +132,7 @@ def test_a_test_of_today_is_the_same_test_as_before(assessed: Assess, home: Path
     (matched,) = pair(before, [new]).matched
     assert (len(matched.a), len(matched.b)) == (4, 1)
     append_record(home / ".railyard" / "runs" / new.run / FILE_NAME, new)
-    text = run("compare", "20261117T060000Z-ab12", new.run)
+    text = " ".join(run("compare", "20261117T060000Z-ab12", new.run).split())
     assert "imb/Uniband (virtual, hsn, mpich, rails 1, single): 1 repeat on A, 1 on B" in text
 
 

@@ -114,8 +114,10 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def export_command(form: str | None, output: Path | None, scrub: bool, newest: int | None, **chosen: Any) -> int:
     """Write records as JSON, which `results merge` reads, or as a table of figures and curves (CSV)."""
+    from railyard.results.csv import csv_text
+    from railyard.results.record.form import Record
     from railyard.results.store import query
-    from railyard.results.store.export import as_csv, as_json
+    from railyard.results.store.export import as_json
 
     home = find_home()
     wanted = _wanted(home, **chosen)
@@ -125,7 +127,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
         raise RailyardError(_nothing(home, wanted))
     form = form or ("csv" if output is not None and output.suffix.lower() == ".csv" else "json")
     values = _values(found.records, scrub)
-    text = as_csv(values) if form == "csv" else as_json(values)
+    text = csv_text([Record.from_json(value) for value in values]) if form == "csv" else as_json(values)
     if output is None:
         click.echo(text, nl=False)
     else:

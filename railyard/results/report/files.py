@@ -8,9 +8,9 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import encode
+from railyard.results.csv import csv_text
 from railyard.results.record.file import read_records
 from railyard.results.record.form import FORMAT, Record
-from railyard.results.report.csv_table import csv_table
 from railyard.results.report.earlier import earlier_medians
 from railyard.results.report.history import are_repeats, histories
 from railyard.results.report.html import html_report
@@ -167,7 +167,7 @@ def written(
     if form == "md":
         return markdown(results.shown, results.problems, results.cells, results.relations, results.costs)
     if form == "csv":
-        return csv_table(results.records)
+        return csv_text(results.records)
     if form == "junit":
         return junit(results.records, results.problems, results.unrun, results.relations)
     if form == "json":

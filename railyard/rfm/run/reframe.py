@@ -154,9 +154,8 @@ def run(
     for record in final:
         if record not in seen:
             append_record(folder / FILE_NAME, record)
-    all_problems = dict.fromkeys(
-        (*promise.problems, *warnings.warnings(text), *(recorded.problems if recorded else ()))
-    )
+    unread = recorded.problems if recorded else ()
+    all_problems = dict.fromkeys((*promise.problems, *warnings.warnings(text), *unread))
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
+from railyard.results.csv import HEADS, csv_text
 from railyard.results.record.form import Record
-from railyard.results.report.csv_table import HEADS, csv_table
 from railyard.results.report.markdown import markdown
 from railyard.results.report.plots import write_plots
 from railyard.site.matrix import Cell
@@ -42,8 +42,8 @@ def test_what_was_disturbed_has_a_section_and_a_cell_of_its_own(disturbed_run: l
     assert lines[place + 2].startswith(
         "- **NetpipePingpong %rails=1 @virtual:hsn+openmpi**: bandwidth is low; disturbed: "
     )
-    rows = list(csv.DictReader(io.StringIO(csv_table(disturbed_run))))
-    assert [(row["state"], row["attempts"], row["starved"]) for row in rows if row["figure"] == "peak"][:3] == [
+    rows = list(csv.DictReader(io.StringIO(csv_text(disturbed_run))))
+    assert [(row["state"], row["attempts"], row["starved"]) for row in rows if row["name"] == "peak"][:3] == [
         ("disturbed", "0", "0.12"),
         ("pass", "1", "0.004"),
         ("pass", "0", ""),
@@ -57,13 +57,13 @@ def test_markdown_is_escaped(hostile: Record) -> None:
     assert not set(text) & set("\x1b\x00\x07\u202e")
 
 
-def test_csv_has_a_row_a_figure(faulty_run: list[Record]) -> None:
-    rows = list(csv.reader(io.StringIO(csv_table(faulty_run))))
-    assert tuple(rows[0]) == HEADS
-    assert len(rows) == 1 + sum(len(record.figures) or 1 for record in faulty_run)
-    slow = next(
-        dict(zip(HEADS, row, strict=True)) for row in rows if row[10:12] == ["fail", "peak"] and row[7] == "imb/Uniband"
-    )
+def test_csv_has_a_row_a_figure_and_a_point_of_a_curve(faulty_run: list[Record]) -> None:
+    text = csv_text(faulty_run)
+    assert tuple(text.splitlines()[0].split(",")) == HEADS
+    rows = list(csv.DictReader(io.StringIO(text)))
+    points = [len(record.figures) + sum(len(curve.sizes) for curve in record.curves) for record in faulty_run]
+    assert len(rows) == sum(count or 1 for count in points)
+    slow = next(row for row in rows if (row["state"], row["name"], row["benchmark"]) == ("fail", "peak", "imb/Uniband"))
     assert (slow["benchmark"], slow["value"], slow["unit"], slow["size_bytes"]) == (
         "imb/Uniband",
         "76.61",
@@ -71,15 +71,15 @@ def test_csv_has_a_row_a_figure(faulty_run: list[Record]) -> None:
         "4194304",
     )
     assert (slow["percent_of_reference"], slow["nodes"]) == ("81.5", "vn1 vn2")
-    away = next(dict(zip(HEADS, row, strict=True)) for row in rows if row[10] == "not-tested")
-    assert (away["figure"], away["verdict"]) == ("", "Ctrl-C came before this test was started.")
+    away = next(row for row in rows if row["state"] == "not-tested")
+    assert (away["name"], away["verdict"]) == ("", "Ctrl-C came before this test was started.")
 
 
 def test_csv_has_no_formulas(hostile: Record) -> None:
     import dataclasses
 
     rows = list(
-        csv.reader(io.StringIO(csv_table([dataclasses.replace(hostile, benchmark="=HYPERLINK(1)", policy="-3")])))
+        csv.reader(io.StringIO(csv_text([dataclasses.replace(hostile, benchmark="=HYPERLINK(1)", policy="-3")])))
     )
     assert rows[1][7] == "'=HYPERLINK(1)"
     assert rows[1][6] == "-3"

@@ -88,7 +88,7 @@ def test_an_export_is_what_was_stored(home: Path, stored: Stored, made: Made, ca
     assert main(["results", "export", "-o", str(out)]) == 0
     assert capsys.readouterr().err == f"wrote {out}: 2 records\n"
     rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
-    assert [(row["kind"], row["name"], row["size"], row["value"], row["unit"]) for row in rows] == [
+    assert [(row["kind"], row["name"], row["size_bytes"], row["value"], row["unit"]) for row in rows] == [
         ("figure", "peak", "4194304", "47.8", "MB/s"),
         ("figure", "small_message_latency", "1", "11.6", "us"),
         ("curve", "bandwidth", "65536", "16.9", "MB/s"),
