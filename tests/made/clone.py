@@ -24,6 +24,6 @@ def typed(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
