@@ -91,8 +91,10 @@ def test_a_tool_without_a_parser_is_refused_with_the_nearest() -> None:
 
 def test_a_heading_of_size_and_rate_alone_is_not_taken_for_osus() -> None:
     with pytest.raises(ParseError):
-        parse("# size      MB/s\n1           1.50\n")
-    (table,) = parse("# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# Size      MB/s\n1      1.50\n").tables
+        osu.parse("# size      MB/s\n1           1.50\n")
+    (table,) = osu.parse(
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# Size      MB/s\n1      1.50\n"
+    ).tables
     assert (table.tool, table.columns) == ("osu", ("size", "bandwidth"))
 
 

@@ -543,7 +543,7 @@ def test_whose_output_a_file_is_can_be_said(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().out == alone
     assert main([*words, "--tool", "osu"]) == 2
     assert "expected output of OSU: a banner" in capsys.readouterr().err
-    assert main([*words, "--tool", "ombi"]) == 2
+    assert main([*words, "--tool", "netpip"]) == 2
     assert capsys.readouterr().err == (
-        'railyard: --tool: found "ombi", expected a tool with a parser; did you mean "imb"?\n'
+        'railyard: --tool: found "netpip", expected a tool with a parser; did you mean "netpipe"?\n'
     )
