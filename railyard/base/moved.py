@@ -15,7 +15,7 @@ from railyard.base.wording import listing
 #: Below ``railyard``: the old module, and where its names are now. What was a package has the modules in it, too.
 MOVED: Mapping[str, str] = {
     "afterwards": "verdict.findings",
-    "allocated": "rfm.run.budget",
+    "allocated": "rfm.run.allocation",
     "allocation": "rfm.run.allocation",
     "appassess": "verdict.applications",
     "applicationfile": "benchmarks.apps.installed",

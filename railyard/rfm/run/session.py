@@ -26,7 +26,7 @@ from railyard.results.record.form import Record
 from railyard.results.run_folder import new_run_id
 from railyard.results.test_name import named_policy, named_rails, plain_check
 from railyard.rfm.run import output
-from railyard.rfm.run.budget import Asked, ask
+from railyard.rfm.run.allocation import Asked, ask
 from railyard.rfm.run.options import (
     LEFT_OUT,
     everyday_words,

@@ -8,8 +8,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.base.paths import ALLOCATION_VARIABLE
 from railyard.job.launch import plan_launch
-from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
-from railyard.rfm.run.budget import ask
+from railyard.rfm.run.allocation import INSIDE, Estimate, ask, estimate, over_budget, salloc_words
 from railyard.rfm.run.output import CaseId
 from railyard.site.matrix import Need
 from railyard.site.site import Site
