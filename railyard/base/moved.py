@@ -247,11 +247,11 @@ MOVED: Mapping[str, str] = {
     "yamlfile": "base.strict_yaml base.model_errors",
 }
 
-#: Of a package that is where it was: the module that each name is in which the package itself had.
+#: Of a package that is where it was: which of its modules has each name that the package itself had, no module's own.
 NAMES: Mapping[str, Mapping[str, str]] = {
     "stacks": {
         "ask": "LogProof Settings cores_a_rank device_patterns forward launch_options policies settings why_not",
-        "document": "document overview roce",
+        "document": "overview roce",
         "model": "KINDS KNOBS POLICIES Launch Proof Setting Spread Stack Way",
         "policy": "NIC_PER_RANK STRIPING TUNED_PATTERN parted tuned unknown",
         "programs": "own_feature pair_feature tool_features why_not_own why_not_tool",
