@@ -757,7 +757,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
         finally:
             sys.setprofile(None)
 
-    monkeypatch.setattr("tests.conftest.assess", counted)
+    monkeypatch.setattr("tests.made.judged.assess", counted)
     assert assessed(rails=2).verdict.state == "pass"
     modules = {Path(name).relative_to(package).as_posix() for name in entered if name.startswith(package)}
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")

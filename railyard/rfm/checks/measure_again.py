@@ -1,6 +1,7 @@
 """A measurement that was disturbed is made again: which one counts, and how a job is run again as it was."""
 
 import copy
+import os
 import re
 import time
 from collections.abc import Callable
@@ -8,8 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import reframe.utility.osext as osext
 
 from railyard.job import placement
 from railyard.job.case import Evidence
@@ -48,10 +47,13 @@ class Again:
         script.write_text(self._marked.sub(lambda found: new[found.group()], text), encoding="utf-8")
         for file in (self._stage / COUNTERS).glob("*.counters"):
             file.unlink()
-        job = copy.copy(self._unsubmitted)
-        with osext.change_dir(str(self._stage)):
+        job, before = copy.copy(self._unsubmitted), os.getcwd()
+        os.chdir(self._stage)
+        try:
             job.submit()
             job.wait()
+        finally:
+            os.chdir(before)
         return job, new[tag]
 
 

@@ -25,7 +25,7 @@ from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
-from railyard.rfm.run.budget import Asked, ask
+from railyard.rfm.run.allocation import Asked, ask
 from railyard.rfm.run.options import (
     LEFT_OUT,
     everyday_words,

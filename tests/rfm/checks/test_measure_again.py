@@ -152,7 +152,7 @@ def test_probes_decide_before_the_host_is_blamed(low: Assessment) -> None:
         """Names a rail, as probes do."""
 
         def explain(self, found: Assessment) -> Assessment:
-            return with_suspects(found, Findings((Suspect("rail", "vn2", "hsn0", "slow"),), "slow"))
+            return with_suspects(found, Findings((Suspect("rail", "slow", "vn2", "hsn0"),), "slow"))
 
     found, _ = measure(Host(0.9, times=0), low)
     assert found.explained(Names(), "3 of 4 nodes were tested").verdict.state == "fail"

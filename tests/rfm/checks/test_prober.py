@@ -176,7 +176,7 @@ def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(lost: Call
         "hsn1 of vn2 alone loses packets with every partner: 0.9 % with vn1, 0.9 % with vn3 and 0.9 % with vn4 of "
         "segments sent again, bound 0.1 % (resent-share)"
     )
-    assert found == Findings((Suspect("rail", "vn2", "hsn1", reason),), reason)
+    assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
 
 
 def runs(folder: Path, probe: str) -> int:

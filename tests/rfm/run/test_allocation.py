@@ -7,8 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import ALLOCATION_VARIABLE
-from railyard.rfm.run.allocation import INSIDE, Estimate, estimate, over_budget, salloc_words
-from railyard.rfm.run.budget import ask
+from railyard.rfm.run.allocation import INSIDE, Estimate, ask, estimate, over_budget, salloc_words
 from railyard.site.matrix import Need
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
