@@ -383,6 +383,17 @@ def test_what_a_shell_would_read_stays_text_where_prose_is_allowed(
     assert not list(home.rglob("pwned"))
 
 
+def test_a_check_of_before_that_overrides_what_nothing_calls_any_more_fails_with_what_to_declare(home: Path) -> None:
+    override = "class First(Recorded):\n    def _install_launch(self, launch):\n        super()._install_launch(launch)\n"
+    checks = home / "checks" / "recorded.py"
+    checks.write_text(CHECKS.replace("class First(Recorded):\n    pass\n", override), encoding="utf-8")
+    code, out, err = ran([RAILYARD, "run", "--system", "site", "-n", "First|Second", "-p", "mpich"])
+    assert (code, err) == (1, "")
+    said = " ".join(out.split())
+    assert "it overrides _install_launch, which nothing calls any more: declare before(), after() or" in said
+    assert "2 tests: 1 pass, 1 fail" in said
+
+
 def test_what_an_output_holds_is_text_in_every_report(home: Path) -> None:
     hostile = 'Fatal error in <script>alert("x")</script> & \\033[31mred\\033[0m\\007\\033]0;title\\007 end'
     benchmark(home, f"printf '{hostile}\\r\\n'")

@@ -12,7 +12,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function
-from reframe.core.exceptions import PerformanceError, SanityError
+from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
@@ -33,6 +33,15 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.runner import Left, PlannedJob
     from railyard.verdict.assess import Assessment
 
+#: What checks of before could override, and what they declare now in its place.
+GONE = {
+    "_install_launch": "before(), after() or output_file",
+    "_program": "programs",
+    "_benchmark_words": "command",
+    "_plan_for": "told_ranks",
+    "_evidence": "more_outputs",
+    "_with_suspects": "prober",
+}
 #: What every check has a variant for; a parameter besides these chooses its benchmark.
 COMMON_PARAMETERS = ("rails", "policy")
 
@@ -61,6 +70,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_after("init")
     def select_cells(self) -> None:
         """Load only where the system's own file gives enough rails and nodes, and a stack that can drive them."""
+        for name, instead in GONE.items():
+            if hasattr(self, name):
+                raise ReframeError(f"it overrides {name}, which nothing calls any more: declare {instead} instead")
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
             self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
