@@ -286,7 +286,9 @@ def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
         "job.counters.node",
         "parsers.osu",
         "verdict.path.proof",
-        "verdict.blame.probes",
+        "rfm.checks.plan",
+        "rfm.checks.measured",
+        "rfm.checks.prober",
         "results.record.file",
         "verdict.recording",
         "results.report",
@@ -297,4 +299,5 @@ def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
         "provision.testbed.cluster",
         "verdict.verdict",
     )
+    assert [name for name in late if f"railyard.{name}" not in MODULES] == []
     assert set(answer.stdout.split()) & {"rich", *(f"railyard.{name}" for name in late)} == set()

@@ -24,6 +24,8 @@ SYSTEM = "dell-c6320"
 RUN = {
     "matrix --system NAME": 0,
     "matrix --system virtual": 0,
+    "lint --system NAME": 0,
+    "run --system NAME -l": 0,
     "run --system NAME": 0,
     "run --system NAME --extended": 0,
     "lint --system mine": 0,
@@ -46,6 +48,7 @@ RUN = {
 
 #: What the rest of a command begins with -> why it is not run here, and where it is.
 NOT_RUN = {
+    r"\S*python -m pytest\b": "tests of the clone, which are run anyhow",
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
