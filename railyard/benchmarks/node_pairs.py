@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
+from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.parsed import Table
 
-PAIRS, BISECTION, ON_NODE = "pairs/pairs", "pairs/bisection", "pairs/onnode"
 #: What stands for a run, by benchmark and metric.
 FIGURES = {
     (PAIRS, BANDWIDTH): "slowest_pair",

@@ -1,6 +1,13 @@
 """ReFrame's configuration of a site: a system a cluster, a partition a fabric, an environment a stack."""
 
+# ruff: noqa: E402
 import gc
+
+# What is imported here stays. Until `build` has made all of it, the garbage collector would walk through ReFrame's
+# objects and ours again and again and find nothing: 0.04 s of 0.6 s that a listing takes (Python 3.11).
+_COLLECTS = gc.isenabled()
+gc.disable()
+
 import re
 from pathlib import Path
 from typing import Any
@@ -24,12 +31,18 @@ NO_HOST = "(?!)"
 NOBODYS_HOST = "host-of-nobody.invalid"
 
 
+if _COLLECTS:
+    gc.enable()
+
+
 def build(settings_file: str | Path) -> dict[str, Any]:
     """Return the site configuration for the site folder of ``settings_file``.
 
     Raises ConfigError for everything that is wrong: ReFrame prints such an error alone and exits 1, where any other
     exception gives a traceback, or is lost.
     """
+    collects = gc.isenabled()
+    gc.disable()
     try:
         home = find_home(settings_file)
         systems = load_systems(home / "systems")
@@ -43,6 +56,9 @@ def build(settings_file: str | Path) -> dict[str, Any]:
         return found
     except (RailyardError, OSError) as error:
         raise ConfigError(str(error)) from None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:

@@ -6,9 +6,6 @@ import pytest
 
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.node_pairs import (
-    BISECTION,
-    ON_NODE,
-    PAIRS,
     curves,
     fastest,
     hosts_of,
@@ -19,6 +16,7 @@ from railyard.benchmarks.node_pairs import (
     slow_nodes,
     with_alone,
 )
+from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.parsers.parsed import Cell, Table
 

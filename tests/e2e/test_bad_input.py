@@ -384,7 +384,9 @@ def test_what_a_shell_would_read_stays_text_where_prose_is_allowed(
 
 
 def test_a_check_of_before_that_overrides_what_nothing_calls_any_more_fails_with_what_to_declare(home: Path) -> None:
-    override = "class First(Recorded):\n    def _install_launch(self, launch):\n        super()._install_launch(launch)\n"
+    override = (
+        "class First(Recorded):\n    def _install_launch(self, launch):\n        super()._install_launch(launch)\n"
+    )
     checks = home / "checks" / "recorded.py"
     checks.write_text(CHECKS.replace("class First(Recorded):\n    pass\n", override), encoding="utf-8")
     code, out, err = ran([RAILYARD, "run", "--system", "site", "-n", "First|Second", "-p", "mpich"])
