@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from railyard.base.wording import listing, percent
 from railyard.hardware.bonding import carrying, one_at_a_time
-from railyard.job.counters.device import DeviceCounters
-from railyard.job.counters.node import Bond, NodeCounters
+from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.split import Finding
 

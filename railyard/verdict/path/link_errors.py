@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from railyard.base.bounds import HARD_ERRORS, RESENT_SHARE
 from railyard.base.wording import percent
 from railyard.hardware.counters import error_maximum
-from railyard.job.counters.device import DeviceCounters
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters.node import DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.suspects import sends_again
 from railyard.verdict.path.bonds import ports_of

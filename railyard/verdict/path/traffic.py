@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from railyard.job.counters.device import DeviceCounters
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters.node import DeviceCounters, NodeCounters
 from railyard.results.record.form import RailTraffic
 from railyard.verdict.path.split import Policy
 
