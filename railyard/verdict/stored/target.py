@@ -10,7 +10,7 @@ from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.stacks import ask, model, table
 from railyard.stacks import policy as stacks_policy
-from railyard.verdict.path.split import Policy
+from railyard.verdict.path.traffic import Policy
 from railyard.verdict.target import Target
 
 ANY_STACK = "any stack"
