@@ -14,8 +14,8 @@ from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
 from railyard.site.references.bands import Band, Bound, curve_band, regime, scalar_band, shared
 from railyard.site.references.checks import check_entries, check_expected_failures, check_facts
-from railyard.site.references.fields import UNITS
 from railyard.site.references.model import (
+    UNITS,
     ByRegime,
     Entry,
     ExpectedFailure,

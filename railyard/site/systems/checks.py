@@ -12,7 +12,7 @@ from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
-from railyard.site.references.fields import ANY
+from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware.links import LINKS, SLOTS
-from railyard.site.references.fields import ANY
+from railyard.site.references.model import ANY
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.stacks import ask, model, table
