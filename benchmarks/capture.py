@@ -145,7 +145,7 @@ def _simulate(
 
 
 def _alarms(found: Spread, new: dict[int, float], metric: str) -> bool:
-    from railyard.site.references.bands import regime
+    from railyard.site.references.load import regime
 
     for size, median in found.curve.items():
         tolerance = found.tolerance[regime(size)]

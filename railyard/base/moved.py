@@ -38,7 +38,7 @@ MOVED: Mapping[str, str] = {
     "apps.usedrails": "verdict.path.used_rails",
     "apps.wrfcase": "benchmarks.apps.wrf_cases",
     "assess": "verdict.assess",
-    "bands": "site.references.bands",
+    "bands": "site.references.load site.references.model",
     "benchmarkform": "benchmarks.model",
     "benchmarktable": "benchmarks.table.micro benchmarks.table.perftest",
     "besideform": "results.run_files site.references.relation_state",
@@ -170,7 +170,7 @@ MOVED: Mapping[str, str] = {
     "referencefile": "site.references.model",
     "referencelist": "results.reference_sheet",
     "referencepage": "results.reference_page",
-    "references": "site.references.load site.references.bands",
+    "references": "site.references.load",
     "referencesources": "site.references.load",
     "referencetwins": "site.references.checks",
     "relationcheck": "site.references.relation_checks",
@@ -251,8 +251,8 @@ MOVED: Mapping[str, str] = {
 NAMES: Mapping[str, Mapping[str, str]] = {
     "stacks": {
         "ask": "LogProof Settings cores_a_rank device_patterns forward launch_options policies settings why_not",
-        "model": "KINDS KNOBS POLICIES Launch Proof Setting Spread Stack Way",
-        "policy": "NIC_PER_RANK STRIPING TUNED_PATTERN parted tuned unknown",
+        "model": "KINDS KNOBS NIC_PER_RANK POLICIES STRIPING TUNED_PATTERN Launch Proof Setting Spread Stack Way"
+        " parted tuned unknown",
         "programs": "own_feature pair_feature tool_features why_not_own why_not_tool",
         "table": "STACKS",
     },

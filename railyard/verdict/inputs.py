@@ -9,7 +9,7 @@ from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.model import LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import Table
-from railyard.site.references.bands import Band
+from railyard.site.references.load import Band
 from railyard.verdict.rules.model import QUANTITIES, Declared, Measured, MetricInput, MostLike, Quantity
 from railyard.verdict.target import Target
 

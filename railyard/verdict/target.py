@@ -7,8 +7,7 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.hardware import limits
 from railyard.job.case import Case
 from railyard.job.launch import device_name
-from railyard.site.references.bands import Band, Bound, scalar_band
-from railyard.site.references.load import References, floor_band
+from railyard.site.references.load import Band, Bound, References, floor_band, scalar_band
 from railyard.site.systems.model import Fabric
 from railyard.site.test_id import TestId
 from railyard.verdict.blame.search.bisection import STATIC_SHARE

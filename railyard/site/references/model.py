@@ -23,9 +23,8 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
-from railyard.site.references.bands import REGIMES
 from railyard.site.test_id import TestId
-from railyard.stacks import model, policy
+from railyard.stacks import model
 
 ANY = "any"
 UNITS: Mapping[str, str] = {
@@ -59,18 +58,18 @@ def _metric(value: Any) -> Any:
 
 Metric = Annotated[str, BeforeValidator(_metric), WithJsonSchema({"enum": list(UNITS), "type": "string"})]
 POLICY_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"enum": [ANY, *model.POLICIES]}, {"type": "string", "pattern": f"^{policy.TUNED_PATTERN}$"}]
+    "anyOf": [{"enum": [ANY, *model.POLICIES]}, {"type": "string", "pattern": f"^{model.TUNED_PATTERN}$"}]
 }
 
 
 def _policy(value: Any) -> Any:
     """Refuse what is neither any, a rail policy, nor striping with a threshold of its own (striping-8K)."""
-    if value == ANY or (isinstance(value, str) and policy.unknown(value) is None):
+    if value == ANY or (isinstance(value, str) and model.unknown(value) is None):
         return value
     known = (ANY, *model.POLICIES)
     guess = "known: " + ", ".join(known)
     if isinstance(value, str):
-        guess = policy.unknown(value) or guess
+        guess = model.unknown(value) or guess
     raise refuse(show(value), "a known value", guess)
 
 
@@ -158,6 +157,8 @@ class Source(Model):
         return f"{self.document}{at}, {self.date.isoformat()}{runs}"
 
 
+REGIMES = ("latency", "middle", "bandwidth")
+"""Of message sizes, those that may have a tolerance each."""
 Form = Literal["ratio", "ahead", "crossover", "difference", "same", "spread"]
 
 LEAST_LAG = -0.5
