@@ -2,7 +2,7 @@
 
 A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
 a run without a judged reference is *report-only* or a failure. One that something else disturbed is *disturbed*: it
-does not pass, and nobody is blamed. To add a rule: one module in ``railyard/verdict/rules``,
+does not pass, and nobody is blamed. To add a rule: one function in ``railyard/verdict/rules``,
 its name in ``RULE_NAMES``, its function in ``_RULES``.
 """
 
@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.verdict.rules import complete, metrics, path, possible, reference
+from railyard.verdict.rules import possible, reference, run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.rules.possible import percent_of_limit
 from railyard.verdict.rules.reference import worst_ratio
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
-    complete.judge,
-    metrics.judge,
+    run.complete,
+    run.metrics,
     possible.judge,
-    path.judge,
+    run.path,
     reference.judge,
 )
 

@@ -2,7 +2,6 @@
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
 from railyard.base.wording import listing, message_size, number, percent
-from railyard.verdict.rules.metrics import points
 from railyard.verdict.rules.model import (
     Declared,
     Inputs,
@@ -13,6 +12,7 @@ from railyard.verdict.rules.model import (
     failed,
     not_judged,
     passed,
+    points,
 )
 
 

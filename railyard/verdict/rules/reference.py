@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from railyard.base.wording import listing, message_size, number, percent
-from railyard.verdict.rules.metrics import points
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     BandLike,
@@ -13,6 +12,7 @@ from railyard.verdict.rules.model import (
     failed,
     not_judged,
     passed,
+    points,
 )
 
 

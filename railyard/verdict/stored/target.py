@@ -9,8 +9,8 @@ from railyard.site.references.model import ANY
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.stacks import ask, model, table
+from railyard.verdict.inputs import Target
 from railyard.verdict.path.traffic import Policy
-from railyard.verdict.target import Target
 
 ANY_STACK = "any stack"
 _KINDS: Mapping[str, str] = {
