@@ -208,6 +208,8 @@ MOVED: Mapping[str, str] = {
     "rules.inputs": "verdict.rules.model",
     "rules.metrics": "verdict.rules.model verdict.rules.run",
     "rules.path": "verdict.rules.run",
+    "rules.possible": "verdict.rules.figures",
+    "rules.reference": "verdict.rules.figures",
     "run": "rfm.run.reframe results.run_folder rfm.run.options",
     "runcase": "job.case",
     "saidmpi": "job.mpi_identity",

@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.verdict.rules import possible, reference, run
+from railyard.verdict.rules import figures, run
+from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
-from railyard.verdict.rules.possible import percent_of_limit
-from railyard.verdict.rules.reference import worst_ratio
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.complete,
     run.metrics,
-    possible.judge,
+    figures.possible,
     run.path,
-    reference.judge,
+    figures.reference,
 )
 
 
@@ -109,12 +108,12 @@ def not_tested(reason: str) -> Verdict:
 
 
 def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
-    reference = rules[-1]
+    last = rules[-1]
     expected = inputs.expected_failure
     surprise = "" if expected is None else f"; it was expected to fail ({expected.reason}): remove that expectation"
-    if inputs.report_only is not None or reference.state == "not-judged" or inputs.path.one_rail:
-        return "report-only", reference.sentence + surprise
-    return "pass", reference.sentence + surprise
+    if inputs.report_only is not None or last.state == "not-judged" or inputs.path.one_rail:
+        return "report-only", last.sentence + surprise
+    return "pass", last.sentence + surprise
 
 
 def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:

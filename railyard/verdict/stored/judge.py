@@ -21,7 +21,8 @@ from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, Target, curves_of, is_from_device, metric_inputs
 from railyard.verdict.path.proof import not_judged as no_path
-from railyard.verdict.rules import possible, reference, run
+from railyard.verdict.rules import figures, run
+from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     Inputs,
@@ -32,8 +33,6 @@ from railyard.verdict.rules.model import (
     not_judged,
     points,
 )
-from railyard.verdict.rules.possible import percent_of_limit
-from railyard.verdict.rules.reference import worst_ratio
 from railyard.verdict.sizes import assessor_of
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -182,9 +181,9 @@ def _rules(inputs: Inputs, nothing_holds: str | None) -> tuple[RuleResult, ...]:
         count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
         whole = f"{counted(count, 'complete table')}{checked}"
         first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
-    last = reference.judge(inputs) if nothing_holds is None else _no_floor(nothing_holds)
+    last = figures.reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")
-    return (first, run.metrics(inputs), possible.judge(inputs), path, last)
+    return (first, run.metrics(inputs), figures.possible(inputs), path, last)
 
 
 def _no_floor(sentence: str) -> RuleResult:
