@@ -26,7 +26,7 @@ from pathlib import Path
 from railyard.results.capture.chosen import Group, chosen
 from railyard.results.capture.spread import Spread, spread
 from railyard.results.store import query
-from railyard.site.references.fields import HIGHER_IS_BETTER
+from railyard.site.references.model import HIGHER_IS_BETTER
 
 HEAVY_DEGREES = 5
 MADE_SIZES = tuple(1 << power for power in range(12, 24, 2))
@@ -145,7 +145,7 @@ def _simulate(
 
 
 def _alarms(found: Spread, new: dict[int, float], metric: str) -> bool:
-    from railyard.site.references.bands import regime
+    from railyard.site.references.load import regime
 
     for size, median in found.curve.items():
         tolerance = found.tolerance[regime(size)]

@@ -16,7 +16,7 @@ from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.variants import stated
 from railyard.site.matrix import NPB_MZ
-from railyard.stacks.policy import NIC_PER_RANK
+from railyard.stacks.model import NIC_PER_RANK
 
 
 @rfm.simple_test

@@ -4,8 +4,8 @@
 such a text to HPCC's. Two benchmarks in one text are refused: neither parser can say where its own ends. So is
 a heading that two tools print alike, unless it is said whose it is. A text that no
 tool knows, but in which a launcher, an MPI library or a scheduler says why nothing ran, gives these lines as failures.
-Every parser is asked. One that finds none of its own signs says no at the speed of a search (``signs``): the table of
-signs is the parser's own, so that no second one can fall behind it.
+Every parser is asked. One that finds none of its own signs says no at the speed of a search (``lines.own_text``): the
+table of signs is the parser's own, so that no second one can fall behind it.
 """
 
 import re

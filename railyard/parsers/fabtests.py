@@ -15,9 +15,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, is_failure, number, run_pattern
+from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, foreign, is_failure, number, own_text, run_pattern
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "fabtests"
 

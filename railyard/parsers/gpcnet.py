@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, Line, each_line, is_failure, not_a_number, number
+from railyard.parsers.lines import BINARY_MB, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "gpcnet"
 

@@ -32,9 +32,8 @@ from railyard.parsers.hpcc_words import (
     summary_figure,
 )
 from railyard.parsers.hpl_run import HplReader
-from railyard.parsers.lines import Line, filled_lines, is_failure, number, remembering
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "hpcc"
 

@@ -11,9 +11,8 @@ Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; their variants as record
 """
 
 from railyard.parsers.hpl_run import HplReader
-from railyard.parsers.lines import filled_lines
+from railyard.parsers.lines import filled_lines, foreign, own_text
 from railyard.parsers.parsed import Parsed
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "hpl"
 

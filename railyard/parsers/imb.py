@@ -13,15 +13,51 @@ itself gave up (time-out, out of memory), or an error before that end.
 """
 
 import re
+from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 
-from railyard.parsers.imb_rows import HEADINGS, Block, fit, pattern_of
-from railyard.parsers.lines import Line, Scanner, is_failure, not_a_number, number, whole
-from railyard.parsers.parsed import Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
+from railyard.parsers.lines import (
+    BINARY_MB,
+    DECIMAL,
+    WHOLE,
+    Line,
+    Run,
+    Scanner,
+    foreign,
+    is_failure,
+    not_a_number,
+    number,
+    own_text,
+    run_pattern,
+    whole,
+)
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "imb"
 
+# Printed heading -> column and unit. A new heading is a new line here; it decides how the rows below it are read.
+_HEADINGS: MappingProxyType[str, tuple[str, str | None]] = MappingProxyType(
+    {
+        "Group": ("group", None),  # -multi 1: a row for each group
+        "#bytes": ("size", "B"),
+        "#repetitions": ("repetitions", None),
+        "t[usec]": ("time", "us"),
+        "t_min[usec]": ("time_min", "us"),
+        "t_max[usec]": ("time_max", "us"),
+        "t_avg[usec]": ("time_avg", "us"),
+        "t_ovrl[usec]": ("time_ovrl", "us"),  # NBC, RMA and IO: time with computation
+        "t_pure[usec]": ("time_pure", "us"),
+        "t_CPU[usec]": ("time_cpu", "us"),
+        "overlap[%]": ("overlap", "%"),
+        "Mbytes/sec": ("bandwidth", "MB/s"),
+        "Msg/sec": ("message_rate", "1/s"),
+        "defects": ("defects", None),  # a build with CHECK
+    }
+)
+_COUNTS = frozenset({"group", "size", "repetitions"})  # whole numbers; all other columns are printed with 2 decimals
+# IMB-MT prints sizes through "% 13ul": a number and the letter l
+_SIZE_MARK = "l"
 _LONGEST = 600  # no line of IMB's own is longer; longer ones are never matched
 _DECIMALS = 2
 _DEFAULT_MAXIMUM = 4194304
@@ -32,10 +68,15 @@ _NUMERAL = "0123456789+-"  # no row begins otherwise
 _BANNER = re.compile(
     r"^#\s{0,20}(?:Intel ?\(R\)|PALLAS) MPI Benchmarks?(?: Suite)? (?P<version>[^,]{1,60}),.*$", re.IGNORECASE
 )
+
+
 # Maximum message length in bytes:   4194304   |   # Maximum io portion in bytes:   16777216
 _MAXIMUM = re.compile(r"^#\s{0,20}Maximum (?:message length|io portion) in bytes:\s{0,20}(?P<size>[0-9]{1,15})$")
+
+
 # Benchmarking Multi-PingPong
 _TITLE = re.compile(r"^#\s{0,20}Benchmarking\s{1,20}(?P<name>\S+)$")
+
 _CONTEXT = re.compile(
     r"^#\s{0,20}(?:"
     # #processes = 2; rank order (rowwise):   |   # #processes = 2 (threads: 4)
@@ -49,14 +90,23 @@ _CONTEXT = re.compile(
     r"|window_size = (?P<window>[0-9]{1,9})"
     r")$"
 )
+
+
 # All processes entering MPI_Finalize
 _END = re.compile(r"^#\s{0,20}All processes entering MPI_Finalize$")
+
+
 #       262144 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X" or …
 _GIVEN_UP = re.compile(r"^(?:[0-9]{1,15}\s{1,40}){1,2}(?:time-out\.|out-of-mem\.|int-overflow)(?:[;\s].*)?$")
+
+
 # IMB-MT -check on; INVALID benchmark name of IMB-MPI1
 _OWN_FAILURE = re.compile(r"^(?:CHECK FAILURES: rank .*|Application error code [0-9]{1,9} occurred)$")
+
 _SAID = (("banner", _BANNER), ("maximum", _MAXIMUM), ("end", _END), ("title", _TITLE), ("context", _CONTEXT))
+
 _EXPECTED = 'output of IMB: a banner, a title "# Benchmarking …" or a heading'
+
 _SIGNS = ("imb-", "mpi benchmark", "benchmarking", "#repetitions")
 
 
@@ -70,7 +120,7 @@ def parse(text: str) -> Parsed:
     for line in scanner:
         reader.read(line)
         block = reader.block
-        while block and block.headings and (run := scanner.run(pattern_of(tuple(block.headings)))):
+        while block and block.headings and (run := scanner.run(_pattern_of(tuple(block.headings)))):
             block.take(run)
     return reader.parsed(text)
 
@@ -81,7 +131,7 @@ class _Reader:
     def __init__(self) -> None:
         self.version: str | None = None
         self.maximum = _DEFAULT_MAXIMUM
-        self.block: Block | None = None
+        self.block: _Block | None = None
         self.tables: list[Table] = []
         self.began = False  # a block's title or heading was seen
         self.failures: list[Remark] = []
@@ -121,7 +171,7 @@ class _Reader:
                 self.block.context |= {k: int(v) if v.isdigit() else v for k, v in given.items()}
         elif kind == "title" and found:
             self._close(followed=True)
-            self.block = Block(line.number, self.version, self.maximum, found["name"])
+            self.block = _Block(line.number, self.version, self.maximum, found["name"])
         elif kind == "banner" and found:
             self._close(followed=False)
             self.version, self.maximum, self.banner = found["version"].strip(), _DEFAULT_MAXIMUM, line
@@ -135,25 +185,25 @@ class _Reader:
 
     def _heading(self, line: Line) -> bool:
         words = line.words
-        if not words or words[0] not in HEADINGS or any(word not in HEADINGS for word in words):
+        if not words or words[0] not in _HEADINGS or any(word not in _HEADINGS for word in words):
             self.heading_part = []
             return False
         # the second line of a heading that a mailer wrapped belongs to the first; one that repeats a column is none
         if self.heading_part and self.block and not self.block.rows:
-            joined = [HEADINGS[word][0] for word in self.block.headings + words]
+            joined = [_HEADINGS[word][0] for word in self.block.headings + words]
             again = any(joined.count(column) > 1 for column in joined if column != "bandwidth")  # IMB-MT has two
             self.block.headings = words if again else self.block.headings + words
         else:
             if self.block is None or self.block.headings:
                 self._close(followed=True)
-                self.block = Block(line.number, self.version, self.maximum)
+                self.block = _Block(line.number, self.version, self.maximum)
             self.block.headings = words
         self.heading_part = words
         return True
 
     def _row(self, line: Line, text: str) -> bool:
         block, words = self.block, line.words
-        if block is None or not block.fits(words):
+        if block is None or not _fits(words, block.headings):
             return False
         if whole(line, _DECIMALS):
             block.add(words)
@@ -177,10 +227,10 @@ class _Reader:
         if block is None or not words or any(number(word) is None for word in words):
             return False
         joined = block.part + words
-        if block.fits(joined) and whole(line, _DECIMALS):
+        if _fits(joined, block.headings) and whole(line, _DECIMALS):
             block.add(joined)
             return True
-        if block.part or not fit(words, block.headings[: len(words)]):
+        if block.part or not _fits(words, block.headings[: len(words)]):
             block.spoiled = bool(block.part) or block.spoiled
             block.part = []
             return False
@@ -218,3 +268,133 @@ def _said(text: str) -> tuple[str, re.Match[str] | None]:
         if found:
             return kind, found
     return "failure" if is_failure(text) else "own", None
+
+
+@dataclass(slots=True)
+class _Block:
+    """One table while it is read: cells as printed, a Mbyte not yet converted, and what spoils its completeness."""
+
+    line: int
+    version: str | None
+    maximum: int
+    benchmark: str | None = None
+    context: dict[str, ContextValue] = field(default_factory=dict)
+    headings: list[str] = field(default_factory=list)
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
+    ended: bool = False
+    spoiled: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(_HEADINGS[word][0] for word in self.headings)
+
+    def at_maximum(self) -> bool:
+        """Return whether the last row is the last that the heading announces."""
+        if "#bytes" not in self.headings:
+            return bool(self.rows)
+        return bool(self.rows) and int(self.rows[-1][self.headings.index("#bytes")] or 0) >= self.maximum
+
+    def add(self, words: list[str]) -> None:
+        """Add one row of words that fit."""
+        self.rows.append(tuple(number(word.removesuffix(_SIZE_MARK)) for word in words))
+        self.part = []
+
+    def take(self, run: Run) -> None:
+        """Add rows of ``_pattern_of`` these headings."""
+        words, width = run.text.split(), len(self.headings)
+        columns = [_column(_HEADINGS[name][0], words[place::width]) for place, name in enumerate(self.headings)]
+        self.rows.extend(zip(*columns, strict=True))
+        self.part = []
+
+    def begins_row(self, words: list[str]) -> bool:
+        """Return whether a foreign line begins as the next row would: its counts, then something else."""
+        counts = sum(1 for column in self.columns if column in _COUNTS)
+        if len(words) < 2 or counts < 2 or not _fits(words[:counts], self.headings[:counts]):
+            return False
+        return number(words[-1]) is None or len(words) != len(self.headings)
+
+    def table(self) -> Table:
+        """Return the table as far as it was read, bandwidths in MB/s."""
+        columns, rows, factor = self.columns, self.rows, _mega(self)
+        if factor != 1.0 and "bandwidth" in columns:
+            # IMB-MT has two columns of bandwidth at most; all are converted
+            places = [place for place, column in enumerate(columns) if column == "bandwidth"]
+            rows = [
+                tuple(c * factor if n in places and c is not None else c for n, c in enumerate(row)) for row in rows
+            ]
+        return Table(
+            tool=TOOL,
+            version=self.version,
+            benchmark=self.benchmark,
+            columns=columns,
+            units=tuple(_HEADINGS[word][1] for word in self.headings),
+            rows=tuple(rows),
+            line=self.line,
+            complete=self.ended and not self.spoiled,
+            context=MappingProxyType(self.context),
+        )
+
+
+def _fits(words: list[str], headings: list[str]) -> bool:
+    """Return whether these words are a row under these headings: as many, counts whole, all else numbers."""
+    if not words or len(words) != len(headings):
+        return False
+    for word, heading in zip(words, headings, strict=True):
+        if _HEADINGS[heading][0] in _COUNTS:
+            digits = word.removesuffix(_SIZE_MARK) if heading == "#bytes" else word
+            if not (digits.isdigit() and digits.isascii() and len(digits) <= 18):
+                return False
+        elif number(word) is None and not not_a_number(word):
+            return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _pattern_of(headings: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of plain rows under these headings: nothing in them has to be looked at twice."""
+    return run_pattern(*(_word(_HEADINGS[heading][0]) for heading in headings))
+
+
+def _word(column: str) -> str:
+    if column == "size":
+        return f"{WHOLE}{_SIZE_MARK}?"
+    return WHOLE if column in _COUNTS or column == "message_rate" else DECIMAL
+
+
+def _column(name: str, words: list[str]) -> list[Cell]:
+    if name == "size" and words[0].endswith(_SIZE_MARK):
+        words = [word.removesuffix(_SIZE_MARK) for word in words]
+    return list(map(int if name in _COUNTS or name == "message_rate" else float, words))
+
+
+def _mega(block: _Block) -> float:
+    """Return what one printed Mbyte/sec is in MB/s: by the banner's version, without one by the rows."""
+    found = re.match(r"V?([0-9]{1,4})", block.version or "", re.IGNORECASE)
+    if found is None or int(found[1]) == 2017:
+        return _mega_of_rows(block)
+    return BINARY_MB if int(found[1]) < 2017 else 1.0
+
+
+def _mega_of_rows(block: _Block) -> float:
+    """Return the factor that the row with the smallest rounding error shows; 1.0 where none can tell.
+
+    size / time, times 1 (PingPong), 2 (Sendrecv) or 4 (Exchange), is the bandwidth: in units of 10^6 the quotient is
+    1, 2 or 4, in units of 2^20 it is 1/1.048576 of that. A row counts where rounding to 2 decimals is below 1 %.
+    """
+    columns = block.columns
+    clock = next((name for name in ("time", "time_max") if name in columns), None)
+    if clock is None or "size" not in columns or "bandwidth" not in columns:
+        return 1.0
+    places = [columns.index(name) for name in ("size", clock, "bandwidth")]
+    best, factor = 0.01, 1.0
+    for row in block.rows:
+        size, time, rate = (float(row[place] or 0) for place in places)
+        if not (size > 0 and time > 0 and rate > 0):
+            continue
+        error = 0.005 / time + 0.005 / rate
+        if error < best:
+            best = error
+            quotients = {abs(rate * time / size / n * f - 1): f for n in (1, 2, 4) for f in (1.0, BINARY_MB)}
+            factor = quotients[min(quotients)]
+    return factor

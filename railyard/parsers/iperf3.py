@@ -15,9 +15,8 @@ import re
 
 from railyard.parsers import iperf3_json
 from railyard.parsers.iperf3_run import Row, Run
-from railyard.parsers.lines import Line, each_line, is_failure
+from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
 from railyard.parsers.parsed import Parsed, Remark
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "iperf3"
 

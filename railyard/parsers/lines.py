@@ -1,12 +1,18 @@
-"""What every parser does with a line before it knows the tool: number it, clean it, read its cells, see an error."""
+"""What every parser does before it knows the tool: ask whether a text can be its own, number, clean and read its lines.
+
+Every parser begins with ``own_text``, since ``railyard parse`` asks all of them whose output a text is: the tools that
+did not print it say no at the speed of a search for a few words of the tool.
+"""
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import NamedTuple
+
+from railyard.parsers.parsed import ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s under the name of MB
 
@@ -45,6 +51,9 @@ _FAILURE_ROOT = re.compile(
     r"|flux-job|task\(s\)"
 )
 
+#: What a text in lower case holds, or a search in it.
+Sign = str | Callable[[str], object]
+_BEGINNING = 2**16  # characters: nearly every output shows there whose it is
 _REMEMBERED = 200  # characters of the longest line that is remembered
 _ROW_BEGINS = " \t0123456789"
 # Words of rows for run_pattern: what they match, number() reads.
@@ -246,3 +255,25 @@ def is_failure(text: str) -> bool:
     """
     start = text[:2000]
     return bool(_FAILURE_ROOT.search(start)) and bool(_FAILURE.search(start))
+
+
+def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
+    """Return the text, ``cleaned``, where it holds one of the tool's signs; with one it may be foreign all the same.
+
+    Signs are in lower case, the text's case is of no account; a newline at a sign's beginning is a line's beginning.
+    Raises ParseError, which says what was expected, for a text without any: none of its lines can be the tool's.
+    """
+    plain = cleaned(text)
+    if not (_holds(f"\n{plain[:_BEGINNING].lower()}", signs) or _holds(plain.folded, signs)):
+        raise foreign(plain, expected)
+    return plain
+
+
+def foreign(text: str, expected: str) -> ParseError:
+    """Return the error of a text that is none of the tool's: it shows the first line that is not blank."""
+    first = first_line(text)
+    return ParseError(first.number, first.text, expected)
+
+
+def _holds(folded: str, signs: Sequence[Sign]) -> bool:
+    return any(sign in folded if isinstance(sign, str) else sign(folded) for sign in signs)

@@ -16,9 +16,8 @@ import re
 from collections.abc import Callable
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, is_failure, line_of, texts_of
+from railyard.parsers.lines import Line, foreign, is_failure, line_of, own_text, texts_of
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "milc"
 

@@ -19,10 +19,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Line, Run, Scanner, is_failure, run_pattern
+from railyard.parsers.lines import (
+    BINARY_MB,
+    DECIMAL,
+    WHOLE,
+    Line,
+    Run,
+    Scanner,
+    foreign,
+    is_failure,
+    own_text,
+    run_pattern,
+)
 from railyard.parsers.netpipe_file import data_file
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "netpipe"
 

@@ -15,9 +15,8 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, filled_lines, is_failure, not_a_number, number, remembering
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, not_a_number, number, own_text, remembering
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "npb"
 

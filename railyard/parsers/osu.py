@@ -11,7 +11,7 @@ A heading without any row gives no table but a failure.
 
 import re
 
-from railyard.parsers.lines import Line, Scanner, decimals, is_failure, number, whole
+from railyard.parsers.lines import Line, Scanner, decimals, foreign, is_failure, number, own_text, whole
 from railyard.parsers.osu_headings import (
     LONGEST,
     columns_of,
@@ -25,7 +25,6 @@ from railyard.parsers.osu_headings import (
 )
 from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "osu"
 

@@ -14,9 +14,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, is_failure, not_a_number, number, whole
+from railyard.parsers.lines import (
+    DECIMAL,
+    Line,
+    Run,
+    Scanner,
+    foreign,
+    is_failure,
+    not_a_number,
+    number,
+    own_text,
+    whole,
+)
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "pairs"
 

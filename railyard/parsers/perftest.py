@@ -16,11 +16,10 @@ from dataclasses import replace
 
 from railyard.parsers import perftest_formats as formats
 from railyard.parsers import perftest_json
-from railyard.parsers.lines import Line, is_failure, line_of, number, texts_of, whole
+from railyard.parsers.lines import Line, foreign, is_failure, line_of, number, own_text, texts_of, whole
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.perftest_formats import Heading
 from railyard.parsers.perftest_run import Run, Title
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "perftest"
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, filled_lines, is_failure, number
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text
 from railyard.parsers.parsed import NO_CONTEXT, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "qperf"
 

@@ -7,9 +7,8 @@ polling, or yielding. ``context``: ranks, processor, node.
 import re
 from types import MappingProxyType
 
-from railyard.parsers.lines import is_failure, lines_of, number
+from railyard.parsers.lines import foreign, is_failure, lines_of, number, own_text
 from railyard.parsers.parsed import Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "sharing"
 

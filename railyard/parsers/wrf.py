@@ -16,9 +16,8 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, each_line, is_failure
+from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.signs import foreign, own_text
 
 TOOL = "wrf"
 

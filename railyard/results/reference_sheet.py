@@ -7,9 +7,8 @@ from railyard.base.json_codec import encode
 from railyard.base.wording import message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.cost import costs_of_references
-from railyard.site.references.fields import ANY, Range, Source
 from railyard.site.references.load import References
-from railyard.site.references.model import Entry, Fact, Relation, Share
+from railyard.site.references.model import ANY, Entry, Fact, Range, Relation, Share, Source
 from railyard.site.references.relation_checks import sides
 
 FORMAT = 1

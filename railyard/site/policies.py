@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from railyard.site.systems.model import System
 from railyard.stacks import ask, model
-from railyard.stacks import policy as stacks_policy
 
 DEFAULT = "default"
 
 #: ``round-robin-2``: what a stack can do over two rails; ``default-striping-2``: what it does there unasked.
-_FEATURE = re.compile(rf"(?P<policy>{'|'.join(model.POLICIES)}|{stacks_policy.TUNED_PATTERN})-(?P<rails>[0-9]+)")
+_FEATURE = re.compile(rf"(?P<policy>{'|'.join(model.POLICIES)}|{model.TUNED_PATTERN})-(?P<rails>[0-9]+)")
 _BY_DEFAULT = "default-"
 
 
@@ -25,9 +24,9 @@ def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, 
     """
     kind = system.fabrics[fabric].kind
     found = ask.policies(stack, kind, rails)
-    if stacks_policy.STRIPING not in found:
+    if model.STRIPING not in found:
         return found
-    own = dict.fromkeys(stacks_policy.tuned(size) for size in system.stacks[stack].striping_thresholds)
+    own = dict.fromkeys(model.tuned(size) for size in system.stacks[stack].striping_thresholds)
     return (*found, *(name for name in own if ask.why_not(stack, kind, rails, name) is None))
 
 
@@ -41,7 +40,7 @@ def is_extended(policy: str) -> bool:
 
     A NIC per rank where the stack has another way unasked: a pair of ranks a rail, for rails that are proven anyhow.
     """
-    return policy == stacks_policy.NIC_PER_RANK
+    return policy == model.NIC_PER_RANK
 
 
 def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
@@ -50,7 +49,7 @@ def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
     Source: I_MPI_MULTIRAIL (Intel MPI Developer Reference) and MPICH_OFI_NIC_POLICY (Cray MPICH's intro_mpi): a rank
     has one NIC for all its messages, whatever their size.
     """
-    if policy != stacks_policy.NIC_PER_RANK or pairs >= rails:
+    if policy != model.NIC_PER_RANK or pairs >= rails:
         return None
     those = "its one pair of ranks uses one" if pairs == 1 else f"its {pairs} pairs of ranks use {pairs}"
     return (
@@ -82,7 +81,7 @@ def named_policies(environments: Iterable[Sequence[str]]) -> tuple[str, ...]:
                 continue
             if f"{_BY_DEFAULT}{feature}" not in features:
                 named[found["policy"]] = None
-    return tuple(sorted(named, key=lambda policy: policy == stacks_policy.NIC_PER_RANK))
+    return tuple(sorted(named, key=lambda policy: policy == model.NIC_PER_RANK))
 
 
 def environment_terms(tool: str, rails: int, policy: str, pairs: int, *, beside_default: bool) -> list[str]:
@@ -93,9 +92,9 @@ def environment_terms(tool: str, rails: int, policy: str, pairs: int, *, beside_
     """
     alone = pairs < rails  # then a NIC per rank would leave rails idle
     if policy == DEFAULT:
-        not_alone = f" -{_BY_DEFAULT}{stacks_policy.NIC_PER_RANK}-{rails}" if alone else ""
+        not_alone = f" -{_BY_DEFAULT}{model.NIC_PER_RANK}-{rails}" if alone else ""
         return [f"+{tool} +rails{rails}{not_alone}"]
-    if policy == stacks_policy.NIC_PER_RANK and alone:
+    if policy == model.NIC_PER_RANK and alone:
         return []
     besides = f" -{_BY_DEFAULT}{policy}-{rails}" if beside_default else ""
     return [f"+{tool} +{policy}-{rails}{besides}"]

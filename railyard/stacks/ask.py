@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.stacks.choice import split_from, spread_of, tuned_line, why_not_rails
-from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Stack, Way, blanks
-from railyard.stacks.policy import parted, tuned, unknown
+from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Stack, Way, blanks, parted, tuned, unknown
 from railyard.stacks.table import STACKS
 
 

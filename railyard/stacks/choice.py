@@ -1,7 +1,6 @@
 """Which of the rail policies in a way a run has, by its name or as the first that fits, and why another cannot be."""
 
-from railyard.stacks.model import Setting, Spread, Way
-from railyard.stacks.policy import STRIPING, parted, tuned
+from railyard.stacks.model import STRIPING, Setting, Spread, Way, parted, tuned
 
 
 def why_not_rails(way: Way, rails: int, name: str | None) -> str | None:

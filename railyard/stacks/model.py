@@ -1,5 +1,7 @@
 """The types of the stacks' table: what one MPI is told for one kind of fabric, and what it cannot be told.
 
+A rail policy is one of POLICIES, or striping with a threshold of its own behind it (``striping-8K``).
+
 A value may hold these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
 ``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{sets}`` (the same with semicolons), ``{hcas}`` (colons:
 ``mlx5_0:mlx5_1``), ``{port}`` (the one port that all cards share; two ports of one card are then refused), ``{units}``
@@ -12,9 +14,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from railyard.base.errors import did_you_mean
+
 KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
 KNOBS = ("gid_index", "traffic_class", "service_level")
+STRIPING = "striping"
+NIC_PER_RANK = "nic-per-rank"
+#: What a policy with a threshold looks like, for a schema; K is 1024 bytes.
+TUNED_PATTERN = rf"{STRIPING}-[1-9][0-9]*[KMG]?"
+
+_TUNED = re.compile(rf"{STRIPING}-([1-9][0-9]*)([KMG]?)")
+_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 BLANKS = frozenset({"devices", "ports", "sets", "hcas", "port", "units", "unit_ports", "rails", "threshold", "knob"})
 LAUNCH_BLANKS = frozenset(
@@ -28,6 +39,26 @@ def blanks(text: str) -> set[str]:
     return set(_BLANK.findall(text))
 
 
+def tuned(threshold_bytes: int) -> str:
+    """Return the name of striping with this threshold, in the largest unit that divides it: ``striping-8K``."""
+    unit = max((unit for unit, factor in _FACTORS.items() if threshold_bytes % factor == 0), key=_FACTORS.__getitem__)
+    return f"{STRIPING}-{threshold_bytes // _FACTORS[unit]}{unit}"
+
+
+def parted(name: str) -> tuple[str, int | None]:
+    """Return a policy's name without its threshold, and the threshold in bytes; None where it names none."""
+    found = _TUNED.fullmatch(name)
+    return (name, None) if found is None else (STRIPING, int(found[1]) * _FACTORS[found[2]])
+
+
+def unknown(name: str) -> str | None:
+    """Return what to write in place of an unknown policy, None for a known one. A threshold is written in one way."""
+    policy, threshold = parted(name)
+    if threshold is not None:
+        return None if tuned(threshold) == name else did_you_mean(name, [tuned(threshold)])
+    return None if policy in POLICIES else did_you_mean(name, POLICIES)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One environment variable, with why it is set, where that was tried or documented, and where it is written."""
@@ -39,9 +70,9 @@ class Setting:
     source: str
 
     def __post_init__(self) -> None:
-        unknown = blanks(self.value) - BLANKS
-        if unknown:
-            raise ValueError(f"{self.name}: unknown blanks {sorted(unknown)}")
+        others = blanks(self.value) - BLANKS
+        if others:
+            raise ValueError(f"{self.name}: unknown blanks {sorted(others)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +172,9 @@ class Launch:
     def __post_init__(self) -> None:
         words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.cores_a_rank, *self.forward]
         words += [word for part in (self.agent, self.network) if not isinstance(part, str) for word in part]
-        unknown = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS
-        if unknown:
-            raise ValueError(f"{self.program}: unknown blanks {sorted(unknown)}")
+        others = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS
+        if others:
+            raise ValueError(f"{self.program}: unknown blanks {sorted(others)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,11 @@ from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
 from railyard.verdict import verdict
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs
+from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs, of_case
 from railyard.verdict.path import proof
-from railyard.verdict.path.plan import judged_path
+from railyard.verdict.path.run import judged_path
 from railyard.verdict.rules.model import Inputs, Job, OutputLine, RefusedRail
 from railyard.verdict.sizes import Sizes, assessor_of
-from railyard.verdict.target import of_case
 from railyard.verdict.verdict import Verdict
 
 

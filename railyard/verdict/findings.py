@@ -8,7 +8,7 @@ from railyard.results.record.form import AttemptRecord
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path.link_errors import look_at
+from railyard.verdict.path.ports import look_at
 from railyard.verdict.verdict import Verdict
 
 

@@ -2,7 +2,7 @@
 
 A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
 a run without a judged reference is *report-only* or a failure. One that something else disturbed is *disturbed*: it
-does not pass, and nobody is blamed. To add a rule: one module in ``railyard/verdict/rules``,
+does not pass, and nobody is blamed. To add a rule: one function in ``railyard/verdict/rules``,
 its name in ``RULE_NAMES``, its function in ``_RULES``.
 """
 
@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.verdict.rules import complete, metrics, path, possible, reference
+from railyard.verdict.rules import figures, run
+from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
-from railyard.verdict.rules.possible import percent_of_limit
-from railyard.verdict.rules.reference import worst_ratio
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
-    complete.judge,
-    metrics.judge,
-    possible.judge,
-    path.judge,
-    reference.judge,
+    run.complete,
+    run.metrics,
+    figures.possible,
+    run.path,
+    figures.reference,
 )
 
 
@@ -109,12 +108,12 @@ def not_tested(reason: str) -> Verdict:
 
 
 def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
-    reference = rules[-1]
+    last = rules[-1]
     expected = inputs.expected_failure
     surprise = "" if expected is None else f"; it was expected to fail ({expected.reason}): remove that expectation"
-    if inputs.report_only is not None or reference.state == "not-judged" or inputs.path.one_rail:
-        return "report-only", reference.sentence + surprise
-    return "pass", reference.sentence + surprise
+    if inputs.report_only is not None or last.state == "not-judged" or inputs.path.one_rail:
+        return "report-only", last.sentence + surprise
+    return "pass", last.sentence + surprise
 
 
 def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def test_what_the_shipped_checks_imported_is_found(tmp_path: Path) -> None:
 
 def test_the_sentence_names_the_line_and_the_new_address(tmp_path: Path) -> None:
     lines = "import railyard\nfrom railyard.launch import Launch\nfrom railyard.stacks import NIC_PER_RANK\n"
-    policy = "NIC_PER_RANK from railyard.stacks, which is in railyard.stacks.policy now"
+    policy = "NIC_PER_RANK from railyard.stacks, which is in railyard.stacks.model now"
     end = "; change that line, the old address goes with the next release"
     assert imported(tmp_path, lines + "from railyard.systems import Fabric, load_systems")[:2] == (
         0,

@@ -17,7 +17,7 @@ from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS, find, metric
 from railyard.parsers import PARSERS
 from railyard.parsers import TOOLS as PARSED_TOOLS
 from railyard.parsers.parsed import Cell, Table
-from railyard.site.references.fields import HIGHER_IS_BETTER, UNITS
+from railyard.site.references.model import HIGHER_IS_BETTER, UNITS
 
 NPB: dict[str, Any] = {"tool": "npb", "class": "B"}
 RECORDINGS = Path(__file__).parents[1] / "recordings"

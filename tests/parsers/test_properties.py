@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import railyard.parsers
-from railyard.parsers import PARSERS, detect, signs
+from railyard.parsers import PARSERS, detect
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import ParseError
 from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
@@ -115,7 +115,7 @@ def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
     parts += ["".join(lines[:place]) for place in range(step, len(lines), step)]
     own = {tool: EVERY_ONE[tool]}
     signed = [detect.recognised(part, own) for part in parts]
-    monkeypatch.setattr(signs, "_holds", lambda folded, sign: True)
+    monkeypatch.setattr("railyard.parsers.lines._holds", lambda folded, sign: True)
     assert signed == [detect.recognised(part, own) for part in parts]
 
 

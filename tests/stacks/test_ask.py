@@ -6,8 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.stacks import ask
-from railyard.stacks import policy as stacks_policy
-from railyard.stacks.model import POLICIES, Way
+from railyard.stacks.model import POLICIES, Way, parted, tuned
 from railyard.stacks.table import STACKS
 
 NAMES = {
@@ -155,8 +154,8 @@ def test_the_policies_of_a_stack_begin_with_its_default() -> None:
 
 @pytest.mark.parametrize(("size", "name"), [(8192, "striping-8K"), (1 << 20, "striping-1M"), (1000, "striping-1000")])
 def test_a_threshold_has_one_name(size: int, name: str) -> None:
-    assert stacks_policy.tuned(size) == name
-    assert stacks_policy.parted(name) == ("striping", size)
+    assert tuned(size) == name
+    assert parted(name) == ("striping", size)
 
 
 def test_nic_per_rank_brings_the_words_that_bind() -> None:

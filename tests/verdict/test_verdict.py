@@ -15,8 +15,7 @@ from railyard.base.json_codec import encode
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import Ended
 from railyard.results.record.form import Suspect
-from railyard.site.references.bands import Band, Bound, curve_band, scalar_band
-from railyard.site.references.load import floor_band
+from railyard.site.references.load import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
 from railyard.verdict.path.proof import PathProof
 from railyard.verdict.recording import verdict_record

@@ -1,7 +1,8 @@
 """What the counter reader wrote on one node, as typed deltas per device.
 
 The reader (``reader.sh``, package data beside this file) copies every counter that the kernel shows; which of them
-count bytes, in which unit and how wide they are stands in ``railyard.hardware.counters``, a row a driver.
+count bytes, in which unit and how wide they are stands in ``railyard.hardware.counters``, a row a driver. What two
+devices of a node both count (an RDMA port and the network interface on it, a card and its other name) is given once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,15 +10,89 @@ from dataclasses import dataclass, field
 
 from railyard.base.bounds import IDLE_INTERVAL
 from railyard.base.paths import packaged_text
-from railyard.hardware.counters import DRIVERS, Driver, error_maximum, of_device
-from railyard.job.counters.device import DeviceCounters, Direction
+from railyard.hardware.counters import DRIVERS, Driver, Overlap, error_maximum, of_device
 from railyard.job.counters.energy import Energy, energy_of
 from railyard.job.counters.lines import Facts, facts_of, is_count
-from railyard.job.counters.overlap import counted_elsewhere, interfaces, overlap
 
 FORMAT = 1
 #: Beside the reader: how many milliseconds the idle devices are read before the run.
 IDLE = "idle_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One direction of a device: bytes before and after; None where the counter was unreadable or missing.
+
+    ``idle_bytes`` is what an idle rail would have moved in that time, by its rate before the run; 0 where that was not
+    measured.
+    """
+
+    before_bytes: int | None
+    after_bytes: int | None
+    full: bool = False
+    idle_bytes: int = 0
+
+    @property
+    def decreased(self) -> bool:
+        """True where the counter went backwards: reset, wrapped or another device by now."""
+        return self.before_bytes is not None and self.after_bytes is not None and self.after_bytes < self.before_bytes
+
+    @property
+    def delta_bytes(self) -> int | None:
+        """Bytes moved between the readings beyond the idle ones, never below 0; None where they cannot be known."""
+        if self.before_bytes is None or self.after_bytes is None or self.decreased or self.full:
+            return None
+        return max(0, self.after_bytes - self.before_bytes - self.idle_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounters:
+    """One device of a node. ``carrier`` is True, False, or None where it was not read, before and after the run.
+
+    ``errors`` and ``signals`` hold by how much each of the driver's counters grew, those alone that did; ``stuck`` are
+    error counters that stood at their maximum before the run. ``beside`` is the RDMA device whose port this interface
+    is on, None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so that all
+    bytes here are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the
+    kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign``: its kernel driver,
+    where the system's file names the counters of another one.
+    """
+
+    device: str
+    meant: bool
+    tx: Direction
+    rx: Direction
+    carrier_before: bool | None
+    carrier_after: bool | None
+    errors: Mapping[str, int]
+    signals: Mapping[str, int] = field(default_factory=dict)
+    stuck: tuple[str, ...] = ()
+    driver: str = "netdev"
+    overlap: Overlap = "none"
+    beside: str | None = None
+    packet_bytes: int | None = None
+    virtual: bool = False
+    held_ms: int | None = None
+    unnamed: bool = False
+    foreign: str | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why this device's bytes cannot be known, in words that follow "rail hsn0 of vn1"; None where they can."""
+        if self.foreign is not None:
+            return f"is driven by {self.foreign}, and the system's file says counters: {self.driver}"
+        for name, direction in (("sent", self.tx), ("received", self.rx)):
+            if direction.decreased:
+                return (
+                    f"counted fewer bytes {name} after the run ({direction.after_bytes}) than before "
+                    f"({direction.before_bytes}): it was reset or replaced"
+                )
+            if direction.full:
+                return f"has a full counter of bytes {name}: it stands at its maximum and counts no more"
+            if direction.delta_bytes is None:
+                return f"has no readable counter of bytes {name}"
+        if self.held_ms is not None:
+            return f"has counters that the kernel refreshes every {self.held_ms} ms, for which the reader did not wait"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +210,10 @@ def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, 
     """Return the named devices in the file's order, then those that were found, each with its own bytes once."""
     rows = {name: _row(name, facts, drivers) for name in facts.names}
     meant = facts.named["meant"]
-    besides = interfaces(facts, rows)
+    besides = _interfaces(facts, rows)
     found = []
     for name, row in rows.items():
-        if row is None or (name not in meant and counted_elsewhere(name, facts, rows)):
+        if row is None or (name not in meant and _counted_elsewhere(name, facts, rows)):
             continue
         found.append(_device(name, name, facts, row, besides.get(name) if name not in meant else None))
     netdev = DRIVERS["netdev"]
@@ -180,7 +255,7 @@ def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None
         _growth(facts, name, row.signals),
         stuck=tuple(c for c in row.errors if facts.count("before", name, c) == error_maximum(c) is not None),
         driver=row.name,
-        overlap=overlap(name, facts, row),
+        overlap=_overlap(name, facts, row),
         beside=beside,
         packet_bytes=packet,
         virtual=virtual,
@@ -193,6 +268,44 @@ def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None
 def _is_foreign(module: str | None, row: Driver) -> bool:
     known = any(module in each.modules for each in DRIVERS.values())
     return known and row.name != "netdev" and bool(row.modules) and module not in row.modules
+
+
+def _overlap(name: str, facts: Facts, row: Driver) -> Overlap:
+    """Return how a device's counters and those of the interface on its port overlap."""
+    return row.overlaps(facts.about(name, "layer"))
+
+
+def _interfaces(facts: Facts, rows: Mapping[str, Driver | None]) -> dict[str, str]:
+    """Return the interfaces on ports of meant RDMA rails, each with its rail: what TCP would use there.
+
+    Of software RDMA the interface is none of these: whatever RDMA sends goes through it.
+    """
+    found: dict[str, str] = {}
+    for rail in facts.named["meant"]:
+        row, interface = rows.get(rail), facts.beside.get(rail)
+        if row is None or row.name == "netdev" or interface is None:
+            continue
+        if _overlap(rail, facts, row) in ("apart", "port"):
+            found[interface] = rail
+    return found
+
+
+def _counted_elsewhere(name: str, facts: Facts, rows: Mapping[str, Driver | None]) -> bool:
+    """Return whether what this device counts, which is no meant rail, is what a meant rail counts already.
+
+    That is the interface under software RDMA; and the card of a rail that is named by its interface, where the card
+    sees the interface's packets too, or where the interface's rail is the card by another name.
+    """
+    meant = facts.named["meant"]
+    for rail in meant:
+        row = rows.get(rail)
+        if row is not None and facts.beside.get(rail) == name and _overlap(rail, facts, row) == "interface":
+            return True
+    interface, own = facts.beside.get(name), rows.get(name)
+    if own is None or interface is None or interface not in meant:
+        return False
+    of_interface = rows.get(interface)
+    return _overlap(name, facts, own) == "port" or (of_interface is not None and of_interface.name == own.name)
 
 
 def _path_mtu(interface_mtu: str | None) -> int:

@@ -14,8 +14,8 @@ from railyard.hardware.ib_speeds import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named
+from railyard.parsers.lines import Sign
 from railyard.parsers.parsed import Parsed
-from railyard.parsers.signs import Sign
 
 # Switch	40 "S-ec0d9a0300000020"		# "Leaf2" enhanced port 0 lid 5 lmc 0
 # Ca	1 "H-b8599f0300001038"		# "vn3 mlx5_1"

@@ -15,8 +15,8 @@ from railyard.hardware.ib_speeds import speed_name
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, physical_of, said, state_of
+from railyard.parsers.lines import Sign
 from railyard.parsers.parsed import Parsed
-from railyard.parsers.signs import Sign
 
 # CA 'mlx5_0'   |   CA: 'mlx5_0'   |   Switch 'x'   |   iWARP RNIC 'cxgb4_0'
 _DEVICE = re.compile(r"^\s*(?P<kind>CA|Switch|Router|iWARP RNIC|\?\?\?):? '(?P<device>[^']{1,100})'\s*$")

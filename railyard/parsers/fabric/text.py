@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.lines import is_failure
+from railyard.parsers.lines import Sign, is_failure, own_text
 from railyard.parsers.parsed import Parsed, ParseError, Remark
-from railyard.parsers.signs import Sign, own_text
 
 LONGEST = 2000
 """No line of a tool with one item a line is longer, in characters; a longer one is foreign and no pattern sees it."""

@@ -8,7 +8,7 @@ from pydantic import Field
 from railyard.base.fields import Model, Name, Positive, Prose, Size, show
 from railyard.base.strict_yaml import load, validate
 from railyard.benchmarks.table.micro import metric
-from railyard.site.references.fields import ANY, Benchmarks, Names, Policies, Rails
+from railyard.site.references.model import ANY, Benchmarks, Names, Policies, Rails
 
 FILE_NAME = "model.yaml"
 

@@ -13,7 +13,7 @@ from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
 from railyard.provision.replay.texts import WRITERS, Made, messages_a_time, text_of
 from railyard.site.matrix import Need, asked_for, matrix
-from railyard.site.references.bands import BANDWIDTH_FROM_BYTES
+from railyard.site.references.load import BANDWIDTH_FROM_BYTES
 from railyard.site.references.model import is_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, with_policy

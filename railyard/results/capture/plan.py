@@ -12,10 +12,8 @@ from railyard.results.capture.entry import Captured, captured, entry_id
 from railyard.results.capture.spread import spread
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.store.units import in_unit
-from railyard.site.references.bands import LATENCY_UP_TO_BYTES
-from railyard.site.references.fields import ANY, UNITS
-from railyard.site.references.load import References, load_references
-from railyard.site.references.model import Entry
+from railyard.site.references.load import LATENCY_UP_TO_BYTES, References, load_references
+from railyard.site.references.model import ANY, UNITS, Entry
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 

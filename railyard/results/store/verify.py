@@ -12,7 +12,7 @@ from railyard.base.wording import counted
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.results.store.units import UNITS
-from railyard.site.references.fields import UNITS as DECLARED
+from railyard.site.references.model import UNITS as DECLARED
 
 
 @dataclass(frozen=True, slots=True)

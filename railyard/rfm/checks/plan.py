@@ -17,7 +17,7 @@ from railyard.site.matrix import disabled_reason
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.stacks.policy import NIC_PER_RANK
+from railyard.stacks.model import NIC_PER_RANK
 from railyard.verdict.assess import Assessment, assess
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
-from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes, sends_again
+from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
 from railyard.verdict.findings import with_losses, with_suspects
+from railyard.verdict.path.ports import sends_again
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20

@@ -13,7 +13,7 @@ from railyard.results.scaling import node_counts_up_to
 from railyard.rfm.current import environment_features, partition_features, partitions
 from railyard.site.matrix import NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
-from railyard.stacks.policy import NIC_PER_RANK
+from railyard.stacks.model import NIC_PER_RANK
 
 Check = TypeVar("Check", bound=type)
 

@@ -10,8 +10,18 @@ from railyard.base.wording import counted
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
-from railyard.site.references.fields import ANY, HIGHER_IS_BETTER, UNITS
-from railyard.site.references.model import BAD_CASE, ByRegime, Entry, ExpectedFailure, Fact, Share, Tolerance
+from railyard.site.references.model import (
+    ANY,
+    BAD_CASE,
+    HIGHER_IS_BETTER,
+    UNITS,
+    ByRegime,
+    Entry,
+    ExpectedFailure,
+    Fact,
+    Share,
+    Tolerance,
+)
 from railyard.site.systems.model import System
 
 _AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")

@@ -9,9 +9,8 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
 from railyard.site.matrix import Cell, Need, matrix
-from railyard.site.references.fields import ANY
 from railyard.site.references.load import References
-from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
+from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.test_id import TestId

@@ -9,8 +9,7 @@ from railyard.base.strict_yaml import Document
 from railyard.base.wording import message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.site.references.checks import check_application
-from railyard.site.references.fields import ANY
-from railyard.site.references.model import Entry, Relation, Side
+from railyard.site.references.model import ANY, Entry, Relation, Side
 from railyard.site.systems.model import System
 
 #: Of each form: the fields that it needs, each group one of, and those that it may have besides.

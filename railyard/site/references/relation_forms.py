@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from railyard.base.wording import counted, message_size, number
 from railyard.benchmarks.curve import Curve
-from railyard.site.references.fields import HIGHER_IS_BETTER
-from railyard.site.references.model import Relation
+from railyard.site.references.model import HIGHER_IS_BETTER, Relation
 from railyard.site.references.relation_state import RelationState as State
 
 #: Fewer repeats have no spread to speak of.

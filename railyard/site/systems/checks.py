@@ -12,13 +12,13 @@ from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
-from railyard.site.references.fields import ANY
+from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import Disabled, Fabric, StackEntry, System
 from railyard.site.systems.prices import NodeCounts, Price
-from railyard.stacks import ask, policy, table
+from railyard.stacks import ask, model, table
 
 _ETHERNET_MTUS = range(576, 65536)
 
@@ -191,7 +191,7 @@ def _check_thresholds(stack: str, entry: StackEntry, system: System, document: D
     kinds = [fabric.kind for fabric in system.fabrics.values() if len(fabric.rails) > 1]
     for index, size in enumerate(entry.striping_thresholds):
         path: Path_ = ("stacks", stack, "striping_thresholds", index)
-        name = policy.tuned(size) if size else "striping-0"
+        name = model.tuned(size) if size else "striping-0"
         if not kinds:
             expected = "a fabric with several rails"
             raise document.error(path, name, expected, "leave it out: one rail has nothing to stripe")

@@ -22,7 +22,7 @@ from railyard.base.fields import (
 from railyard.benchmarks.apps.installed import Application
 from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
-from railyard.site.references.fields import Benchmarks, Policy
+from railyard.site.references.model import Benchmarks, Policy
 from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Blocking,

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from railyard.base.bounds import RESENT_LEAST, RESENT_SHARE
+from railyard.base.bounds import RESENT_SHARE
 from railyard.base.wording import listing, percent
 from railyard.results.record.form import Suspect
+from railyard.verdict.path.ports import sends_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +63,6 @@ class LossProbe:
     def measured(self) -> str:
         """``vn1-vn2 1.0 % of segments sent again``."""
         return f"{self.node_a}-{self.node_b} {self.shown} of segments sent again"
-
-
-def sends_again(resent: int | None, sent: int | None) -> bool:
-    """Return whether TCP sent more segments again than a healthy path makes it; False where that was not read.
-
-    And where too few were sent to tell: a node that only acknowledges may send two of a thousand again.
-    """
-    if resent is None or sent is None or sent < RESENT_LEAST.value:
-        return False
-    return resent > RESENT_SHARE.value * sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from railyard.hardware.links import SLOTS
 from railyard.parsers.parsed import Table
 from railyard.verdict.hints.causes import Likeness, likely
 from railyard.verdict.hints.shapes import Seen
-from railyard.verdict.inputs import is_from_device
-from railyard.verdict.rules.metrics import points
-from railyard.verdict.rules.model import MetricInput
-from railyard.verdict.target import Target
+from railyard.verdict.inputs import Target, is_from_device
+from railyard.verdict.rules.model import MetricInput, points
 
 
 def likenesses(

@@ -13,12 +13,20 @@ from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import ProofState, RailTraffic, Suspect
-from railyard.verdict.path.bonds import port_findings, port_remarks
-from railyard.verdict.path.link_errors import error_findings, error_remarks
-from railyard.verdict.path.other_networks import rail_of_interface, stray_finding
-from railyard.verdict.path.shared_use import disturbance, is_excused
-from railyard.verdict.path.split import Finding, Spread, split_finding
-from railyard.verdict.path.traffic import WAYS, Plan, Way, in_packets, meant_bytes, rail_bytes, unmeant_bytes
+from railyard.verdict.path.other_traffic import disturbance, is_excused, rail_of_interface, stray_finding
+from railyard.verdict.path.ports import error_findings, error_remarks, port_findings, port_remarks
+from railyard.verdict.path.traffic import (
+    WAYS,
+    Finding,
+    Plan,
+    Spread,
+    Way,
+    in_packets,
+    meant_bytes,
+    rail_bytes,
+    split_finding,
+    unmeant_bytes,
+)
 
 Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]
 

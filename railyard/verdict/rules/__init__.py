@@ -1,1 +1,1 @@
-"""The five rules of a verdict, one module each, over the same inputs."""
+"""The five rules of a verdict over the same inputs: three of the run itself, two of its figures."""

@@ -1,10 +1,12 @@
 """What the rules are given and what each gives back: frozen values, no files, no clock."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, Protocol
 
+from railyard.base.bounds import PRINTED_ZERO_BELOW
 from railyard.base.wording import message_size
 from railyard.parsers.slurm.jobs import Ended
 from railyard.results.record.form import FaultClass, RuleState, Suspect
@@ -245,3 +247,45 @@ def failed(rule: int, sentence: str, fault: FaultClass, look_at: str) -> RuleRes
 def not_judged(rule: int, reason: str) -> RuleResult:
     """Return a rule that says nothing, with why: this is not a pass."""
     return RuleResult(rule, RULE_NAMES[rule], "not-judged", f"not judged: {reason}")
+
+
+def why_unusable(metric: MetricInput) -> str | None:
+    """Return None where the metric can be judged, else the sentence that says why not."""
+    declared, measured = metric.declared, metric.measured
+    if measured is None or not measured.sizes:
+        because = f": {metric.problem}" if metric.problem else ""
+        return f"{declared.name} (declared in {declared.unit}) was not read{because}"
+    if len(measured.sizes) != len(measured.values):
+        return f"{declared.name} has {len(measured.sizes)} sizes but {len(measured.values)} values"
+    if measured.unit != declared.unit:
+        return f"{declared.name} was read in {measured.unit or 'no unit'}, declared in {declared.unit}"
+    if any(right <= left for left, right in zip(measured.sizes, measured.sizes[1:], strict=False)):
+        return f"{declared.name} has sizes that do not rise"
+    for size, value in zip(measured.sizes, measured.values, strict=True):
+        if value is None or isinstance(value, bool) or not math.isfinite(value):
+            return f"{declared.name}{declared.at(size)} is {_shown(value)}, expected a finite number"
+        if value < 0 or (value == 0 and not _rounds_to_zero(metric, size)):
+            return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
+    return None
+
+
+def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
+    """Return (size in bytes, value) of a metric that ``why_unusable`` finds nothing wrong with; empty otherwise."""
+    if metric.measured is None or why_unusable(metric) is not None:
+        return ()
+    pairs = zip(metric.measured.sizes, metric.measured.values, strict=True)
+    return tuple((size, float(value)) for size, value in pairs if value is not None)
+
+
+def _rounds_to_zero(metric: MetricInput, size: int) -> bool:
+    # IMB prints a rate as a whole number: 0 where a message takes over 2 s. Only where nothing is asserted of it.
+    if metric.declared.quantity == "rate" and metric.declared.reported_only is not None:
+        return True
+    # NPB prints seconds with two decimals, and its smallest problem may take less than half of one.
+    if metric.declared.coarse and metric.declared.reported_only is not None:
+        return True
+    return metric.declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value
+
+
+def _shown(value: float | None) -> str:
+    return "missing" if value is None else str(value)

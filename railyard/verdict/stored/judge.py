@@ -19,16 +19,21 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs
+from railyard.verdict.inputs import Run, Target, curves_of, is_from_device, metric_inputs
 from railyard.verdict.path.proof import not_judged as no_path
-from railyard.verdict.rules import complete, possible, reference
-from railyard.verdict.rules import metrics as metric_rule
-from railyard.verdict.rules.metrics import points
-from railyard.verdict.rules.model import RULE_NAMES, Inputs, Job, MetricInput, OutputLine, RuleResult, not_judged
-from railyard.verdict.rules.possible import percent_of_limit
-from railyard.verdict.rules.reference import worst_ratio
+from railyard.verdict.rules import figures, run
+from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
+from railyard.verdict.rules.model import (
+    RULE_NAMES,
+    Inputs,
+    Job,
+    MetricInput,
+    OutputLine,
+    RuleResult,
+    not_judged,
+    points,
+)
 from railyard.verdict.sizes import assessor_of
-from railyard.verdict.target import Target
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -171,14 +176,14 @@ def _unknown(table: Table) -> str:
 
 
 def _rules(inputs: Inputs, nothing_holds: str | None) -> tuple[RuleResult, ...]:
-    first = complete.judge(inputs)
+    first = run.complete(inputs)
     if first.state == "pass":
         count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
         whole = f"{counted(count, 'complete table')}{checked}"
         first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
-    last = reference.judge(inputs) if nothing_holds is None else _no_floor(nothing_holds)
+    last = figures.reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")
-    return (first, metric_rule.judge(inputs), possible.judge(inputs), path, last)
+    return (first, run.metrics(inputs), figures.possible(inputs), path, last)
 
 
 def _no_floor(sentence: str) -> RuleResult:

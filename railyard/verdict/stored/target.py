@@ -5,13 +5,12 @@ from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware.links import LINKS, SLOTS
-from railyard.site.references.fields import ANY
+from railyard.site.references.model import ANY
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.stacks import ask, model, table
-from railyard.stacks import policy as stacks_policy
-from railyard.verdict.path.split import Policy
-from railyard.verdict.target import Target
+from railyard.verdict.inputs import Target
+from railyard.verdict.path.traffic import Policy
 
 ANY_STACK = "any stack"
 _KINDS: Mapping[str, str] = {
@@ -139,7 +138,7 @@ def _check_rails(rails: int, most: int | None, where: str) -> None:
 def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -> str:
     """Return the policy of a run: the named one, single on one rail, else the first that the stack's table lists."""
     if policy is not None:
-        if (near := stacks_policy.unknown(policy)) is not None:
+        if (near := model.unknown(policy)) is not None:
             raise RailyardError(f'--policy: found "{policy}", expected a rail policy; {near}')
         return policy
     if rails == 1:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from railyard.base.wording import message_size, number
+from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
-from railyard.verdict.target import Target
 
 FORMAT = 1
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.hardware.counters import DRIVERS, Driver
-from railyard.job.counters.device import Direction
-from railyard.job.counters.node import NodeCounters, Refusal, by_node, parse, reader_script
+from railyard.job.counters.node import Direction, NodeCounters, Refusal, by_node, parse, reader_script
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
 BEFORE = "before at 10.00\nbefore hsn0 carrier 1\nbefore hsn0 tx_bytes 100\nbefore hsn0 rx_bytes 200\n"

@@ -13,7 +13,7 @@ from railyard.rfm.checks.replayed import Replayed
 from railyard.site.site import Site
 from railyard.site.systems.model import Disabled, Measure
 from railyard.site.test_id import TestId
-from railyard.stacks.policy import NIC_PER_RANK
+from railyard.stacks.model import NIC_PER_RANK
 from tests.made.check import MadeCheck
 
 TEST = TestId("hsn", "mpich", 1, "imb/Uniband", "ImbUniband", "single", "virtual", "ImbUniband %rails=1", "1a2b3c4d")

@@ -1,19 +1,9 @@
 """Which rails are measured alone, and who is blamed for what was lost."""
 
-import pytest
-
 from railyard.results.record.form import Suspect
-from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, losers, plan_probes, sends_again
+from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, losers, plan_probes
 
 RUN = ("vn1", "vn2")
-
-
-@pytest.mark.parametrize(
-    ("resent", "sent", "again"),
-    [(11, 10_000, True), (10, 10_000, False), (500, 9_999, False), (None, 10_000, False), (11, None, False)],
-)
-def test_segments_sent_again_count_from_so_many_on(resent: int | None, sent: int | None, again: bool) -> None:
-    assert sends_again(resent, sent) is again
 
 
 def test_a_pair_and_two_partners_take_six_probes_a_rail() -> None:

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
-from railyard.job.counters.device import DeviceCounters, Direction
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import PathProof, judge, not_judged
-from railyard.verdict.path.split import ShareRange, share_range
-from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 
 MB = 1_000_000
 Moved = tuple[float, float]

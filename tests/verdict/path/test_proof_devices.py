@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.job.counters.device import DeviceCounters, Direction
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import PathProof, judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan

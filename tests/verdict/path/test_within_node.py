@@ -2,8 +2,7 @@
 
 import pytest
 
-from railyard.job.counters.device import DeviceCounters, Direction
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path import within_node
 
 PAYLOAD = 2_000_000_000

@@ -1,4 +1,8 @@
-"""Somebody else's traffic on the rails of a run: seen where nodes carry more than the run moved, or than arrived."""
+"""Traffic that is not as a run was meant to be: over networks that are not its own, or somebody else's over its rails.
+
+The first is another device, or TCP beside RDMA on the meant port itself. The second is seen where nodes carry more than
+the run moved, or than arrived.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,8 +10,54 @@ from dataclasses import replace
 from railyard.base.bounds import SHARED_FACTOR, UNMEANT_BYTES, UNMEANT_SHARE
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.path.split import Spread, had_their_due, split_finding
-from railyard.verdict.path.traffic import WAYS, NodeTraffic, Plan, Way, in_packets, meant_bytes
+from railyard.results.record.form import Suspect
+from railyard.verdict.path.traffic import (
+    WAYS,
+    Finding,
+    NodeTraffic,
+    Plan,
+    Spread,
+    Way,
+    had_their_due,
+    in_packets,
+    meant_bytes,
+    split_finding,
+    unmeant_bytes,
+)
+
+
+def stray_finding(node: str, reading: NodeCounters, plan: Plan) -> Finding | None:
+    """Return the unmeant network that carried more than its allowance; None where none did.
+
+    Where the nodes are not this run's alone, other jobs' traffic proves nothing: but TCP on the very port whose RDMA
+    counters see it too keeps RDMA from being proven.
+    """
+    moved = max(plan.traffic[node].payload(way) for way in WAYS)
+    bound = max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
+    for way in WAYS:
+        for device, amount in unmeant_bytes(reading, plan, way).items():
+            if amount <= bound:
+                continue
+            said = (
+                f"{way} {traffic(amount)} while the run moved {traffic(moved)} (bound {traffic(bound)}, the larger of "
+                f"{UNMEANT_SHARE.name} and {UNMEANT_BYTES.name})"
+            )
+            rail = rail_of_interface(reading, device)
+            if plan.exclusive:
+                return _failed(node, device, rail, amount, said, plan)
+            if rail is not None and _sees_tcp(reading, rail):
+                sentence = (
+                    f"path not proven: {device} of {node}, the network interface of {rail}, {said}: the counters of "
+                    f"{rail} see TCP and RDMA alike, and the nodes are not exclusive"
+                )
+                return Finding("not-proven", sentence, "not-proven", f"what else used {device} of {node}")
+    return None
+
+
+def rail_of_interface(reading: NodeCounters, device: str) -> str | None:
+    """Return the meant RDMA rail on whose port a network interface is, None for any other device."""
+    found = reading.device(device)
+    return None if found is None else found.beside
 
 
 def disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
@@ -50,6 +100,23 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan)
         return split_finding(replace(spread, carried=own), plan.policy, plan.pairs, plan.collective) is None
     way: Way = "sent" if spread.way == "sent" else "received"
     return spread.whole > _allowed(plan.traffic[spread.node], way) and had_their_due(spread, plan.policy)
+
+
+def _failed(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
+    if rail is None:
+        sentence = f"{device} of {node}, which was not meant, {said}"
+        reason = f"{device} carried {traffic(amount)} that should have gone over {listing(list(plan.rails))}"
+        look = f"how the stack is told its devices, and what else uses {device} of {node}"
+    else:
+        sentence = f"{device} of {node}, the network interface of {rail}, {said}: TCP, and not RDMA"
+        reason = f"TCP over {device} carried {traffic(amount)} that should have been RDMA over {rail}"
+        look = f"how the stack is told its transports; what else uses {device} of {node}"
+    return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
+
+
+def _sees_tcp(reading: NodeCounters, rail: str) -> bool:
+    found = reading.device(rail)
+    return found is not None and found.overlap == "port"
 
 
 def _allowed(moved: NodeTraffic, way: Way) -> float:

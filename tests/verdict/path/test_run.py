@@ -4,7 +4,7 @@ import pytest
 
 from railyard.stacks import ask
 from railyard.verdict.path.proof import PathProof
-from railyard.verdict.path.stack_log import LONGEST, Said, compared, read
+from railyard.verdict.path.run import LONGEST, Said, compared_with_log, read_log
 
 DEVICES = ("hsn0", "hsn1", "eth0")
 MEANT = ("hsn0", "hsn1")
@@ -34,7 +34,7 @@ def patterns(stack: str = "mpich", policy: str = "striping") -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_a_log_names_its_devices(stack: str, policy: str, log: str, devices: tuple[str, ...] | None) -> None:
-    said = read(log, patterns(stack, policy))
+    said = read_log(log, patterns(stack, policy))
     assert (None if said is None else said.devices) == devices
 
 
@@ -62,15 +62,15 @@ vn1:rank0 PSM3_IDENTIFY NIC 2 (hsn1) Port 1 10000 Mbps NUMA -1 IP=10.99.2.1/24 T
 @pytest.mark.parametrize(("stack", "policy"), RECORDED)
 def test_the_logs_of_our_own_run_name_both_rails_and_no_other_network(stack: str, policy: str) -> None:
     log = RECORDED[stack, policy]
-    said = read(log, patterns(stack, policy))
+    said = read_log(log, patterns(stack, policy))
     assert said is not None
     assert said.devices == MEANT
-    assert compared(PROVEN, log, patterns(stack, policy), MEANT) == PROVEN
+    assert compared_with_log(PROVEN, log, patterns(stack, policy), MEANT) == PROVEN
 
 
 def test_a_stack_that_names_no_devices_has_no_patterns() -> None:
     assert ask.device_patterns("intelmpi", "tcp", "single", DEVICES) == {}
-    assert read("MPI startup(): libfabric provider: tcp", {}) is None
+    assert read_log("MPI startup(): libfabric provider: tcp", {}) is None
 
 
 def test_two_ports_of_one_card_cannot_be_told_apart() -> None:
@@ -79,7 +79,7 @@ def test_two_ports_of_one_card_cannot_be_told_apart() -> None:
 
 
 def test_the_line_that_names_the_first_device_is_kept() -> None:
-    assert read(f"something else\n{ETH_ALONE}\n", patterns()) == Said(("eth0",), ETH_ALONE)
+    assert read_log(f"something else\n{ETH_ALONE}\n", patterns()) == Said(("eth0",), ETH_ALONE)
 
 
 @pytest.mark.parametrize(
@@ -97,5 +97,5 @@ def test_the_line_that_names_the_first_device_is_kept() -> None:
     ],
 )
 def test_log_and_counters_are_held_against_each_other(proof: PathProof, log: str, remark: str | None) -> None:
-    sentence = compared(proof, log, patterns(), MEANT).sentence
+    sentence = compared_with_log(proof, log, patterns(), MEANT).sentence
     assert sentence == (proof.sentence if remark is None else f"{proof.sentence}; {remark}")

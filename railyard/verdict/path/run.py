@@ -1,16 +1,27 @@
-"""Which devices an MPI stack's own log says that it used, held against what the devices' counters saw.
+"""The path proof of a run: its case's plan against the counters, and the stack's own log against both.
 
-Stacks say it only where they are told to (UCX_LOG_LEVEL, btl_base_verbose, I_MPI_DEBUG, PSM3_IDENTIFY: the table of
-``railyard.stacks`` has variable and pattern). A log is what the stack believes; the counters decide. Where the two
-disagree the verdict says who contradicts whom.
+Stacks say which devices they used only where they are told to (UCX_LOG_LEVEL, btl_base_verbose, I_MPI_DEBUG,
+PSM3_IDENTIFY: the table of ``railyard.stacks`` has variable and pattern). A log is what the stack believes; the
+counters decide. Where the two disagree the verdict says who contradicts whom.
 """
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from railyard.base.wording import listing
-from railyard.verdict.path.proof import PathProof
+from railyard.job.case import Case
+from railyard.job.counters.node import NodeCounters
+from railyard.job.launch import bonded_ports, counters_can_prove, rates
+from railyard.parsers.parsed import Table
+from railyard.stacks import ask
+from railyard.verdict.path.ports import loses
+from railyard.verdict.path.proof import PathProof, not_judged
+from railyard.verdict.path.traffic import Plan, Policy
+
+if TYPE_CHECKING:
+    from railyard.verdict.sizes import Sizes
 
 LONGEST = 2000
 """Characters of a line that is looked at: a stack's own lines are short."""
@@ -24,7 +35,32 @@ class Said:
     line: str
 
 
-def read(log: str, patterns: Mapping[str, str]) -> Said | None:
+def judged_path(
+    case: Case, assessor: "Sizes", tables: list[Table], readings: Mapping[str, NodeCounters], log: str
+) -> PathProof:
+    """Return the path proof of a run: what its counters show against what ``assessor`` says that it moved.
+
+    ``log`` is all that the job printed: what the stack says there of its devices is held against the counters.
+    """
+    if not counters_can_prove(case.site, case.fabric):
+        return not_judged(f"the rails of {case.fabric} have no counters")
+    told = case.launch.settings
+    plan = Plan(
+        rails=rates(case.site, case.fabric, case.launch.meant),
+        policy=cast(Policy, told.policy),
+        traffic={},
+        exclusive=case.site.system.nodes.exclusive,
+        pairs=case.pairs,
+        error_bounds=case.site.system.fabrics[case.fabric].proof.error_bounds,
+        bonded=bonded_ports(case.site, case.fabric, case.launch.meant),
+    )
+    path = assessor.path(case, tables, readings, plan)
+    clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
+    resends = tuple(node for node, read in readings.items() if loses(read))
+    return replace(_with_log(case, path, log), clocks_khz=clocks, resends=resends)
+
+
+def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:
     """Return which devices a log names; None where it names none of them: then it says nothing.
 
     ``patterns``: a regular expression a device, such as ``stacks.device_patterns`` gives.
@@ -42,9 +78,9 @@ def read(log: str, patterns: Mapping[str, str]) -> Said | None:
     return Said(tuple(name for name in patterns if name in found), next(iter(found.values())))
 
 
-def compared(proof: PathProof, log: str, patterns: Mapping[str, str], meant: Sequence[str]) -> PathProof:
+def compared_with_log(proof: PathProof, log: str, patterns: Mapping[str, str], meant: Sequence[str]) -> PathProof:
     """Return a proof whose sentence says, too, where the log contradicts it or confirms what it found wrong."""
-    said = read(log, patterns)
+    said = read_log(log, patterns)
     told = [device for device in meant if device in patterns]
     remark = contradiction(said, told, proof) or agreement(said, told, proof)
     return proof if remark is None else replace(proof, sentence=f"{proof.sentence}; {remark}")
@@ -80,6 +116,14 @@ def agreement(said: Said | None, meant: Collection[str], proof: PathProof) -> st
     if all(device in said.devices for device in meant) and all(device in meant for device in said.devices):
         return None
     return f"the stack's own log says so too: it names {listing(said.devices)} ({_quoted(said)})"
+
+
+def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
+    """Return the proof with what the stack's own log says of it, where the stack was told to say anything."""
+    devices = (*case.launch.meant, *case.launch.watched)
+    kind, policy = case.site.system.fabrics[case.fabric].kind, case.launch.settings.policy
+    patterns = ask.device_patterns(case.stack, kind, policy, devices)
+    return compared_with_log(path, log, patterns, case.launch.meant)
 
 
 def _quoted(said: Said) -> str:

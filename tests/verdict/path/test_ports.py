@@ -1,4 +1,4 @@
-"""Bonded rails (LAG): each port's carrier and errors, how many there are, and what a stream is held to."""
+"""Ports of rails: carrier and errors of each that is bonded (LAG), how many there are, and what TCP sent again."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from railyard.job.counters.node import NodeCounters
 from railyard.site.systems.model import Fabric
+from railyard.verdict.path.ports import sends_again
 from railyard.verdict.path.proof import PathProof, judge
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from tests.made.sysfs import Tree, write
@@ -168,3 +169,11 @@ def test_the_limit_is_of_all_ports_and_a_stream_is_held_to_one() -> None:
     assert stream.value_mb_s == alone.value_mb_s
     assert both.value_mb_s == pytest.approx(2 * alone.value_mb_s)
     assert both.terms.startswith("2 ports x eth-25 ")
+
+
+@pytest.mark.parametrize(
+    ("resent", "sent", "again"),
+    [(11, 10_000, True), (10, 10_000, False), (500, 9_999, False), (None, 10_000, False), (11, None, False)],
+)
+def test_segments_sent_again_count_from_so_many_on(resent: int | None, sent: int | None, again: bool) -> None:
+    assert sends_again(resent, sent) is again

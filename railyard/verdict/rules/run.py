@@ -1,17 +1,35 @@
-"""Rule 1: the job exited 0 on the nodes that it was given, and its output is complete, valid and without failures."""
+"""The rules of the run itself: it is complete (1), its metrics were read (2), and its path is the intended one (4).
+
+The job exited 0 on the nodes that it was given, and its output is complete, valid and without failures. Every declared
+metric was read, is finite, and has the unit that it was declared with. The bytes went over the intended rails, in the
+expected split, and over no other network.
+"""
 
 from collections.abc import Callable, Mapping
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import counted, listing
 from railyard.results.record.form import FaultClass
-from railyard.verdict.rules.model import Inputs, Job, RuleResult, failed, passed
+from railyard.verdict.rules.model import (
+    RULE_NAMES,
+    Inputs,
+    Job,
+    MetricInput,
+    RuleResult,
+    failed,
+    not_judged,
+    passed,
+    points,
+    why_unusable,
+)
 
 SHOWN_CHARACTERS = 160
 """Of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway."""
 
+_LOOK_AT = "the benchmark's output against what the check's parser expects"
 
-def judge(inputs: Inputs) -> RuleResult:
+
+def complete(inputs: Inputs) -> RuleResult:
     """Return rule 1: the first cause that fails, causes before their consequences."""
     for cause in _CAUSES:
         result = cause(inputs)
@@ -23,6 +41,39 @@ def judge(inputs: Inputs) -> RuleResult:
         return passed(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
     validated = ", validated by the benchmark itself" if job.validates else ""
     return passed(1, f"exit code 0 on {listing(job.nodes_seen)}, {counted(job.tables, 'complete table')}{validated}")
+
+
+def metrics(inputs: Inputs) -> RuleResult:
+    """Return rule 2: all metrics that are wrong are named in one sentence; a check that declares none fails."""
+    if not inputs.metrics:
+        return failed(2, "the check declares no metric, so nothing was measured", "set-up", "the check's metrics")
+    wrong = [sentence for sentence in map(why_unusable, inputs.metrics) if sentence is not None]
+    if wrong:
+        return failed(2, "; ".join(wrong), "set-up", _LOOK_AT)
+    read = [f"{_label(metric)} at {_sizes(metric)}" for metric in inputs.metrics]
+    return passed(2, f"read {listing(read)}")
+
+
+def path(inputs: Inputs) -> RuleResult:
+    """Return rule 4 from the path proof; what is not proven fails.
+
+    It passes as not judged where the system accepts that, with its reason, where the benchmark moves no payload, and
+    where an application used one of several rails and may have had to: such a run is report-only (``verdict``).
+    """
+    proof = inputs.path
+    if proof.state == "proven":
+        return passed(4, proof.sentence)
+    if proof.state == "failed":
+        return failed(4, proof.sentence, proof.fault or "set-up", proof.look_at)
+    if proof.one_rail:
+        return not_judged(4, proof.sentence)
+    if proof.state == "not-judged" and inputs.replayed is not None:
+        return RuleResult(4, RULE_NAMES[4], "not-judged", "not judged here: replay")
+    if proof.state == "not-proven" and inputs.no_payload is not None:
+        return not_judged(4, inputs.no_payload)
+    if inputs.accepts_unproven is not None:
+        return not_judged(4, f"{proof.sentence}; the system accepts this: {inputs.accepts_unproven}")
+    return failed(4, proof.sentence, "not-proven", proof.look_at)
 
 
 def _unplayed(inputs: Inputs) -> RuleResult | None:
@@ -190,3 +241,12 @@ def _first_failure(job: Job) -> str:
 def _quoted(text: str) -> str:
     line = one_line(text)
     return f'"{line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."}"'
+
+
+def _label(metric: MetricInput) -> str:
+    return f"{metric.declared.name} in {metric.declared.unit}"
+
+
+def _sizes(metric: MetricInput) -> str:
+    count = len(points(metric))
+    return "1 size" if count == 1 else f"{count} sizes"

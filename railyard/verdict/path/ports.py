@@ -1,0 +1,163 @@
+"""What the ports of a node's meant rails show of themselves: errors during a run, and the state of bonded ports (LAG).
+
+A hard error is one that a healthy link does not make in minutes (a link that goes down, a packet that arrives broken).
+A signal belongs to a working fabric under load (pause, ECN, a packet that is sent again), so it decides nothing unless
+the system's file bounds it. One flow goes over one port, so that a bond with a dead port gives a single stream all that
+it ever had: it is found here, not by a bandwidth.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from railyard.base.bounds import HARD_ERRORS, RESENT_LEAST, RESENT_SHARE
+from railyard.base.wording import listing, percent
+from railyard.hardware.bonding import carrying, one_at_a_time
+from railyard.hardware.counters import error_maximum
+from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
+from railyard.results.record.form import Suspect
+from railyard.verdict.path.traffic import Finding
+
+_SHOWN = 4
+
+
+def port_findings(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> list[Finding]:
+    """Return what is wrong with the ports of a node's meant rails. ``rails``: how many ports the file says each has."""
+    found = []
+    for rail, expected in rails.items():
+        bond = reading.bonds.get(rail)
+        if (1 if bond is None else carrying(bond.mode, len(bond.ports))) != expected:
+            found.append(_miscounted(node, rail, bond, expected))
+        ports = () if bond is None else bond.ports
+        found += [_down(node, rail, port, len(ports)) for port in ports if port.carrier_after is False]
+    return found
+
+
+def port_remarks(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> list[str]:
+    """Return over which of its ports a bonded rail sent, where their interfaces count that.
+
+    RDMA is not in the counters of an interface, so that nothing is said of a rail that is an RDMA device.
+    """
+    said = []
+    for rail in rails:
+        device, bond = reading.device(rail), reading.bonds.get(rail)
+        if device is None or bond is None or device.driver != "netdev":
+            continue
+        sent = {port.device: port.tx.delta_bytes or 0 for port in bond.ports}
+        whole = sum(sent.values())
+        if whole:
+            shares = listing([f"{percent(amount / whole)} over {port}" for port, amount in sent.items()])
+            said.append(f"{rail} of {node} sent {shares}, the ports bonded to it")
+    return said
+
+
+def error_findings(
+    node: str, reading: NodeCounters, rails: Collection[str], bounds: Mapping[str, int]
+) -> list[Finding]:
+    """Return a finding for each meant rail of a node with errors above their bound, the rail as suspect.
+
+    The errors of a port that is bonded to a rail are that rail's. ``bounds`` are the system's own, by plain name; a
+    signal has one only there.
+    """
+    found = []
+    for rail, device in _of_rails(reading, rails):
+        said = [_above(device, counter, grown, bounds) for counter, grown in _judged(device, bounds).items()]
+        broken = [sentence for sentence in said if sentence is not None]
+        if broken:
+            where = _where(rail, device, node)
+            sentence = f"errors on {where} during the run: {'; '.join(broken)}"
+            suspect = Suspect("rail", "; ".join(broken), node, rail)
+            found.append(Finding("failed", sentence, "fabric", look_at(where), (suspect,)))
+    return found
+
+
+def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> list[str]:
+    """Return what was seen and decides nothing, and what could not be seen, a sentence each."""
+    said = []
+    for rail, device in _of_rails(reading, rails):
+        where = _where(rail, device, node)
+        if device.signals:
+            grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
+            more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
+            said.append(f"signals on {where}: {', '.join(grown[:_SHOWN])}{more}")
+        for counter in device.stuck:
+            stands = f"{plain_name(counter)} of {where} stood at its maximum, {error_maximum(counter)}, before the run"
+            said.append(f"{stands} and cannot be seen to grow: clear it")
+        if device.virtual:
+            said.append(f"port errors of {where} not seen: it is a virtual function")
+    if loses(reading) and reading.resent and reading.sent:
+        share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
+        said.append(f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})")
+    return said
+
+
+def loses(reading: NodeCounters) -> bool:
+    """Return whether TCP of a node sent more segments again than a healthy path makes it, over whatever rail."""
+    return sends_again(reading.resent, reading.sent)
+
+
+def sends_again(resent: int | None, sent: int | None) -> bool:
+    """Return whether TCP sent more segments again than a healthy path makes it; False where that was not read.
+
+    And where too few were sent to tell: a node that only acknowledges may send two of a thousand again.
+    """
+    if resent is None or sent is None or sent < RESENT_LEAST.value:
+        return False
+    return resent > RESENT_SHARE.value * sent
+
+
+def look_at(where: str) -> str:
+    """Return what to look at where a rail makes errors or loses packets; ``where`` is ``hsn1 of vn2``."""
+    return f"cable, port and switch port of {where}: link state, and error counters of both ends"
+
+
+def plain_name(counter: str) -> str:
+    """Return a counter as a system's file names it: without the folder."""
+    return counter.removeprefix("hw/")
+
+
+def _miscounted(node: str, rail: str, bond: Bond | None, expected: int) -> Finding:
+    if bond is None:
+        there = "is no bond"
+    else:
+        mode = ", of which one carries all" if one_at_a_time(bond.mode) else ""
+        names = listing([port.device for port in bond.ports]) or "no port"
+        there = f"is a bond ({bond.mode}) of {names}{mode}"
+    sentence = f"{rail} of {node} {there}, and the system's file says bonded_ports: {expected}"
+    look = f"bonded_ports of {rail} in the system's file, and /proc/net/bonding on {node}"
+    return Finding("failed", sentence, "set-up", look, (Suspect("rail", sentence, node, rail),))
+
+
+def _down(node: str, rail: str, port: DeviceCounters, count: int) -> Finding:
+    when = "lost its carrier during the run" if port.carrier_before else "has no carrier"
+    sentence = f"{port.device} of {node}, one of {count} ports bonded to {rail}, {when}"
+    look = f"cable, port and driver of {port.device} on {node}"
+    return Finding("failed", sentence, "fabric", look, (Suspect("rail", sentence, node, rail),))
+
+
+def _ports_of(reading: NodeCounters, rails: Collection[str]) -> Iterator[tuple[str, DeviceCounters]]:
+    """Yield each port that is bonded to a meant rail, after that rail's name."""
+    for rail, bond in reading.bonds.items():
+        if rail in rails:
+            yield from ((rail, port) for port in bond.ports)
+
+
+def _of_rails(reading: NodeCounters, rails: Collection[str]) -> list[tuple[str, DeviceCounters]]:
+    own = [(device.device, device) for device in reading.devices if device.device in rails]
+    return [*own, *_ports_of(reading, rails)]
+
+
+def _where(rail: str, device: DeviceCounters, node: str) -> str:
+    return f"{device.device} of {node}" + ("" if device.device == rail else f" (a port of {rail})")
+
+
+def _judged(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:
+    bounded = {counter: grown for counter, grown in device.signals.items() if plain_name(counter) in bounds}
+    return {**device.errors, **bounded}
+
+
+def _above(device: DeviceCounters, counter: str, grown: int, bounds: Mapping[str, int]) -> str | None:
+    name = plain_name(counter)
+    bound = bounds.get(name, round(HARD_ERRORS.value))
+    if grown <= bound:
+        return None
+    whose = "the system's file" if name in bounds else HARD_ERRORS.name
+    return f"{name} grew by {grown} (bound {bound}, {whose})"
