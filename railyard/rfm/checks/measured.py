@@ -175,8 +175,11 @@ class Measured:
             wait_for_quiet(at_most_s)
 
     def launched(self, launch: Launch, job: Any) -> Launch:
-        """Return the launch with the nodes that it was given, where the system's file says only how many there are."""
-        return launch if launch.nodes else replace(launch, nodes=tuple(sorted(job.nodelist or ())))
+        """Return the launch with the nodes that it was given, where the system's file says only how many there are.
+
+        They stay in the scheduler's order, which is that of the ranks: n9 before n10.
+        """
+        return launch if launch.nodes else replace(launch, nodes=tuple(dict.fromkeys(job.nodelist or ())))
 
     def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
         """Return what the run left; ``launch`` names its nodes."""
