@@ -164,7 +164,7 @@ MOVED: Mapping[str, str] = {
     "record": "results.record.file results.record.form",
     "recordform": "results.record.form",
     "recording": "verdict.recording",
-    "recordschema": "results.record.schema",
+    "recordschema": "results.schemas",
     "referencecheck": "site.references.checks",
     "referencefields": "site.references.fields",
     "referencefile": "site.references.model site.references.fields",
