@@ -3,16 +3,18 @@
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from railyard.base.clean_text import clean
 
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema, ErrorDetails, SchemaValidator
+
 T = TypeVar("T")
 
-_KIND = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _LONGEST_SHOWN = 60
 
 
@@ -37,7 +39,7 @@ def encode(value: object, where: str = "") -> Any:
         extra = encode(getattr(value, "extra", {}), where)
         return known | {key: item for key, item in extra.items() if key not in known}
     if isinstance(value, Mapping):
-        return {clean(str(key)): encode(item, _join(where, str(key))) for key, item in value.items()}
+        return {(name := clean(str(key))): encode(item, _join(where, name)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [encode(item, f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, str):
@@ -54,104 +56,102 @@ def decode(cls: type[T], value: object, where: str = "") -> T:
 
     Raises FormError with the field's path where a key is missing or a value has another type than its field's.
     """
-    if not isinstance(value, dict):
-        raise FormError(where, _shown(value), "an object {…}")
-    plan = _plan(typing.cast(typing.Hashable, cls))
-    arguments: dict[str, Any] = {}
-    for name, key, read, is_needed in plan.fields:
-        if key in value:
-            arguments[name] = read(value[key], f"{where}.{key}" if where else key)
-        elif is_needed:
-            raise FormError(_join(where, key), "nothing", "this key")
-    if plan.keeps_extra and not plan.keys.issuperset(value):
-        arguments["extra"] = encode({key: value[key] for key in value if key not in plan.keys}, where)
+    from pydantic_core import ValidationError
+
     try:
-        return cls(**arguments)
-    except FormError as error:
-        raise FormError(_join(where, error.field), error.found, error.expected) from None
+        return typing.cast(T, _validator(typing.cast(typing.Hashable, cls)).validate_python(value))
+    except ValidationError as error:
+        raise _form_error(error.errors(include_url=False)[0], where) from None
 
 
-_Read = Callable[[object, str], Any]
+def _form_error(detail: "ErrorDetails", where: str) -> FormError:
+    for part in detail["loc"]:
+        where = f"{where}[{part}]" if isinstance(part, int) else _join(where, clean(part))
+    inner = detail.get("ctx", {}).get("error")
+    if isinstance(inner, FormError):  # of encode, for values of any type, or of a dataclass's own __post_init__
+        return FormError(_join(where, inner.field), inner.found, inner.expected)
+    found = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
+    return FormError(where, found, _EXPECTED.get(detail["type"], detail["msg"]))
 
 
-class _Plan(NamedTuple):
-    """How the objects of one dataclass are read: (field, key, reader, must be there) of each field."""
-
-    fields: tuple[tuple[str, str, _Read, bool], ...]
-    keys: frozenset[str]
-    keeps_extra: bool
-
-
-@cache
-def _plan(cls: Any) -> _Plan:
-    hints = typing.get_type_hints(cls)
-    known = _known(cls)
-    read = tuple(
-        (f.name, _key(f), _reader(hints[f.name]), f.default is MISSING and f.default_factory is MISSING) for f in known
-    )
-    return _Plan(read, frozenset(map(_key, known)), "extra" in hints)
-
-
-@cache
-def _reader(hint: Any) -> _Read:
-    """Return what reads a value as its field's type hint has it: made once a hint, since a record has hundreds."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        inner = _reader(arguments[0])
-        return lambda value, where: None if value is None else inner(value, where)
-    if origin is typing.Literal:
-        return partial(_one_of, arguments)
-    if origin is tuple:
-        return partial(_list, _reader(arguments[0]), arguments[0])
-    if origin is Mapping:
-        return partial(_mapping, None if arguments[1] is object else _reader(arguments[1]))
-    if is_dataclass(hint):
-        return partial(decode, typing.cast(type[Any], hint))
-    return partial(_scalar, hint)
-
-
-def _list(read: _Read, hint: Any, value: object, where: str) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise FormError(where, _shown(value), "a list […]")
-    # Most of a record are numbers of curves, which are what they should be.
-    if set(map(type, value)) <= _PLAIN.get(hint, _NOTHING) and all(one is None or math.isfinite(one) for one in value):
-        return tuple(value)
-    return tuple(read(item, f"{where}[{index}]") for index, item in enumerate(value))
-
-
-_NOTHING: frozenset[type] = frozenset()
-#: Of a list's items: the types that need no further look, but that they are finite.
-_PLAIN: Mapping[Any, frozenset[type]] = {
-    int: frozenset({int}),
-    float: frozenset({float}),
-    float | None: frozenset({float, type(None)}),
+_EXPECTED = {
+    "missing": "this key",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list […]",
+    "dict_type": "an object {…}",
+    "dataclass_type": "an object {…}",
 }
 
 
-def _mapping(read: _Read | None, value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise FormError(where, _shown(value), "an object {…}")
-    if read is None:
-        found: dict[str, Any] = encode(value, where)
-        return found
-    return {clean(key): read(each, _join(where, key)) for key, each in value.items()}
+@cache
+def _validator(cls: Any) -> "SchemaValidator":
+    """Return what reads a dataclass: made at its first use, since many only encode, and pydantic is slow to import."""
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator(core_schema(cls))
 
 
-def _one_of(choices: tuple[Any, ...], value: object, where: str) -> Any:
-    if value not in choices or isinstance(value, bool):
-        raise FormError(where, _shown(value), "one of " + ", ".join(map(str, choices)))
-    return value
+def core_schema(hint: Any) -> "CoreSchema":
+    """Return pydantic's schema of a dataclass, or of a type hint of one of its fields."""
+    from pydantic_core import core_schema as core
+
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return core.nullable_schema(core_schema(arguments[0]))
+    if origin is typing.Literal:
+        words = "one of " + ", ".join(map(str, arguments))
+        choice = core.literal_schema(list(arguments))
+        return core.custom_error_schema(choice, "no_choice", custom_error_message=words)
+    if origin is tuple:
+        return core.tuple_schema([core_schema(arguments[0])], variadic_item_index=0)
+    if origin is Mapping:
+        if arguments[1] is object:
+            return core.no_info_after_validator_function(encode, core.dict_schema())
+        return core.dict_schema(core_schema(str), core_schema(arguments[1]))
+    if is_dataclass(hint):
+        return _object(hint)
+    if hint is str:
+        return core.no_info_after_validator_function(clean, core.str_schema(strict=True))
+    if hint is float:  # a whole number serves where a number is wanted, a bool never does
+        return core.float_schema(strict=True, allow_inf_nan=False)
+    return core.bool_schema(strict=True) if hint is bool else core.int_schema(strict=True)
 
 
-def _scalar(hint: Any, value: object, where: str) -> Any:
-    """Return a scalar of exactly this type; a whole number serves where a number is wanted, a bool never does."""
-    if hint is float and type(value) is int and abs(value) < 2**1023:
-        return float(value)
-    if type(value) is not hint:  # JSON has no subclasses; a bool is one of int
-        raise FormError(where, _shown(value), _KIND[hint])
-    if isinstance(value, str):
-        return clean(value)
-    return encode(value, where)
+def _object(cls: Any) -> "CoreSchema":
+    from pydantic_core import core_schema as core
+
+    hints = typing.get_type_hints(cls)
+    parts = []
+    for field in fields(cls):
+        part = core.any_schema() if field.name == "extra" else core_schema(hints[field.name])
+        if field.default is not MISSING:
+            part = core.with_default_schema(part, default=field.default)
+        elif field.default_factory is not MISSING:
+            part = core.with_default_schema(part, default_factory=field.default_factory)
+        parts.append(core.dataclass_field(field.name, part, validation_alias=_key(field)))
+    made = core.dataclass_schema(
+        cls,
+        core.dataclass_args_schema(cls.__name__, parts),
+        [field.name for field in fields(cls)],
+        post_init=hasattr(cls, "__post_init__"),
+        slots=hasattr(cls, "__slots__"),
+        ref=cls.__name__,
+    )
+    if "extra" not in hints:
+        return made
+    return core.no_info_before_validator_function(partial(_set_apart, frozenset(map(_key, _known(cls)))), made)
+
+
+def _set_apart(known: frozenset[str], value: object) -> object:
+    """Return an object with the keys that its form does not know under ``extra``."""
+    if not isinstance(value, dict) or known.issuperset(value):
+        return value
+    unknown = {key: item for key, item in value.items() if key not in known}
+    return {key: item for key, item in value.items() if key in known} | {"extra": encode(unknown)}
 
 
 @cache

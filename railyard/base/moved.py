@@ -165,7 +165,7 @@ MOVED: Mapping[str, str] = {
     "record": "results.record.file results.record.form",
     "recordform": "results.record.form",
     "recording": "verdict.recording",
-    "recordschema": "results.record.schema",
+    "recordschema": "results.schemas",
     "referencecheck": "site.references.checks",
     "referencefields": "site.references.model",
     "referencefile": "site.references.model",

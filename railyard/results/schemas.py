@@ -4,20 +4,27 @@ import json
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import DataclassSchema, WithDefaultSchema
 
-from railyard.results.record.schema import record_schema
+from railyard.base.json_codec import core_schema
+from railyard.results.record.form import FORMAT, Record
 from railyard.site.references.model import ReferenceFile
 from railyard.site.systems.model import System
 
 MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile}
 RESULTS = "results"
 NAMES = (*MODELS, RESULTS)
-_TITLES = {"systems": "A Railyard system", "references": "The references of a Railyard system"}
+_TITLES = {
+    "systems": "A Railyard system",
+    "references": "The references of a Railyard system",
+    RESULTS: "A stored result of Railyard",
+}
 
 
 def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of "systems", "references" or "results" (one line). Raises KeyError for another name."""
-    made = record_schema() if name == RESULTS else {**MODELS[name].model_json_schema(), "title": _TITLES[name]}
+    made = {**(_of_record() if name == RESULTS else MODELS[name].model_json_schema()), "title": _TITLES[name]}
     if name == "systems":
         # A system that is like another has in its own file only what differs.
         rest = [field for field in made.pop("required") if field != "system"]
@@ -33,3 +40,27 @@ def schema_text(name: str) -> str:
 def schema_file(name: str) -> str:
     """Return where the schema is kept, relative to the site folder."""
     return "docs/results.schema.json" if name == RESULTS else f"{name}/schema.json"
+
+
+def _of_record() -> dict[str, Any]:
+    """Return the schema of one record. Keys that it does not name are allowed: a newer Railyard may write more."""
+    made = _RecordSchema().generate(core_schema(Record))
+    made["properties"] = {"format": {"const": FORMAT}, **made["properties"]}
+    made["required"] = ["format", *made["required"]]
+    return made
+
+
+class _RecordSchema(GenerateJsonSchema):
+    """Pydantic's, with the dataclasses' own descriptions, and without titles that say a key's name again."""
+
+    def dataclass_schema(self, schema: DataclassSchema) -> JsonSchemaValue:
+        made = super().dataclass_schema(schema)
+        made["properties"].pop("extra", None)
+        description = " ".join((schema["cls"].__doc__ or "").split()).replace("``", "`")
+        return {**made, "description": description}
+
+    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False

@@ -1,5 +1,7 @@
 """Dataclasses to JSON and back: types are checked, unknown keys kept, nothing infinite written."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -67,6 +69,21 @@ def test_unknown_keys_are_kept_in_nested_objects_and_cannot_replace_a_known_one(
             {"class": "a", "count": 1, "parts": [{"name": "x", "share": 10**400}]},
             "parts[0].share: found 1" + "0" * 58 + "…, expected a number",
         ),
+        (
+            {"class": "a", "count": 1, "notes": {"deep": [0.0, float("nan")]}},
+            "notes.deep[1]: found nan, expected a finite number",
+        ),
+        (
+            {"class": "a", "count": 1, "parts": [{"name": "x", "new": {"\x1b[1mdeep": float("inf")}}]},
+            "parts[0].new.deep: found inf, expected a finite number",
+        ),
+        (
+            {"class": "a", "count": "1", "parts": [{"name": "x", "\ud800": float("nan")}]},
+            "count: found '1', expected a whole number",
+        ),
+        ({"class": "a", "count": "1\ud800"}, "count: found '1\\ud800', expected a whole number"),
+        ({"class": "\ud800", "count": 1}, "class: found '\\ud800', expected one of a, b"),
+        ([], ": found [], expected an object {…}"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_path(data: object, sentence: str) -> None:
@@ -91,3 +108,25 @@ def test_what_json_cannot_hold_is_refused() -> None:
 def test_control_codes_are_gone_in_both_directions() -> None:
     assert encode(Part("\x1b[31mred")) == {"name": "red", "share": None}
     assert decode(Part, {"name": "\x1b[31mred", "new\x00key": "\x07"}) == Part("red", extra={"newkey": ""})
+
+
+def test_half_a_pair_of_surrogates_is_gone_as_control_codes_are() -> None:
+    """UTF-8 cannot hold it, JSON's \\ud800 can."""
+    assert decode(Part, {"name": "a\ud800b", "\udfffnew": "\ud800"}) == Part("ab", extra={"new": ""})
+
+
+def test_an_unknown_key_that_is_called_extra_is_one_as_all_others_are() -> None:
+    part = decode(Part, {"name": "x", "extra": {"name": "y"}})
+    assert part == Part("x", extra={"extra": {"name": "y"}})
+    assert encode(part) == {"name": "x", "share": None, "extra": {"name": "y"}}
+
+
+def test_a_form_that_keeps_no_unknown_keys_passes_over_them() -> None:
+    assert decode(Whole, {"class": "a", "count": 1, "new": float("nan")}) == Whole("a", 1)
+
+
+def test_who_only_writes_need_not_wait_for_pydantic() -> None:
+    code = (
+        "import sys; from railyard.base.json_codec import encode; encode([1]); sys.exit('pydantic_core' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -86,6 +86,29 @@ def _lacking(old: Any, new: Any, where: str = "") -> list[str]:
     return [] if old == new else [where]
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_a_record_that_is_read_and_written_again_is_the_same_to_the_byte(name: str, tmp_path: Path) -> None:
+    """But for the keys that are new; and what is written with them is the same when it is read and written again."""
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    for record in stored(name):
+        append_record(first, record)
+    for record in read_records(first).records:
+        append_record(second, record)
+    assert second.read_bytes() == first.read_bytes()
+    before = (BEFORE / name / FILE_NAME).read_text(encoding="utf-8").splitlines()
+    for old, new in zip(before, first.read_text(encoding="utf-8").splitlines(), strict=True):
+        kept = _without_later_keys(json.loads(old), json.loads(new))
+        assert json.dumps(kept, ensure_ascii=False, separators=(",", ":")) == old
+
+
+def _without_later_keys(old: Any, new: Any) -> Any:
+    if isinstance(new, dict):
+        return {key: _without_later_keys(old[key], new[key]) for key in new if key in old}
+    if isinstance(new, list):
+        return [_without_later_keys(one, other) for one, other in zip(old, new, strict=True)]
+    return new
+
+
 def test_states_rules_and_suspects_are_those_that_were_written() -> None:
     slow, disturbed, switched_off = stored(FAULTY)
     assert (slow.state, slow.verdict.rule, slow.verdict.class_, slow.fails) == ("fail", 5, "fabric", True)

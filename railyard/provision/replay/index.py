@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import FormError, decode, encode
@@ -84,9 +83,6 @@ def write_set(folder: Path, made: Iterable[tuple[Recording, str]], instead_of: t
     before = read_index(folder).recordings if (folder / INDEX_NAME).exists() else ()
     kept = {one.file: one for one in before if one.origin not in instead_of} | {one.file: one for one, _ in pairs}
     index = Index(folder.name, tuple(kept[name] for name in sorted(kept)))
-    values: dict[str, Any] = encode(index)
-    for entry in values["recordings"]:
-        entry.pop("extra", None)
     try:
         for old in before:
             if old.file not in kept:
@@ -95,7 +91,7 @@ def write_set(folder: Path, made: Iterable[tuple[Recording, str]], instead_of: t
             path = folder / one.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
-        document = json.dumps({"format": FORMAT} | values, ensure_ascii=False, indent=1) + "\n"
+        document = json.dumps({"format": FORMAT} | encode(index), ensure_ascii=False, indent=1) + "\n"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / INDEX_NAME).write_text(document, encoding="utf-8")
     except OSError as error:

@@ -10,7 +10,7 @@ from railyard.base.errors import InputError
 from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS
 from railyard.provision.replay.form import WORDS, Recording, words_of
-from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.provision.replay.index import INDEX_NAME, folder_of, played, read_index, write_set
 from railyard.provision.replay.model_file import read_model
 from railyard.provision.replay.published import published_outputs
 from railyard.rfm.checks.catalogue import needs
@@ -33,6 +33,16 @@ def made(name: str) -> dict[str, tuple[Recording, str]]:
 
 def test_published_systems_are_replayed_without_being_asked() -> None:
     assert "dell-c6320" in PUBLISHED
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in ROOT.glob(f"recordings/*/{INDEX_NAME}")))
+def test_a_committed_index_that_is_read_and_written_again_is_the_same_to_the_byte(name: str, tmp_path: Path) -> None:
+    committed = (folder_of(ROOT, name) / INDEX_NAME).read_bytes()
+    folder = folder_of(tmp_path, name)
+    folder.mkdir(parents=True)
+    (folder / INDEX_NAME).write_bytes(committed)
+    write_set(folder, ())
+    assert (folder / INDEX_NAME).read_bytes() == committed
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
