@@ -70,9 +70,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_after("init")
     def select_cells(self) -> None:
         """Load only where the system's own file gives enough rails and nodes, and a stack that can drive them."""
-        for name, instead in GONE.items():
-            if hasattr(self, name):
-                raise ReframeError(f"it overrides {name}, which nothing calls any more: declare {instead} instead")
+        for name in {name for each in type(self).__mro__ for name in GONE.keys() & vars(each).keys()}:
+            raise ReframeError(f"it overrides {name}, which nothing calls any more: declare {GONE[name]} instead")
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
             self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
