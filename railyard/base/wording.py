@@ -20,12 +20,15 @@ def traffic(amount_bytes: float) -> str:
     return f"{amount_bytes / 1e6:.1f} MB"
 
 
-def number(value: float) -> str:
-    """Return a value with four significant digits and no exponent in the range of the field (0.6113, 47.83, 12084)."""
+def number(value: float, digits: int = 4) -> str:
+    """Return a value with so many significant digits and no exponent in the range of the field (0.6113, 47.83, 12084).
+
+    Sentences have four, so that a value just below its bound is not written as the bound; tables and plots have three.
+    """
     if value == 0 or not 1e-4 <= abs(value) < 1e12:
-        return f"{value:.4g}"
-    digits = max(0, 4 - len(str(int(abs(value)))) if abs(value) >= 1 else 4)
-    return f"{value:.{digits}f}"
+        return f"{value:.{digits}g}"
+    decimals = max(0, digits - len(str(int(abs(value)))) if abs(value) >= 1 else digits)
+    return f"{value:.{decimals}f}"
 
 
 def percent(share: float) -> str:

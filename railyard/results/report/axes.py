@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import escape
 
 from railyard.base.clean_text import one_line
-from railyard.results.report.text import size
+from railyard.base.wording import message_size
 
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 42
@@ -69,7 +69,7 @@ def grid(axes: Axes, name: str, below: str = "message size", base: int = 2) -> I
     yield '</g><g text-anchor="middle">'
     in_bytes = below == "message size"
     for at in _powers(axes, base):
-        words = size(int(at)) if in_bytes else _tick(at)
+        words = message_size(int(at)) if in_bytes else _tick(at)
         yield f'<text x="{rounded(axes.x(at))}" y="{FLOOR + 17}">{words}</text>'
     yield f'<text x="{(WIDTH + LEFT - RIGHT) // 2}" y="{HEIGHT - 6}">{escape(one_line(below))}</text></g>'
     yield f'<text x="4" y="12">{escape(one_line(name))}</text></g>'

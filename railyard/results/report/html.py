@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from railyard.base.clean_text import clean, one_line
 from railyard.base.paths import packaged_text
+from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
@@ -30,7 +31,7 @@ from railyard.results.report.summary import (
 )
 from railyard.results.report.svg import Earlier, Grids, bars, svg
 from railyard.results.report.sweep_charts import sweep_charts
-from railyard.results.report.text import STATE_WORDS, bytes_moved, number, percent, rule_words, size
+from railyard.results.report.text import STATE_WORDS, bytes_moved, number, percent, rule_words
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
@@ -145,7 +146,7 @@ def _environment() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
     )
-    environment.filters |= {"number": number, "percent": percent, "size": size, "moved": bytes_moved}
+    environment.filters |= {"number": number, "percent": percent, "size": message_size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
     environment.filters |= {"named_policy": named_policy}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
@@ -236,7 +237,7 @@ def _figure_words(figure: Figure) -> str:
     words = f"{number(figure.value)} {figure.unit}"
     if figure.unit == _RATIO:
         words = f"{figure.value * 100:.1f} %"
-    return words if figure.size is None else f"{words} at {size(figure.size)}"
+    return words if figure.size is None else f"{words} at {message_size(figure.size)}"
 
 
 def _band_words(band: BandRecord, curve: CurveRecord) -> str:
@@ -247,7 +248,8 @@ def _band_words(band: BandRecord, curve: CurveRecord) -> str:
         if bound:
             values = sorted({value for _, value in bound})
             told = number(values[0]) if len(values) == 1 else f"{number(values[0])} to {number(values[-1])}"
-            where = f"from {size(bound[0][0])} to {size(bound[-1][0])}" if len(bound) > 1 else f"at {size(bound[0][0])}"
+            first, last = message_size(bound[0][0]), message_size(bound[-1][0])
+            where = f"from {first} to {last}" if len(bound) > 1 else f"at {first}"
             parts.append(f"{words} {told} {curve.unit} {where}")
     return ", ".join(parts) or "bounds nothing"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
+from railyard.base.wording import message_size
 from railyard.results.record.form import BandRecord, CurveRecord, Record
-from railyard.results.report.text import size
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 KINDS = ("pdf", "png")
@@ -66,7 +66,7 @@ def _plot(pyplot: Any, record: Record, path: Path) -> None:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log" if min(curve.values) > 0 else "linear")
         ticks = curve.sizes[:: max(1, len(curve.sizes) // 5)]
-        axes.set_xticks(ticks, [size(at) for at in ticks], fontsize=6)
+        axes.set_xticks(ticks, [message_size(at) for at in ticks], fontsize=6)
         axes.tick_params(axis="y", labelsize=6)
         axes.set_xlabel("message size", fontsize=7)
         axes.set_ylabel(_plain(f"{curve.metric}, {curve.unit}"), fontsize=7)

@@ -7,10 +7,11 @@ from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
 from railyard.base.numbers import quantile
+from railyard.base.wording import message_size
 from railyard.results.record.form import CurveRecord
 from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
 from railyard.results.report.svg import Grids, drawing
-from railyard.results.report.text import number, size
+from railyard.results.report.text import number
 
 #: Areas from the lightest to the darkest, as shares of all runs: where they lie over each other the runs are dense.
 _AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))
@@ -108,6 +109,6 @@ def _at_share(
 def _described(newest: CurveRecord, columns: Sequence[Sequence[float]], runs: int, name: str) -> str:
     last = columns[-1]
     return one_line(
-        f"{name} {newest.metric} of {runs} runs: at {size(newest.sizes[-1])} from {number(last[0])} to "
+        f"{name} {newest.metric} of {runs} runs: at {message_size(newest.sizes[-1])} from {number(last[0])} to "
         f"{number(last[-1])} {newest.unit}, median {number(quantile(last, 0.5))}, newest {number(newest.values[-1])}"
     )

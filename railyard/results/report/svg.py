@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
+from railyard.base.wording import message_size
 from railyard.benchmarks.curve import Curve, peak
 from railyard.results.record.form import BandRecord, CurveRecord
 from railyard.results.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
-from railyard.results.report.text import number, size
+from railyard.results.report.text import number
 
 _TIMES = ("us", "ms", "s", "ns")
 #: Height of the strip below that shows each value against its nearest bound, and what it shows, in per cent.
@@ -97,12 +98,12 @@ def drawing(parts: str, title: str, height: int = HEIGHT) -> Markup:
 def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
     """Return what the drawing shows in a sentence, for those who do not see it."""
     at, value = _marked(curve, marked)
-    told = f"{benchmark} {curve.metric}: {number(value)} {curve.unit} at {size(at)}"
+    told = f"{benchmark} {curve.metric}: {number(value)} {curve.unit} at {message_size(at)}"
     if curve.limit:
         told += f", limit {number(curve.limit.value)} {curve.unit}"
     bad = out_of_bounds(curve)
     if bad:
-        told += f", outside its references at {', '.join(map(size, bad))}"
+        told += f", outside its references at {', '.join(map(message_size, bad))}"
     elif curve.bands:
         told += ", within its references"
     return one_line(told)
@@ -209,7 +210,7 @@ def _mark(curve: CurveRecord, axes: Axes, marked: int | None) -> list[str]:
     x, y = axes.x(at), axes.y(value)
     right = x > WIDTH / 2
     below = y + 26 if y < FLOOR - 40 else y - 12
-    words = escape(one_line(f"{number(value)} {curve.unit} at {size(at)}"))
+    words = escape(one_line(f"{number(value)} {curve.unit} at {message_size(at)}"))
     return [
         f'<circle class="mark" cx="{rounded(x)}" cy="{rounded(y)}" r="4.5"/>',
         f'<text class="mark-name" x="{rounded(x if right else x + 2)}" y="{rounded(below)}"'

@@ -1,5 +1,6 @@
 """Figures, sizes and states as words: how a number is written in every report."""
 
+from railyard.base import wording
 from railyard.results.record.form import Record, RuleRecord, State
 
 STATE_WORDS: dict[State, str] = {
@@ -16,17 +17,8 @@ _NOTHING = "–"
 
 
 def number(value: float | None) -> str:
-    """Return a figure as 0.85, 4.75, 47.8, 766.2 or 12,418, by its size; ``–`` for None."""
-    if value is None:
-        return _NOTHING
-    size_of = abs(value)
-    if size_of >= 1000:
-        return f"{value:,.0f}"
-    if size_of >= 10:
-        return f"{value:.1f}"
-    if size_of >= 0.1 or value == 0:
-        return f"{value:.2f}"
-    return f"{value:.2g}"
+    """Return a figure with three significant digits, as 0.850, 4.75, 47.8, 766 or 12418; ``–`` for None."""
+    return _NOTHING if value is None else wording.number(value, 3)
 
 
 def percent(value: float | None) -> str:
@@ -34,19 +26,9 @@ def percent(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:.1f}"
 
 
-def size(size_bytes: int) -> str:
-    """Return a message size in the largest binary unit that divides it: 0 B, 512 B, 16 KiB, 4 MiB."""
-    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if size_bytes and size_bytes % factor == 0:
-            return f"{size_bytes // factor:,} {unit}"
-    return f"{size_bytes:,} B"
-
-
 def bytes_moved(count: int | None) -> str:
     """Return an amount of traffic in 10^6 B, with enough digits to see a kilobyte; ``not readable`` for None."""
-    if count is None:
-        return "not readable"
-    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"
+    return "not readable" if count is None else wording.traffic(count)
 
 
 def state_words(record: Record) -> str:

@@ -27,16 +27,16 @@ osu_bw (osu 7.4), line 2: 4 rows
   65536    9000.00
 1048576   12000.50
 
-peak 12,000 MB/s at 1 MiB, N½ 39,732 B
+peak 12000 MB/s at 1 MiB, N½ 39732 B
 
 bandwidth, MB/s
-12,000 ┤      ██
-       │    ▄▄██
-       │    ████
-       │    ████
-       │    ████
-  0.00 ┤  ▆▆████
-        1 B 1 MiB
+12000 ┤      ██
+      │    ▄▄██
+      │    ████
+      │    ████
+      │    ████
+    0 ┤  ▆▆████
+       1 B 1 MiB
 
 1 remark
   line 1: module load openmpi

@@ -111,7 +111,7 @@ def test_a_test_shows_rules_figures_references_path_command_and_environment(faul
     text = Page(html_report([record, other])).text
     for words in (
         "4 path proof does not hold hsn1 of vn1 carried 0.0 of 168 MB",
-        "peak 95.8 MB/s at 4 MiB N½ 1,500 B small-message latency 24.6 us at 1 B",
+        "peak 95.8 MB/s at 4 MiB N½ 1500 B small-message latency 24.6 us at 1 B",
         "hsn-2 (class): at least 94.4 MB/s from 1 MiB to 4 MiB 94 % of the shaped rate of hsn, systems/virtual.yaml",
         "Dashed: the limit of 97.3 MB/s, 2 x 400 Mbit/s x 1448/1538 (TCP/IP headers, MTU 1500) (HTB class of",
         "vn1 hsn0 yes 168.0 MB 2.4 MB 99.9 vn1 hsn1 yes 4.0 kB 0.1 kB 0.0 vn1 eth0 no 21.0 kB 18.0 kB 0.1",

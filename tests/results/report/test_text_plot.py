@@ -4,14 +4,14 @@ from railyard.results.report.text_plot import plot
 
 
 def test_bars_are_as_high_as_their_values_from_zero() -> None:
-    assert plot([1, 2, 4], ("a", "c"), height=2) == ["4.00 ┤    ██", "0.00 ┤▄▄████", "      a    c"]
+    assert plot([1, 2, 4], ("a", "c"), height=2) == ["4.00 ┤    ██", "   0 ┤▄▄████", "      a    c"]
 
 
 def test_a_logarithmic_axis_begins_at_the_smallest_value_above_zero() -> None:
     assert plot([0, 1, 10, 100], ("a", "d"), height=2, logarithmic=True) == [
-        "100.0 ┤      ██",
-        " 1.00 ┤    ████",
-        "       a      d",
+        " 100 ┤      ██",
+        "1.00 ┤    ████",
+        "      a      d",
     ]
 
 
@@ -29,4 +29,4 @@ def test_of_more_values_than_fit_the_largest_of_each_neighbourhood_is_drawn() ->
 
 def test_nothing_is_drawn_for_values_that_are_none_or_below_zero() -> None:
     assert plot([-1.0, 0.0, 2.0], ("a", "b"), height=1)[0] == "2.00 ┤    ██"
-    assert plot([0.0, 0.0], ("a", "b"), height=1)[0] == "0.00 ┤"
+    assert plot([0.0, 0.0], ("a", "b"), height=1)[0] == "0 ┤"
