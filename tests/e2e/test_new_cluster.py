@@ -47,6 +47,12 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     assert dry.code == 0, dry.said
     assert "OsuBandwidth %rails=1" in dry.out
     assert "OsuBandwidth %rails=2" in dry.out
+    stage = site.folder / ".railyard/reframe/stage"
+    assert f"2 job scripts of 2 tests below {stage}; {stage}/hdrsys/hdr/openmpi/OsuBandwidth_" in dry.out
+    assert "#SBATCH --ntasks-per-node=1\n" in dry.out.partition("2 job scripts of 2 tests")[2]
+    nothing = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "NoSuch")
+    assert nothing.code == 2, nothing.said
+    assert "nothing was selected: no check fits these options; `railyard matrix` says what there is" in nothing.err
     (site.folder / "osu_bw.out").write_text(OUTPUT, encoding="utf-8")
     judged = call(site, "judge", "osu_bw.out", "--system", "hdrsys", "--fabric", "hdr", "--stack", "openmpi")
     assert judged.code == 0, judged.said
