@@ -32,8 +32,12 @@ class WrfCheck(ApplicationCheck):
         return f"wrf-{parameters['case']}"
 
     def shape(self) -> None:
-        super().shape()
-        system = self.site.system
+        there, system = self.num_nodes, self.site.system
+        if self.all_nodes:
+            self.num_nodes, self.ranks_per_node = wrf_cases.layout(self.case, there, self.cores)
+        else:
+            self.ranks_per_node = wrf_cases.ranks_per_node(self.case, there, self.cores)
+        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
 
     def before(self, program: str) -> list[str]:

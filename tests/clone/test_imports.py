@@ -64,6 +64,7 @@ IMPURE = {
     "railyard.rfm.scheduler": "a scheduler that ReFrame lacks",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",
+    "railyard.rfm.run.dry_run": "starts reframe",
     "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.cli.commands": "the commands of all these",
     "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",

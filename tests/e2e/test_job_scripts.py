@@ -36,7 +36,7 @@ fabrics:
 stacks:
   openmpi:
     prefix: /opt/openmpi
-    benchmarks: {{osu: "{{home}}/osu", npb-mz: "{{home}}/zones"}}
+    benchmarks: {{osu: "{{home}}/osu", npb-mz: "{{home}}/zones", wrf: "{{home}}/main/wrf.exe"}}
 """
 FEW = "{account: abc, partition: hpc, exclusive: true, time_limits: {micro: 5m}}"
 ALL = (
@@ -77,6 +77,9 @@ def dry_run(
     (site.folder / "osu/osu_bw").touch()
     (site.folder / "zones").mkdir()
     (site.folder / "zones/sp-mz.C.x").touch()
+    (site.folder / "main").mkdir()
+    for name in ("main/wrf.exe", "main/namelist.input", "main/wrfinput_d01"):
+        (site.folder / name).touch()
     done = subprocess.run(
         [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", f"checks/microbench/{test[0]}", "--dry-run",
          "--system", f"made:{fabric}", "-n", test[1], "--prefix", "out", "--keep-stage-files"],
@@ -122,6 +125,13 @@ def test_mpirun_gives_each_rank_a_core_a_thread_and_its_variables(tmp_path: Path
         "mpirun -np 32 --map-by slot:PE=2 --bind-to core -x OMP_NUM_THREADS=2 -x OPENBLAS_NUM_THREADS=2 "
         "-x NPB_MZ_BLOAD=erank sh reader.sh "
     )
+
+
+def test_wrf_has_as_many_ranks_as_its_case_takes(tmp_path: Path) -> None:
+    """42 points a side are 16 patches of ten at most: half of the cores of two of the four nodes."""
+    jobs = f'{FEW}\nwrf_cases: {{em_quarter_ss: "{{home}}/main"}}'
+    lines = dry_run(tmp_path, "slurm", "srun", "", jobs, ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss"))
+    assert "#SBATCH --ntasks=16\n#SBATCH --ntasks-per-node=8\n" in lines
 
 
 def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -> None:

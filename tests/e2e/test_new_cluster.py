@@ -33,7 +33,9 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     site = make_site(tmp_path)
     (site.folder / "spack_envs").symlink_to(CLONE / "spack_envs")
     begun = time.monotonic()
-    detected = call(site, "detect", "--root", str(TREE), "--write")
+    tree = tmp_path / "node.tree"
+    tree.write_text(f"{TREE.read_text(encoding='utf-8')}which xhpl = /opt/hpl/bin/xhpl\n", encoding="utf-8")
+    detected = call(site, "detect", "--root", str(tree), "--write")
     assert detected.code == 0, detected.said
     # This machine has neither the Lmod, which ReFrame asks for where the file names it, nor the OSU of the recording's.
     site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
@@ -41,12 +43,24 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     program.parent.mkdir(parents=True)
     program.touch(mode=0o755)
     site.edit("systems/hdrsys.yaml", "/opt/osu/libexec/osu-micro-benchmarks/mpi", str(site.folder / "osu"))
+    (site.folder / "hpl").touch(mode=0o755)
+    site.edit("systems/hdrsys.yaml", "/opt/hpl/bin/xhpl", str(site.folder / "hpl"))
     matrix = call(site, "matrix", "--system", "hdrsys")
     assert (matrix.code, matrix.err) == (0, "")
     dry = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "OsuBandwidth", "-p", "openmpi")
     assert dry.code == 0, dry.said
     assert "OsuBandwidth %rails=1" in dry.out
     assert "OsuBandwidth %rails=2" in dry.out
+    stage = site.folder / ".railyard/reframe/stage"
+    assert f"2 job scripts of 2 tests below {stage}; {stage}/hdrsys/hdr/openmpi/OsuBandwidth_" in dry.out
+    assert "#SBATCH --ntasks-per-node=1\n" in dry.out.partition("2 job scripts of 2 tests")[2]
+    assert "#SBATCH --exclusive\n" in dry.out
+    hpl = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "Hpl%rails=1", "-p", "openmpi")
+    assert hpl.code == 0, hpl.said
+    assert "#SBATCH --ntasks=7168\n#SBATCH --ntasks-per-node=128\n" in hpl.out  # 56 nodes of two sockets of 64 cores
+    nothing = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "NoSuch")
+    assert nothing.code == 2, nothing.said
+    assert "nothing was selected: no check fits these options; `railyard matrix` says what there is" in nothing.err
     (site.folder / "osu_bw.out").write_text(OUTPUT, encoding="utf-8")
     judged = call(site, "judge", "osu_bw.out", "--system", "hdrsys", "--fabric", "hdr", "--stack", "openmpi")
     assert judged.code == 0, judged.said

@@ -1,5 +1,6 @@
-"""WRF's cases: where a site has their inputs, what must be there, and which releases of WRF each is for."""
+"""WRF's cases: where a site has their inputs, which releases of WRF each is for, and how many ranks it takes."""
 
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,14 @@ from railyard.parsers.parsed import Table
 NEEDED = ("namelist.input", "wrfinput_d01")
 EDGES = "wrfbdy_d01"
 CHECKSUMS = "SHA256SUMS"
+#: Grid points from west to east and from south to north of the cases that WRF 4 runs: `e_we` and `e_sn` of their
+#: namelist.input. The storm of 2001 has no cap: WRF up to 3.9 runs patches of any size (csd3-2020 has WRF 3.8.1 on
+#: 1,792 ranks, whose patches of conus12km have five points from south to north).
+#: Source: NCAR, WRF's benchmark cases (12 km: 425 x 300, 2.5 km: 1901 x 1301); WRF, test/em_quarter_ss/namelist.input.
+GRIDS = {"conus12km-v4": (425, 300), "conus2.5km-v4": (1901, 1301), "em_quarter_ss": (42, 42)}
+#: WRF 4 stops where a patch has fewer points along a side. Source: WRF 4, share/module_check_a_mundo.F, "Minimum
+#: decomposed computational patch size, either x-dir or y-dir, is 10 grid cells."
+LEAST_POINTS = 10
 _RELEASE = re.compile(r"(?P<major>[0-9]{1,2})\.(?P<minor>[0-9]{1,2})")
 
 
@@ -30,6 +39,47 @@ def folder(cases: Mapping[str, str], case: str, home: Path, system: str) -> Path
     if lacking is not None:
         raise RailyardError(f"{where}: found no {lacking} in {path}, expected {', '.join(needed)}; {how}")
     return path
+
+
+def fits(case: str, ranks: int) -> bool:
+    """Return whether WRF runs a case on so many ranks.
+
+    It cuts the grid into M x N patches, the two factors of ``ranks`` that differ least, the smaller one from west to
+    east. Source: MPASPECT in WRF's external/RSL_LITE/module_dm.F, which takes the first of the best.
+    """
+    if case not in GRIDS:
+        return True
+    across = next(factor for factor in range(math.isqrt(ranks), 0, -1) if ranks % factor == 0)
+    west_east, south_north = GRIDS[case]
+    return west_east // across >= LEAST_POINTS and south_north // (ranks // across) >= LEAST_POINTS
+
+
+def ranks_per_node(case: str, nodes: int, cores: int) -> int:
+    """Return the most ranks on each of so many nodes that a case takes. Raises RailyardError where there is none."""
+    found = next((ranks for ranks in range(cores, 0, -1) if fits(case, nodes * ranks)), None)
+    if found is None:
+        points = " x ".join(map(str, GRIDS[case]))
+        raise RailyardError(
+            f"WRF: found no number of ranks for {case} on {nodes} nodes of {cores} cores, expected patches of at least "
+            f"{LEAST_POINTS} x {LEAST_POINTS} of its {points} points; take fewer nodes or a larger case"
+        )
+    return found
+
+
+def layout(case: str, nodes: int, cores: int) -> tuple[int, int]:
+    """Return on how many of the nodes, and with how many ranks on each, a case has the most ranks.
+
+    The fewest nodes of those that have so many, but at least two, where there are two: one alone has no network.
+    Raises RailyardError where no number of nodes will do.
+    """
+    found: list[tuple[int, int]] = []
+    for count in range(min(2, nodes), nodes + 1):
+        try:
+            found.append((count, ranks_per_node(case, count, cores)))
+        except RailyardError:
+            if count == nodes and not found:
+                raise
+    return max(found, key=lambda each: each[0] * each[1])
 
 
 def before(inputs: Path, executable: str) -> list[str]:

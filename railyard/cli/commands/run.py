@@ -59,7 +59,8 @@ class _Options:
 def command(**options: Any) -> int:
     """Run a system's checks through ReFrame and say what each interconnect delivers.
 
-    REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …).
+    REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …). A dry run says where its
+    job scripts lie and shows one.
 
     Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
     input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
@@ -78,7 +79,7 @@ def command(**options: Any) -> int:
         *(given.one_allocation, given.budget),
     )
     if read(given.reframe_options).lists:
-        return pass_through(home, asked)
+        return pass_through(home, asked, _say)
     session = Session(home, asked, echo=_quiet if given.as_json else _say)
     try:
         outcome = session.run()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from railyard.base.fields import NAME_PATTERN
@@ -44,6 +44,7 @@ class Found:
             "host": self.node.hostname,
             "processor": self.node.processor,
             "numa_nodes": self.node.numa_nodes,
+            "hardware": None if self.node.processors is None else asdict(self.node.processors),
             "gpus": [{"model": gpu.model, "address": gpu.address, "numa": gpu.numa} for gpu in self.node.gpus],
             "fabrics": [_fabric_json(fabric) for fabric in self.fabrics],
             "scheduler": {

@@ -1,10 +1,11 @@
-"""What else of a node matters to its network: name, processors, domains of memory, GPUs and where they sit."""
+"""What else of a node matters: name, processors, memory and its domains, GPUs and where they sit."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from railyard.cluster.detect.ports import whole
+from railyard.cluster.detect.processors import Processors, processors_of
 from railyard.cluster.detect.source import Source
 
 _NVIDIA = "/proc/driver/nvidia/gpus"
@@ -31,6 +32,7 @@ class NodeFound:
     hostname: str
     processor: str | None
     numa_nodes: int
+    processors: Processors | None
     gpus: tuple[Gpu, ...]
 
 
@@ -42,6 +44,7 @@ def node_of(source: Source, sits: Mapping[str, int]) -> NodeFound:
         hostname=source.read("/proc/sys/kernel/hostname") or "",
         processor=" ".join(processor[1].split()) if processor else None,
         numa_nodes=len(nodes),
+        processors=processors_of(source),
         gpus=tuple(replace(gpu, numa=sits.get(gpu.address, gpu.numa)) for gpu in (*_nvidia(source), *_amd(source))),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from railyard.cluster.detect.source import Source
+from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 
 #: Asked as a person would: none of them changes anything.
 SINFO = ("sinfo", "--noheader", "--format=%P|%D|%a")
@@ -69,10 +70,10 @@ def _slurm(source: Source) -> Scheduler | None:
         if name and count.isdigit():
             partitions.append(Partition(name.rstrip("*"), int(count), name.endswith("*"), state == "up"))
     remarks = []
-    # ReFrame's backend `slurm` asks sacct, which needs an accounting database; `squeue` does without.
-    name = "slurm" if source.run(*SACCT) is not None else "squeue"
-    if name == "squeue":
-        remarks.append("sacct does not answer (no accounting): a job's end is told by squeue")
+    # ReFrame's backend `slurm` asks sacct, which needs an accounting database; its `squeue` learns no exit code.
+    name = "slurm" if source.run(*SACCT) is not None else SLURM_WITHOUT_DATABASE
+    if name == SLURM_WITHOUT_DATABASE:
+        remarks.append("sacct does not answer (no accounting): a job's end is told by scontrol")
     plugins = set((source.run(*SRUN_MPI) or "").split())
     launcher = "srun" if plugins & {"pmix", "cray_shasta"} else "mpirun"
     if launcher == "mpirun":

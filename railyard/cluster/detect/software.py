@@ -19,6 +19,7 @@ MODULES_VERSION = ("module", "--version")
 MPI_TOOLS: tuple[tuple[str, str, int], ...] = (
     ("IMB-MPI1", "imb", 0),
     ("osu_bw", "osu", 2),  # …/mpi/pt2pt/osu_bw: the folder is …/mpi
+    ("xhpl", "hpl", 0),
     ("NPmpi", "netpipe", 0),
     ("NPopenmpi", "netpipe", 0),
 )

@@ -29,7 +29,9 @@ from railyard.base.errors import InputError
 FORMAT = 1
 _HEAD = f"railyard-tree {FORMAT}"
 _DIGITS = re.compile(r"([0-9]+)")
-_PROCESSORS = "/proc/cpuinfo"  # a block a processor, of which the first says what the others do
+#: Of these a recording keeps what stands before the separator: a block a processor, of which the first says what the
+#: others do, and the memory that there is, before how it is used.
+_KEPT_BEFORE = {"/proc/cpuinfo": "\n\n", "/proc/meminfo": "\n"}
 _MOST_BYTES = 1 << 20  # of one file: sysfs has pages, and /proc/cpuinfo of 512 processors half a megabyte
 
 
@@ -137,7 +139,7 @@ class Recorder:
         """Return the file's text."""
         text = self.source.read(path)
         if text is not None:
-            self.listing.files[path] = text.split("\n\n")[0] if path == _PROCESSORS else text
+            self.listing.files[path] = text.split(_KEPT_BEFORE[path])[0] if path in _KEPT_BEFORE else text
         return text
 
     def names(self, folder: str) -> tuple[str, ...]:

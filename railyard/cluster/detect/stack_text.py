@@ -10,6 +10,8 @@ from railyard.stacks.table import STACKS
 
 #: Built where a stack has no benchmarks of its own: what the everyday checks take of an MPI library.
 SPACK_BENCHMARKS = ("osu", "imb")
+#: Built besides where cores and memory of a node are known, of which its problem is made.
+NEEDS_HARDWARE = "hpl"
 
 
 def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
@@ -21,11 +23,11 @@ def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
     for doubt in found.software.doubts:
         yield from comment(f"{GUESSED}: {doubt}", "  ")
     for stack in listed:
-        yield from _stack(stack, environments)
+        yield from _stack(stack, environments, found)
     if not any(not STACKS[stack.name].pair for stack in listed):
         yield from comment(f"{GUESSED}: no MPI was found on the search path or among modules: Spack builds one.", "  ")
         yield "  openmpi:"
-        yield from _built()
+        yield from _built(found)
 
 
 def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ def _is_built(found: Found, environments: Collection[str]) -> bool:
     return bare or all(STACKS[stack.name].pair for stack in listed)
 
 
-def _stack(stack: FoundStack, environments: Collection[str]) -> Iterator[str]:
+def _stack(stack: FoundStack, environments: Collection[str], found: Found) -> Iterator[str]:
     yield f"  {stack.name}:  # {stack.how}"
     if stack.module is not None:
         yield f"    modules: [{scalar(stack.module)}]"
@@ -82,11 +84,12 @@ def _stack(stack: FoundStack, environments: Collection[str]) -> Iterator[str]:
             )
     elif stack.name in environments:
         yield from comment(f"{GUESSED}: none of its benchmarks was found, so Spack builds them.", "    ")
-        yield from _built()
+        yield from _built(found)
     else:
         yield "    # No benchmarks of it were found, and no environment of Spack is for it: name them under benchmarks."
 
 
-def _built() -> Iterator[str]:
+def _built(found: Found) -> Iterator[str]:
+    tools = [*SPACK_BENCHMARKS, *([NEEDS_HARDWARE] if found.node.processors else [])]
     yield "    spack:"
-    yield f"      benchmarks: [{', '.join(SPACK_BENCHMARKS)}]"
+    yield f"      benchmarks: [{', '.join(tools)}]"

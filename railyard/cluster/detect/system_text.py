@@ -9,6 +9,7 @@ from railyard.cluster.detect.found import Found
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.stack_text import missing, stacks_text
 from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, comment, scalar
+from railyard.site.systems.jobs import FAMILIES
 
 REPORT_ONLY = (
     "nothing has been measured here yet: runs are judged by the limit and the day-one floor of their links alone"
@@ -46,6 +47,7 @@ def system_text(found: Found, name: str, where: str, environments: Collection[st
         *_gpus(found),
         *_hostnames(found),
         *_scheduling(found),
+        *_nodes(found, where),
         f"report_only: {scalar(REPORT_ONLY)}",
         "",
         "fabrics:",
@@ -136,6 +138,15 @@ def _scheduling(found: Found) -> Iterator[str]:
         yield f"access: [{', '.join(scalar(option) for option in scheduler.access)}]"
     if found.software.modules_system:
         yield f"modules_system: {found.software.modules_system}"
+    if scheduler.name in FAMILIES:
+        yield from comment(
+            "Whole nodes: counters of rails see all jobs of a node, and a path proof needs the run's alone."
+        )
+        yield "jobs: {exclusive: true}"
+
+
+def _nodes(found: Found, where: str) -> Iterator[str]:
+    scheduler, processors = found.scheduler, found.node.processors
     yield "nodes:"
     if scheduler.name == "local":
         yield f"  names: [{scalar(found.node.hostname.split('.')[0] or 'localhost')}]"
@@ -143,6 +154,14 @@ def _scheduling(found: Found) -> Iterator[str]:
         if scheduler.nodes is None:
             yield f"  # {GUESSED}: the scheduler did not say how many; two are what most checks take."
         yield f"  count: {scheduler.nodes or 2}"
+    if processors is None:
+        unread = "Not read: how many cores and how much memory a node has. State it: HPL needs both, others the cores."
+        yield from comment(unread, "  ")
+        yield "  # hardware: {cores: 64, memory: 256G}"
+        return
+    if scheduler.name != "local" and not where.startswith(IN_JOB):
+        yield from comment(f"{GUESSED}: cores and memory are those of this host; a job may have fewer.", "  ")
+    yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}}}  # {processors.words}"
 
 
 def _fabric(fabric: FoundFabric) -> Iterator[str]:

@@ -26,6 +26,7 @@ from railyard.results.record.form import Record
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
 from railyard.rfm.run.allocation import Asked, ask
+from railyard.rfm.run.dry_run import dry_run, without_actions
 from railyard.rfm.run.options import (
     LEFT_OUT,
     everyday_words,
@@ -70,15 +71,20 @@ class SessionOptions:
     budget: float | None = None
 
 
-def pass_through(home: Path, options: SessionOptions) -> int:
-    """Call ReFrame with these options as they are and return its exit code; 2 where it refuses them."""
+def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None]) -> int:
+    """Call ReFrame with these options, by which it measures nothing; return 0, or 2 where it refuses them or fails.
+
+    ``echo`` is given each line of a dry run. Raises RailyardError where that selects nothing.
+    """
     system = options.system or DEFAULT_SYSTEM
     known = _known_system(home, system, options.reframe)
-    command = reframe_command(home, system, _all_options(options, home, known))
-    if "--dry-run" in options.reframe and "-r" not in options.reframe:
-        command = [word for word in command if word != "-r"]
-    done = subprocess.run(command, env={**os.environ, HOME_VARIABLE: str(home)}, check=False)
-    return 0 if done.returncode == 0 else 2
+    words = _all_options(options, home, known)
+    env = {**os.environ, HOME_VARIABLE: str(home)}
+    if read(options.reframe).dry_run:
+        code = dry_run(reframe_command(home, system, without_actions(words)), env, echo)
+    else:
+        code = subprocess.run(reframe_command(home, system, words), env=env, check=False).returncode
+    return 0 if code == 0 else 2
 
 
 def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:

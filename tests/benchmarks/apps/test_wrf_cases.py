@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.wrf_cases import EDGES, NEEDED, before, folder, other_release
+from railyard.benchmarks.apps.wrf_cases import (
+    EDGES,
+    GRIDS,
+    NEEDED,
+    before,
+    fits,
+    folder,
+    layout,
+    other_release,
+    ranks_per_node,
+)
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers import wrf
@@ -118,3 +128,56 @@ def test_a_changed_input_ends_the_job_in_a_sentence(tmp_path: Path) -> None:
 def test_a_release_of_another_case_is_named(case: str, version: str | None, why: str | None) -> None:
     assert other_release(f"wrf/wrf/{case}", [table(version)]) == why
     assert other_release("wrf/wrf", [table(version)]) is None
+
+
+@pytest.mark.parametrize(
+    ("case", "ranks", "runs"),
+    [
+        ("conus12km-v4", 900, True),  # 30 x 30 patches of 14 x 10 points
+        ("conus12km-v4", 896, False),  # 28 x 32: nine points from south to north, where the larger factor is
+        ("conus12km-v4", 448, True),  # 16 x 28
+        ("conus12km-v4", 31, False),  # a prime is one row: nine points
+        ("conus12km-v4", 29, True),
+        ("conus2.5km-v4", 130 * 130, True),
+        ("conus2.5km-v4", 131 * 131, False),
+        ("em_quarter_ss", 16, True),
+        ("em_quarter_ss", 20, False),  # 4 x 5: eight points
+        ("conus12km-v3", 1792, True),  # as csd3-2020 ran it with WRF 3.8.1
+    ],
+)
+def test_a_patch_has_ten_points_a_side_at_least(case: str, ranks: int, runs: bool) -> None:
+    assert fits(case, ranks) is runs
+
+
+def test_the_cases_of_version_4_and_the_idealized_one_have_a_grid() -> None:
+    assert set(GRIDS) == {case for case in WRF_CASES if not case.endswith("-v3")}
+
+
+@pytest.mark.parametrize(
+    ("case", "nodes", "cores", "shape"),
+    [
+        ("conus12km-v4", 8, 112, (8, 105)),  # 28 x 30
+        ("conus12km-v4", 128, 112, (9, 100)),  # 900 ranks are all that it takes: nine nodes have them
+        ("conus12km-v4", 1, 112, (1, 112)),
+        ("conus2.5km-v4", 8, 112, (8, 112)),
+        ("em_quarter_ss", 4, 112, (2, 8)),  # two nodes, though one's cores are more than it takes
+        ("em_quarter_ss", 4, 1, (4, 1)),
+        ("conus12km-v3", 56, 32, (56, 32)),
+    ],
+)
+def test_a_case_has_as_many_ranks_as_it_takes(case: str, nodes: int, cores: int, shape: tuple[int, int]) -> None:
+    assert layout(case, nodes, cores) == shape
+
+
+def test_a_sweep_has_the_ranks_that_fit_each_of_its_nodes() -> None:
+    counts = [ranks_per_node("conus12km-v4", nodes, 112) for nodes in (1, 2, 4, 8, 16, 32, 64)]
+    assert counts == [112, 112, 112, 105, 49, 21, 9]
+
+
+def test_nodes_on_which_no_number_of_ranks_fits_are_refused() -> None:
+    with pytest.raises(RailyardError) as caught:
+        ranks_per_node("em_quarter_ss", 32, 112)
+    assert str(caught.value) == (
+        "WRF: found no number of ranks for em_quarter_ss on 32 nodes of 112 cores, expected patches of at least "
+        "10 x 10 of its 42 x 42 points; take fewer nodes or a larger case"
+    )

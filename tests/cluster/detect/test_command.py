@@ -68,6 +68,7 @@ def test_a_new_cluster_goes_from_a_recording_to_a_verdict(home: Path, capsys: py
     running = [cell for cell in cells if cell["reason"] is None and cell["check"]]
     runs = {(cell["fabric"], cell["stack"], cell["rails"]) for cell in running}
     assert {("hdr", "openmpi", 1), ("hdr", "openmpi", 2), ("hdr", "verbs", 1)} <= runs
+    assert ("hdr", "intelmpi") in {(cell["fabric"], cell["stack"]) for cell in running if cell["check"] == "Hpl"}
     for rate, code in ((24100.0, 0), (12300.0, 1)):
         output = home / "osu_bw.out"
         output.write_text(OUTPUT.format(mib=rate), encoding="utf-8")

@@ -9,6 +9,7 @@ from railyard.cluster.detect.source import Listing, parse_listing
 from railyard.cluster.detect.stack_text import missing
 from railyard.cluster.detect.system_text import references_text, system_text
 from railyard.cluster.detect.write import Texts, checked
+from railyard.hardware.node import NodeHardware
 from railyard.site.systems.model import System
 
 TREES = Path(__file__).parents[2] / "trees"
@@ -82,7 +83,7 @@ def test_two_rails_of_hdr_one_of_them_in_half_a_slot() -> None:
     assert (loaded.nodes.count, loaded.modules_system) == (56, "lmod")
     assert list(loaded.stacks) == ["intelmpi", "openmpi", "verbs"]
     assert loaded.stacks["intelmpi"].modules == ("intel-oneapi-mpi/2021.10",)
-    assert loaded.stacks["intelmpi"].tools == ("osu", "imb")
+    assert loaded.stacks["intelmpi"].tools == ("osu", "imb", "hpl")
     assert loaded.stacks["openmpi"].prefix == "/opt/ompi/5.0"
     assert loaded.stacks["openmpi"].benchmarks == {"osu": "/opt/osu/libexec/osu-micro-benchmarks/mpi"}
     assert loaded.stacks["verbs"].benchmarks == {"perftest": "/usr/bin"}
@@ -133,9 +134,9 @@ def test_eight_rails_by_number_each_with_its_domain_beside_a_gpu() -> None:
     assert [gpu.numa for gpu in of.node.gpus] == [0, 0, 0, 0, 1, 1, 1, 1]
     assert [rail.device for rail in loaded.fabrics["hdr"].rails] == ["mlx5_10"]
     assert (loaded.fabrics["eno"].link.name, loaded.fabrics["eno"].mtu) == ("eth-25", 9000)
-    assert (loaded.scheduler, loaded.launcher, loaded.access) == ("squeue", "mpirun", ("--partition=gpu",))
+    assert (loaded.scheduler, loaded.launcher, loaded.access) == ("slurm-nodb", "mpirun", ("--partition=gpu",))
     assert of.scheduler.remarks == (
-        "sacct does not answer (no accounting): a job's end is told by squeue",
+        "sacct does not answer (no accounting): a job's end is told by scontrol",
         "srun lists no PMIx: each stack's own mpirun starts its processes inside the job",
         "no partition is the default: gpu has the most nodes",
     )
@@ -340,12 +341,12 @@ def test_a_module_that_the_site_marks_as_its_default_goes_before_a_newer_one() -
     assert system(detect(tree)).stacks["craympich"].modules == ("cray-mpich/8.1.25",)
 
 
-def test_a_real_slurm_without_accounting_is_asked_by_squeue_and_starts_by_pmix() -> None:
+def test_a_real_slurm_without_accounting_is_asked_by_scontrol_and_starts_by_pmix() -> None:
     of = found("slurm-node")
     loaded = system(of)
-    assert (loaded.system, loaded.scheduler, loaded.launcher) == ("railyard", "squeue", "srun")
+    assert (loaded.system, loaded.scheduler, loaded.launcher) == ("railyard", "slurm-nodb", "srun")
     assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
-    assert of.scheduler.remarks == ("sacct does not answer (no accounting): a job's end is told by squeue",)
+    assert of.scheduler.remarks == ("sacct does not answer (no accounting): a job's end is told by scontrol",)
     assert missing(of, ENVIRONMENTS) == ()
 
 
@@ -361,3 +362,42 @@ def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_
     )
     assert [(port.netdev, port.gid_index) for port in of.fabrics[0].ports] == [("eth1", 1), ("eth2", 1)]
     assert loaded.stacks["verbs"].benchmarks == {"perftest": "/usr/bin"}
+
+
+@pytest.mark.parametrize(
+    ("name", "cores", "memory"),
+    [("ndr-8-nics", 112, 2015), ("dual-rail-hdr", 128, 503), ("roce", 56, 251), ("slingshot", 64, 502)],
+)
+def test_a_file_has_cores_and_memory_of_a_node_and_asks_for_whole_ones(name: str, cores: int, memory: int) -> None:
+    loaded = system(found(name))
+    assert loaded.nodes.hardware == NodeHardware(cores=cores, memory=memory << 30)
+    assert loaded.jobs.exclusive and loaded.nodes.exclusive
+
+
+def test_the_hardware_is_a_guess_outside_a_job_alone() -> None:
+    of = found("ndr-8-nics")
+    line = "  hardware: {cores: 112, memory: 2015G}  # 2 sockets of 56 cores, 2 threads a core"
+    doubt = "  # GUESSED: cores and memory are those of this host; a job may have fewer."
+    outside, inside = text(of).split("\n"), system_text(of, of.name, "inside a job of Slurm", ENVIRONMENTS).split("\n")
+    assert outside[outside.index(line) - 1] == doubt
+    assert line in inside and doubt not in inside
+
+
+def test_hardware_that_was_not_read_is_to_be_stated() -> None:
+    of = found("slurm-node")  # recorded before it was asked for
+    assert system(of).nodes.hardware is None
+    lines = text(of).split("\n")
+    at = lines.index("  # hardware: {cores: 64, memory: 256G}")
+    assert lines[at - 1] == (
+        "  # Not read: how many cores and how much memory a node has. State it: HPL needs both, others the cores."
+    )
+
+
+def test_no_whole_nodes_are_asked_for_where_no_scheduler_gives_any() -> None:
+    assert not system(found("no-rdma")).jobs.exclusive
+
+
+def test_an_hpl_on_the_search_path_is_taken() -> None:
+    tree = listing("dual-rail-hdr")
+    tree.programs["xhpl"] = "/opt/hpl/bin/xhpl"
+    assert system(detect(tree)).stacks["openmpi"].benchmarks["hpl"] == "/opt/hpl/bin/xhpl"

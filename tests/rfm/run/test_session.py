@@ -164,7 +164,7 @@ def test_a_listing_of_an_unknown_system_is_refused() -> None:
     with pytest.raises(
         RailyardError, match=r'^--system: found "lokal", expected a file in systems/; did you mean "local"'
     ):
-        pass_through(ROOT, replace(OPTIONS, system="lokal", reframe=("-l",)))
+        pass_through(ROOT, replace(OPTIONS, system="lokal", reframe=("-l",)), lambda text: None)
 
 
 def test_failed_without_an_earlier_run_is_refused(tmp_path: Path) -> None:

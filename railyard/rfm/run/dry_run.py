@@ -1,0 +1,75 @@
+"""One `railyard run --dry-run`: jobs as they would be sent, where their scripts lie, and the text of one of them."""
+
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from railyard.base.clean_text import clean
+from railyard.base.wording import counted
+from railyard.rfm.run.reframe import promised_cases
+from railyard.site.test_id import TestId
+
+#: A script is shown up to so many lines, and each line up to so many characters.
+MOST_LINES, MOST_CHARACTERS = 60, 240
+#: How ReFrame names the script that a scheduler is given.
+SCRIPT = "rfm_job.sh"
+#: "  stage directory:   '/home/me/railyard/.railyard/reframe/stage'"
+_STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
+
+
+def dry_run(command: Sequence[str], env: Mapping[str, str], echo: Callable[[str], None]) -> int:
+    """Have ReFrame write the job scripts of what it selects, say where they lie and show one; return its exit code.
+
+    ``command`` is a `reframe` without an action (`-r`, `-l`, `--dry-run`). Raises RailyardError where ReFrame refuses
+    it, where a `-S` or `-P` names nothing, and where nothing is selected: ReFrame calls an empty dry run passed.
+    """
+    cases, problems = promised_cases(command, dict(env))
+    for problem in problems:
+        echo(f"warning: {clean(problem)}")
+    begun = time.time()
+    stage: Path | None = None
+    with subprocess.Popen(
+        [*command, "--dry-run"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            echo(line.rstrip("\n"))
+            if found := _STAGE.match(line):
+                stage = Path(found["folder"])
+    echo("")
+    # The clock of files lags that of programs by some milliseconds; ReFrame takes seconds to begin.
+    scripts = [] if stage is None else [path for path in _scripts(stage, cases) if path.stat().st_mtime > begun - 1]
+    for line in shown(scripts, len(cases), stage):
+        echo(line)
+    return process.returncode
+
+
+def without_actions(options: Sequence[str]) -> tuple[str, ...]:
+    """Return ReFrame's options without `-r` and `--dry-run`, which its listing does not take beside it."""
+    return tuple(word for word in options if word not in ("-r", "--run") and not _is_dry_run(word))
+
+
+def _is_dry_run(word: str) -> bool:
+    # argparse takes what no other option begins with for the whole: `--dry`.
+    return len(word) > len("--d") and "--dry-run".startswith(word)
+
+
+def _scripts(stage: Path, cases: Sequence[TestId]) -> Iterator[Path]:
+    """Yield the script of each case that has one, in their order."""
+    for case in cases:
+        yield from stage.glob(f"{case.system}/{case.fabric}/{case.stack}/*_{case.hash}/{SCRIPT}")
+
+
+def shown(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:
+    """Return what a person reads of the scripts of so many tests: how many, below which folder, and the first one."""
+    below = "" if stage is None else f" below {stage}"
+    if not scripts:
+        return [f"no job script was written{below} for {counted(cases, 'test')}: ReFrame's lines above say why"]
+    first = scripts[0]
+    lines = clean(first.read_text(encoding="utf-8", errors="replace")).splitlines()
+    text = [line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} …" for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        text.append(f"… {counted(len(lines) - MOST_LINES, 'more line')}")
+    return [f"{counted(len(scripts), 'job script')} of {counted(cases, 'test')}{below}; {first}:", "", *text]
