@@ -4,7 +4,7 @@ Few repetitions suit a slow link, where each takes long. On a fast link they mea
 processor: ``osu_latency -i 6`` at 0.8 us lasts 10 us.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 #: How long all sizes of a benchmark may take together, in seconds, where the system's file says nothing else. About as
@@ -83,6 +83,17 @@ def seconds_for(rail_mb_s: float, stated: int | None) -> float:
     if stated is not None:
         return float(stated)
     return LASTING_S if rail_mb_s >= SLOW_RAIL_MB_S else 0.0
+
+
+def left_open(stated: Mapping[str, int], already: Amounts) -> dict[str, int]:
+    """Return those stated numbers, by their names, that a check has not set already: 0, and for warm-ups -1."""
+    is_open = {"repetitions": not already.repetitions, "warm_up": already.warm_up < 0, "window": not already.window}
+    return {name: number for name, number in stated.items() if is_open[name]}
+
+
+def in_words(numbers: Mapping[str, int]) -> Iterable[str]:
+    """Return numbers, each with what it counts."""
+    return (f"{name.replace('_', '-')} {number}" for name, number in numbers.items())
 
 
 def warm_ups(repetitions: int, fewest: Amounts, own: Amounts) -> int:

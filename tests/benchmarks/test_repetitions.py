@@ -12,6 +12,8 @@ from railyard.benchmarks.repetitions import (
     Pace,
     Work,
     fitting,
+    in_words,
+    left_open,
     seconds_for,
     warm_ups,
 )
@@ -90,6 +92,14 @@ def test_messages_pairs_and_passes_each_take_their_time() -> None:
     assert Work((1000,), 1, pairs=3).seconds(Amounts(1), quick) == pytest.approx(0.004)
     assert Work((1000,), 1, times=3).seconds(Amounts(1), quick) == pytest.approx(0.006)
     assert once.seconds(Amounts(1, window=5), quick) == pytest.approx(0.007)
+
+
+def test_a_file_sets_what_a_check_left_open() -> None:
+    stated = {"repetitions": 50, "warm_up": 5, "window": 32}
+    assert left_open(stated, Amounts(0, -1, 0)) == stated
+    assert left_open(stated, Amounts(7, -1, 0)) == {"warm_up": 5, "window": 32}
+    assert left_open(stated, Amounts(0, 0, 8)) == {"repetitions": 50}
+    assert list(in_words(stated)) == ["repetitions 50", "warm-up 5", "window 32"]
 
 
 def test_warm_ups_are_the_tools_own_share() -> None:

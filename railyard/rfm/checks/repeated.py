@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reframe.core.builtins import variable
 
-from railyard.benchmarks.repetitions import Amounts, Pace, Work, fitting, warm_ups
+from railyard.benchmarks.repetitions import Amounts, Pace, Work, fitting, in_words, left_open, warm_ups
 from railyard.benchmarks.table.micro import find
 from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.rfm.checks.base import InterconnectCheck
@@ -65,16 +65,12 @@ class RepeatedCheck(InterconnectCheck):
 
     def choose_amounts(self, pace: Pace | None, stated: "StatedAmounts | None") -> None:
         self.refuse_others(stated)
-        in_file = {} if stated is None else stated.given
-        unset = [
-            name for name, none in (("repetitions", 0), ("warm_up", -1), ("window", 0)) if getattr(self, name) == none
-        ]
-        of_file = {name: value for name, value in in_file.items() if name in unset}
+        set_already = Amounts(self.repetitions, self.warm_up, self.window)
+        of_file = {} if stated is None else left_open(stated.given, set_already)
         # The repetitions follow from the window that is really used.
         chosen = self.fitting(pace, self.window or of_file.get("window", 0))
         self.window = self.window or of_file.get("window", chosen.window)
         self.repetitions = self.repetitions or of_file.get("repetitions", chosen.repetitions)
         if self.warm_up < 0:
             self.warm_up = of_file.get("warm_up", warm_ups(self.repetitions, self.fewest, self.own))
-        said = (f"{name.replace('_', '-')} {value} as the system's file says" for name, value in of_file.items())
-        self.remarks = (*self.remarks, *said)
+        self.remarks = (*self.remarks, *(f"{number} as the system's file says" for number in in_words(of_file)))
