@@ -100,10 +100,11 @@ def test_without_a_validation_osus_own_numbers_are_reached(tmp_path: Path) -> No
 
 
 def test_the_systems_file_sets_numbers_and_the_command_line_others(tmp_path: Path) -> None:
-    more = "measure: {duration: 1m, benchmarks: {osu/osu_latency: {repetitions: 5000}, osu/osu_bw: {window: 32}}}\n"
+    stated = "{osu/osu_latency: {repetitions: 5000, warm_up: 9}, osu/osu_bw: {window: 32}}"
+    more = f"measure: {{duration: 1m, benchmarks: {stated}}}\n"
     found = words(tmp_path, "ib-ndr", more, tests=FEW, options=("-S", "OsuBandwidth.repetitions=7"))
     assert found == {
-        "OsuLatency": "-i 5000 -x 0 -u 1", "OsuBandwidth": "-i 7 -x 0 -W 32 -u 1", "ImbUniband": UNIBAND,
+        "OsuLatency": "-i 5000 -x 9 -u 1", "OsuBandwidth": "-i 7 -x 0 -W 32 -u 1", "ImbUniband": UNIBAND,
     }  # fmt: skip
 
 

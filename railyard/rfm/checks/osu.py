@@ -6,9 +6,10 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.benchmarks.repetitions import Amounts, Work
+from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import osu
 from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.site.systems.measure import StatedAmounts
 
 #: The option that came with OSU's validation; before it, "-c" is an error.
 VALIDATION_OPTION = "validation-warmup"
@@ -48,7 +49,8 @@ class OsuCheck(RepeatedCheck):
     one for all sizes, which its largest message has time for.
 
     With `-c` OSU fills the buffers before each repetition, makes ``VALIDATION_WARM_UP`` untimed ones (`-u`), then the
-    one that it times, and compares what arrived: each repetition moves its bytes twice, so `-x` is not needed.
+    one that it times, and compares what arrived: each repetition moves its bytes twice, so `-x` is 0 where
+    nobody sets it.
     """
 
     tool = "osu"
@@ -78,9 +80,15 @@ class OsuCheck(RepeatedCheck):
         told = moved_repetitions(Repetitions(1, 0), validates=work.checked)
         return replace(work, made=lambda count: count * told.measured)
 
+    def choose_amounts(self, pace: Pace | None, stated: StatedAmounts | None) -> None:
+        is_open = self.warm_up < 0 and (stated is None or stated.warm_up is None)
+        super().choose_amounts(pace, stated)
+        if is_open and self.validates:
+            self.warm_up = 0
+
     @property
     def _told(self) -> Repetitions:
-        return Repetitions(self.repetitions, 0 if self.validates else self.warm_up)
+        return Repetitions(self.repetitions, self.warm_up)
 
     @property
     def fixed_repetitions(self) -> Repetitions:
