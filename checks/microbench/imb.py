@@ -4,30 +4,46 @@ A low PingPong with a good Uniband is latency (placement, power states); both lo
 width, slot, a slow cable); a good Uniband with a low Biband is the card or the slot, which carry both directions.
 """
 
+from dataclasses import replace
+
 import reframe as rfm
 from reframe.core.builtins import variable
 
+from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import imb
-from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.repeated import RepeatedCheck
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import many_pairs
+from railyard.site.systems.measure import StatedAmounts
 
+#: Of a size: IMB's own 40 MB (its "-iter" is 1000,40 by itself), and less over a slow link.
+VOLUME_MB, SLOW_VOLUME_MB = 40, 24
+#: IMB has had other windows as its own, 256 in 2019 to 2021: OSU's, so that the two can be compared.
+WINDOWS = Amounts(1000, window=64)
 SIZES_FILE = "sizes.txt"
 PROBE_SIZE_FILE = "probe-size.txt"
 
 
-class ImbCheck(InterconnectCheck):
-    """IMB-MPI1 with fixed repetitions, so that the bytes a run must move are known."""
+class ImbCheck(RepeatedCheck):
+    """IMB-MPI1 with told repetitions, so that the bytes a run must move are known."""
 
     tool = "imb"
     parse = staticmethod(imb.parse)
     probe_key = "imb/PingPong"
-    repetitions = variable(int, value=3)
-    #: The most that one size may move, in MB: fewer repetitions for large messages.
-    volume = variable(int, value=24)
+    fewest = Amounts(3)
+    #: The most that one size may move, in MB: fewer repetitions for large messages. 0: as the repetitions.
+    volume = variable(int, value=0)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return self._words([self.benchmark] * self.passes, SIZES_FILE, self.repetitions)
+
+    def work(self) -> Work:
+        return replace(super().work(), volume_bytes=(self.volume or VOLUME_MB) << 20)
+
+    def choose_amounts(self, pace: Pace | None, stated: StatedAmounts | None) -> None:
+        super().choose_amounts(pace, stated)
+        if not self.volume:
+            self.volume = VOLUME_MB if self.repetitions > self.fewest.repetitions else SLOW_VOLUME_MB
 
     def probe_arguments(self, size: int) -> list[str]:
         return self._words(["PingPong"], PROBE_SIZE_FILE, 5)
@@ -56,6 +72,8 @@ class ImbPingPong(ImbCheck):
 class ImbWindows(ImbCheck):
     """Windows of messages from the first half of the ranks to the second: a pair of nodes, as many pairs of ranks."""
 
+    own = WINDOWS
+
 
 @rfm.simple_test
 class ImbUniband(ImbWindows):
@@ -65,8 +83,7 @@ class ImbUniband(ImbWindows):
     #: One window of 16: with fewer in flight, the rails of a pair end unevenly and the tail counts. A stall of 24 ms
     #: within the 1.4 s of the largest one missed a bound by itself, as seen: here too the median of three passes.
     passes = 3
-    window = 16
-    repetitions = 1
+    fewest = Amounts(1, window=16)
 
 
 @rfm.simple_test
@@ -75,8 +92,7 @@ class ImbBiband(ImbWindows):
 
     benchmark = "Biband"
     passes = 3
-    window = 8
-    repetitions = 1
+    fewest = Amounts(1, window=8)
 
 
 @rfm.simple_test
@@ -85,7 +101,7 @@ class ImbAllreduce(ImbCheck):
 
     benchmark = "Allreduce"
     num_nodes = 4
-    repetitions = 3
+    fewest = Amounts(3)
     #: IMB reduces floats of 4 bytes, and rounds other sizes up.
     smallest = 4
 
@@ -96,7 +112,7 @@ class ImbExtended(ImbCheck):
     extended = True
     #: A stall of a rank that polls on few cores is left out by the median of three passes.
     passes = 3
-    repetitions = 1
+    fewest = Amounts(1)
 
 
 @rfm.simple_test

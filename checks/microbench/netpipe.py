@@ -7,12 +7,13 @@ the IMB checks: a good stream with a low ping-pong is latency, both low at large
 import reframe as rfm
 from reframe.core.builtins import variable
 
+from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import netpipe
-from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.repeated import RepeatedCheck
 
 
-class NetpipeCheck(InterconnectCheck):
-    """NetPIPE's MPI module with a fixed number of repetitions a size, so that the bytes a run must move are known."""
+class NetpipeCheck(RepeatedCheck):
+    """NetPIPE's MPI module with a told number of repetitions a size, so that the bytes a run must move are known."""
 
     tool = "netpipe"
     parse = staticmethod(netpipe.parse)
@@ -20,9 +21,17 @@ class NetpipeCheck(InterconnectCheck):
     probe_key = "netpipe/pingpong"
     #: What selects the kind of test: nothing is a ping-pong.
     mode = variable(str, value="")
-    repetitions = variable(int, value=2)
+    fewest = Amounts(2)
+    #: NetPIPE itself goes by time and has no number of its own; IMB has this one.
+    own = Amounts(1000)
     #: What NetPIPE writes besides its output.
     written = variable(str, value="np.out")
+
+    def measured_sizes(self) -> tuple[int, ...]:
+        """Return the sizes that NetPIPE goes through: two a doubling."""
+        smallest, largest = self.message_sizes[0], self.message_sizes[-1]
+        doubled = [smallest << n for n in range((largest // smallest).bit_length())]
+        return tuple(size for each in doubled for size in (each, each * 3 // 2) if size <= largest)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return [*self.mode.split(), "-p", "0", "-n", str(self.repetitions),

@@ -7,7 +7,8 @@ osu_bw with a low osu_mbw_mr is what the pairs share: the switch, or the card wh
 
 import reframe as rfm
 
-from railyard.rfm.checks.osu import OsuCheck
+from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.osu import BANDWIDTH, OsuCheck
 from railyard.rfm.checks.variants import many_pairs
 
 
@@ -17,7 +18,7 @@ class OsuLatency(OsuCheck):
 
     benchmark = "osu_latency"
     #: Ranks that poll on few cores stall now and then, and OSU prints the mean: two stalls of 8 ms in six of 44 ms.
-    repetitions = 6
+    fewest = Amounts(6, 1)
 
 
 @rfm.simple_test
@@ -25,7 +26,7 @@ class OsuBandwidth(OsuCheck):
     """A window of messages one way: what a rail, or several, can stream."""
 
     benchmark = "osu_bw"
-    window = 16
+    fewest, own = Amounts(2, 1, window=16), BANDWIDTH
 
 
 @rfm.simple_test
@@ -33,7 +34,7 @@ class OsuBidirectional(OsuCheck):
     """A window of messages both ways at once: the sum of both directions."""
 
     benchmark = "osu_bibw"
-    window = 8
+    fewest, own = Amounts(2, 1, window=8), BANDWIDTH
 
 
 @many_pairs
@@ -49,8 +50,7 @@ class OsuMessageRate(OsuPairs):
     """A window of messages one way over every pair: bandwidth and messages a second, a pair of nodes."""
 
     benchmark = "osu_mbw_mr"
-    window = 8
-    repetitions = 1
+    fewest, own = Amounts(1, 1, window=8), BANDWIDTH
 
 
 @rfm.simple_test
@@ -58,4 +58,4 @@ class OsuMultiLatency(OsuPairs):
     """Half the round trip of one message, every pair at once."""
 
     benchmark = "osu_multi_lat"
-    repetitions = 3
+    fewest = Amounts(3, 1)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from railyard.rfm.checks.osu import OsuCheck
+from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.osu import COLLECTIVE, OsuCheck
 
 #: Without allreduce, which is every day's.
 COLLECTIVES = ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")
@@ -22,7 +23,7 @@ class OsuAllreduce(OsuCheck):
 
     benchmark = "osu_allreduce"
     num_nodes = 4
-    repetitions = 3
+    fewest, own = Amounts(3, 1), COLLECTIVE
     reduces = True
     #: OSU reduces floats of 4 bytes.
     smallest = 4
@@ -35,7 +36,7 @@ class OsuCollective(OsuCheck):
     extended = True
     collective = parameter(COLLECTIVES, type=str, loggable=True)
     num_nodes = 4
-    repetitions = 1
+    fewest, own = Amounts(1, 1), COLLECTIVE
     smallest = 4
 
     @classmethod
@@ -57,6 +58,10 @@ class OsuInit(OsuCheck):
     benchmark = "osu_init"
     num_nodes = 4
     can_validate = False
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        return ()
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return []

@@ -6,7 +6,8 @@ the card. A low osu_get_bw beside a good osu_put_bw is reads: how many the card 
 
 import reframe as rfm
 
-from railyard.rfm.checks.osu import OsuCheck
+from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.osu import BANDWIDTH, OsuCheck
 
 
 class OsuOneSided(OsuCheck):
@@ -24,8 +25,7 @@ class OsuPutBandwidth(OsuOneSided):
     """A window of puts one way."""
 
     benchmark = "osu_put_bw"
-    window = 8
-    repetitions = 1
+    fewest, own = Amounts(1, 1, window=8), BANDWIDTH
 
 
 @rfm.simple_test
@@ -33,8 +33,7 @@ class OsuGetBandwidth(OsuOneSided):
     """A window of gets: the bytes come the other way."""
 
     benchmark = "osu_get_bw"
-    window = 8
-    repetitions = 1
+    fewest, own = Amounts(1, 1, window=8), BANDWIDTH
 
 
 @rfm.simple_test
@@ -42,7 +41,7 @@ class OsuPutLatency(OsuOneSided):
     """One put until it is complete at the target: a message and its acknowledgement, no half of a round trip."""
 
     benchmark = "osu_put_latency"
-    repetitions = 8
+    fewest = Amounts(8, 1)
 
 
 @rfm.simple_test
@@ -50,4 +49,4 @@ class OsuGetLatency(OsuOneSided):
     """One get: a request there and the bytes back."""
 
     benchmark = "osu_get_latency"
-    repetitions = 8
+    fewest = Amounts(8, 1)

@@ -6,20 +6,21 @@ Over several rails bandwidths are summed, a pair of processes a rail; latencies 
 and the worst counts.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import reframe as rfm
-from reframe.core.builtins import variable
 
+from railyard.benchmarks.repetitions import Amounts, Pace
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL, LOOPBACK
 from railyard.parsers import perftest
-from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.repeated import RepeatedCheck
 
 if TYPE_CHECKING:
     from railyard.site.systems.model import Fabric
 
-#: perftest takes no fewer iterations; a slow link gets as few as pass in this time, all sizes together.
-FEWEST_ITERATIONS, SLOW_LINK_S = 5, 20
+#: A slow link gets as few iterations as pass in this time, all sizes together; perftest takes no fewer than 5.
+SLOW_LINK_S = 20
 #: Of a probe after a failure; a slow link gets no more than of a test, or the probe would not end in its time.
 PROBE_ITERATIONS = 200
 #: perftest's -u of Soft-RoCE: a queue pair sends again after 4.096 us * 2^18, 1.07 s, without an answer (source:
@@ -28,8 +29,8 @@ PROBE_ITERATIONS = 200
 SOFT_ROCE_TIMEOUT = 18
 
 
-class PerftestCheck(InterconnectCheck):
-    """One program of perftest over all of its own sizes (2 B to 8 MiB), with fixed iterations."""
+class PerftestCheck(RepeatedCheck):
+    """One program of perftest over all of its own sizes (2 B to 8 MiB), with told iterations."""
 
     pair = True
     tool = "perftest"
@@ -38,22 +39,22 @@ class PerftestCheck(InterconnectCheck):
     parse = staticmethod(perftest.parse)
     probe_key = "perftest/ib_write_bw"
     probe_program = "ib_write_bw"
-    repetitions = variable(int, value=1000)
+    fewest, own = Amounts(5), Amounts(1000)
     smallest = 2
     largest = 8 << 20
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []
-        return ["-a", "-n", str(self._iterations()), *self._timeout(), *both_ways]
+        return ["-a", "-n", str(self.repetitions), *self._timeout(), *both_ways]
 
-    def _iterations(self) -> int:
-        """Return the iterations of each size: as asked for, or what the link's data rate has time for."""
+    def fitting(self, pace: Pace | None, window: int) -> Amounts:
+        # Whatever is measured, a recording too: perftest's own number is too much for slow links alone.
         rate_gbit_s = self._fabric().link.data_rate_gbit_s
         if rate_gbit_s is None:
-            return int(self.repetitions)
+            return self.own
         once = 2 * self.largest  # each size is half of the next
         affordable = int(rate_gbit_s / 8 * 1e9 * SLOW_LINK_S / once)
-        return max(FEWEST_ITERATIONS, min(int(self.repetitions), affordable))
+        return replace(self.own, repetitions=max(self.fewest.repetitions, min(self.own.repetitions, affordable)))
 
     def _timeout(self) -> list[str]:
         is_software = any(rail.counters == "rxe" for rail in self._fabric().rails)
@@ -63,7 +64,7 @@ class PerftestCheck(InterconnectCheck):
         return self.site.system.fabrics[self.current_partition.name]
 
     def probe_arguments(self, size: int) -> list[str]:
-        return ["-s", str(size), "-n", str(min(PROBE_ITERATIONS, self._iterations())), *self._timeout()]
+        return ["-s", str(size), "-n", str(min(PROBE_ITERATIONS, self.repetitions)), *self._timeout()]
 
 
 @rfm.simple_test

@@ -46,6 +46,7 @@ IMPURE = {
     "railyard.rfm.checks.application": "the base of the checks of applications",
     "railyard.rfm.checks.installed_application": "the base of the checks of installed applications",
     "railyard.rfm.checks.base": "the base of all checks: ReFrame's hooks",
+    "railyard.rfm.checks.repeated": "the base of the checks that tell a tool how often to repeat",
     "railyard.rfm.checks.osu": "the base of OSU's checks",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",
     "railyard.rfm.checks.fabric": "the base of the check of a fabric's state",

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.repetitions import Pace
 from railyard.job.command import Command, Program
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
+from railyard.site.systems.measure import StatedAmounts
 
 
 @dataclass
@@ -45,6 +47,7 @@ class MadeCheck:
     command: Command = field(default_factory=Program)
     files: Mapping[str, str] = field(default_factory=dict)
     shaped: int = 0
+    paces: list[tuple[Pace | None, StatedAmounts | None]] = field(default_factory=list)
 
     @property
     def pairs(self) -> int:
@@ -61,6 +64,9 @@ class MadeCheck:
 
     def input_files(self) -> Mapping[str, str]:
         return self.files
+
+    def choose_amounts(self, pace: Pace | None, stated: StatedAmounts | None) -> None:
+        self.paces.append((pace, stated))
 
     def shape(self) -> None:
         self.shaped += 1

@@ -8,6 +8,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, variable
 from reframe.core.exceptions import ReframeError
 
+from railyard.base.errors import RailyardError
 from railyard.rfm.checks.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
 from railyard.rfm.checks.variants import rail_counts, rail_policies
 from railyard.rfm.current import site_of
@@ -16,9 +17,11 @@ from railyard.site.site import Site
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions
+    from railyard.benchmarks.repetitions import Pace
     from railyard.job.command import Command
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
+    from railyard.site.systems.measure import StatedAmounts
 
 
 class Declaration(rfm.RegressionTestPlugin):
@@ -134,6 +137,20 @@ class Declaration(rfm.RegressionTestPlugin):
         """Return the files that the benchmark reads in its folder: name and text."""
         return {}
 
+    def choose_amounts(self, pace: "Pace | None", stated: "StatedAmounts | None") -> None:
+        """Choose repetitions and messages in flight for a link (None: its rate is not known), or as the file states.
+
+        Raises RailyardError where the system's file states a number that the tool cannot be told.
+        """
+        self.refuse_others(stated)
+
+    def refuse_others(self, stated: "StatedAmounts | None") -> None:
+        """Raise RailyardError where the system's file states a number that is none of what the check ``takes``."""
+        for name, value in ({} if stated is None else stated.given).items():
+            if name not in self.takes:
+                known = ", ".join(self.takes) or "nothing"
+                raise RailyardError(f"measure: benchmarks: {self.key}: {name}: found {value}, expected {known}")
+
     def shape(self) -> None:
         """Choose nodes and ranks a node once it is known how many nodes there are; most checks have fixed numbers."""
 
@@ -156,6 +173,11 @@ class Declaration(rfm.RegressionTestPlugin):
     def threads_a_rank(self) -> int:
         """How many threads each rank has, each on a core of its own."""
         return 1
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The numbers that ``measure: benchmarks`` of the system's file may set: those that the tool can be told."""
+        return ()
 
     @property
     def fixed_repetitions(self) -> "Repetitions | None":

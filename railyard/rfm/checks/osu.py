@@ -1,17 +1,25 @@
 """The base class of OSU's checks: fixed repetitions, and OSU's own validation where its release has it."""
 
+from dataclasses import replace
+
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import variable
 
 from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import osu
-from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.site.systems.measure import StatedAmounts
 
 #: The option that came with OSU's validation; before it, "-c" is an error.
 VALIDATION_OPTION = "validation-warmup"
 #: What goes before each measured repetition where data are checked: filling buffers and a barrier leave the two sides
 #: apart, and the first message pays for that.
 VALIDATION_WARM_UP = 1
+
+#: What OSU makes where it is told nothing, at sizes up to 8 KiB (source: osu_util.h of OSU 5 and 7; above 8 KiB a tenth
+#: of the latencies and of the collectives, a fifth of the bandwidths). 200 warm-ups in releases before those.
+LATENCY, BANDWIDTH, COLLECTIVE = Amounts(10_000, 100), Amounts(100, 10, window=64), Amounts(1000, 100)
 
 #: What reductions add, as every release did that had no choice. 7.4 would add characters, whose sums overflow: Open MPI
 #: 4.1.4 holds them at their largest (op/avx), OSU expects them to wrap, and its validation fails from 16 B on.
@@ -34,11 +42,15 @@ def moved_repetitions(told: Repetitions, *, validates: bool) -> Repetitions:
     return Repetitions(told.measured * times, told.warm_up * times)
 
 
-class OsuCheck(InterconnectCheck):
-    """OSU with fixed repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
+class OsuCheck(RepeatedCheck):
+    """OSU with told repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
+
+    OSU repeats large messages less often only where it is told no number, and then its releases differ; so it is told
+    one for all sizes, which its largest message has time for.
 
     With `-c` OSU fills the buffers before each repetition, makes ``VALIDATION_WARM_UP`` untimed ones (`-u`), then the
-    one that it times, and compares what arrived: each repetition moves its bytes twice, so `-x` is not needed.
+    one that it times, and compares what arrived: each repetition moves its bytes twice, so `-x` is 0 where
+    nobody sets it.
     """
 
     tool = "osu"
@@ -46,8 +58,8 @@ class OsuCheck(InterconnectCheck):
     parse = staticmethod(osu.parse)
     probe_key = "osu/osu_latency"
     probe_program = "osu_latency"
-    repetitions = variable(int, value=2)
-    warm_up = variable(int, value=1)
+    fewest = Amounts(2, 1)
+    own = LATENCY
     #: Whether this benchmark has a validation in the releases that have one; `-S can_validate=0` does without.
     can_validate = variable(typ.Bool, value=True)
     #: Whether the ranks' data are added up.
@@ -58,9 +70,25 @@ class OsuCheck(InterconnectCheck):
         """Whether OSU is told to check what arrived: where this benchmark can, and the installed release has it."""
         return bool(self.can_validate) and self.runner.knows(self, VALIDATION_OPTION)
 
+    def measured_sizes(self) -> tuple[int, ...]:
+        """Return the sizes that OSU doubles through."""
+        smallest, largest = self.message_sizes[0], self.message_sizes[-1]
+        return tuple(smallest << n for n in range((largest // smallest).bit_length()))
+
+    def work(self) -> Work:
+        work = super().work()
+        told = moved_repetitions(Repetitions(1, 0), validates=work.checked)
+        return replace(work, made=lambda count: count * told.measured)
+
+    def choose_amounts(self, pace: Pace | None, stated: StatedAmounts | None) -> None:
+        is_open = self.warm_up < 0 and (stated is None or stated.warm_up is None)
+        super().choose_amounts(pace, stated)
+        if is_open and self.validates:
+            self.warm_up = 0
+
     @property
     def _told(self) -> Repetitions:
-        return Repetitions(self.repetitions, 0 if self.validates else self.warm_up)
+        return Repetitions(self.repetitions, self.warm_up)
 
     @property
     def fixed_repetitions(self) -> Repetitions:

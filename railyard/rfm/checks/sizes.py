@@ -1,6 +1,6 @@
 """Which message sizes a check measures, in bytes."""
 
-from railyard.site.systems.model import Measure
+from railyard.site.systems.measure import Measure
 
 #: Message sizes in steps of 4, and of 2 with `-S full=1`; in bytes.
 QUICK_SIZES = tuple(4**n for n in range(12))

@@ -35,6 +35,7 @@ from railyard.site.systems.fields import (
     sentence_or_false,
 )
 from railyard.site.systems.jobs import SchedulerSettings, seconds
+from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
 
 #: A shorter reading of an idle rail gives no rate (bound idle-interval); a longer one would hold every run.
@@ -264,24 +265,6 @@ class Disabled(Model):
             return False
         pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails), (self.policy, policy))
         return all(mine is None or mine == theirs for mine, theirs in pairs)
-
-
-class Again(Model):
-    """How often a measurement that was disturbed is made again within the same run."""
-
-    times: int = Field(strict=True, ge=0, le=10, description="At most so many times")
-    within: Duration = Field("60s", description="Begun at most so long after the first one ended")
-
-
-class Measure(Model):
-    """How this system is measured, where the checks' own ways do not suit it."""
-
-    largest: Size | None = Field(None, description="Largest message; over several rails a collective sends one a node")
-    passes: Count | None = Field(None, description="No benchmark measures everything more often in one job")
-    again: Again = Field(
-        default_factory=lambda: Again.model_validate({"times": 0}),
-        description="Disturbed measurements are made again; by default never",
-    )
 
 
 #: ReFrame's launcher of steps in an allocation that is there already.

@@ -11,7 +11,8 @@ from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.plan import Plan, Untested, planned
 from railyard.rfm.checks.replayed import Replayed
 from railyard.site.site import Site
-from railyard.site.systems.model import Disabled, Measure
+from railyard.site.systems.measure import Measure
+from railyard.site.systems.model import DeclaredLink, Disabled
 from railyard.site.test_id import TestId
 from railyard.stacks.model import NIC_PER_RANK
 from tests.made.check import MadeCheck
@@ -67,6 +68,29 @@ def test_the_system_bounds_messages_and_passes(virtual: Site) -> None:
     assert (check.largest, check.passes) == (65536, 1)
     plan(virtual, check := MadeCheck())
     assert (check.largest, check.passes) == (4 << 20, 3)
+
+
+def test_the_pace_of_a_link_and_what_the_file_states_reach_the_check(virtual: Site) -> None:
+    plan(virtual, check := MadeCheck())
+    ((pace, stated),) = check.paces
+    assert pace is not None and stated is None
+    # 400 Mbit/s of frames of 1514 B with 1460 B of payload; over a rail so slow there is time for nothing.
+    assert (round(pace.rate_mb_s, 2), pace.start_us, pace.seconds) == (48.22, 20.0, 0.0)
+    said = Measure.model_validate({"duration": "2m", "benchmarks": {"imb/Uniband": {"window": 32}}})
+    plan(changed(virtual, measure=said), check := MadeCheck(rails=2))
+    ((pace, stated),) = check.paces
+    assert pace is not None and stated is not None
+    assert (round(pace.rate_mb_s, 2), pace.seconds, stated.given) == (96.43, 120.0, {"window": 32})
+
+
+def test_a_recording_and_a_link_without_a_rate_have_no_pace(virtual: Site) -> None:
+    plan(replace(virtual, system=virtual.system.played()), check := MadeCheck())
+    assert check.paces == [(None, None)]
+    hsn = virtual.system.fabrics["hsn"]
+    link = DeclaredLink.model_validate({"name": "any", "data_rate_gbit_s": None, "source": "nobody knows"})
+    fabrics = {"hsn": hsn.model_copy(update={"declared_link": link})}
+    plan(changed(virtual, fabrics=fabrics), check := MadeCheck())
+    assert check.paces == [(None, None)]
 
 
 def test_a_nic_per_rank_has_a_rank_a_rail(virtual: Site) -> None:

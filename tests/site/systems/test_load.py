@@ -444,6 +444,15 @@ def test_nothing_is_measured_again_unless_the_file_says_so(tmp_path: Path) -> No
     assert (measure.again.times, measure.again.within) == (3, "60s")
 
 
+def test_a_benchmark_has_the_numbers_that_the_file_states_and_no_others(tmp_path: Path) -> None:
+    stated = "{duration: 2m, benchmarks: {osu/osu_bw: {repetitions: 50, window: 32}}}"
+    measure = load_system(write(tmp_path, f"{SITE}measure: {stated}\n")).measure
+    assert measure.duration == "2m"
+    assert {name: each.given for name, each in measure.benchmarks.items()} == {
+        "osu/osu_bw": {"repetitions": 50, "window": 32}
+    }
+
+
 MEASURES = [
     ("{again: {times: 11}}", "measure.again.times: found 11, expected less than or equal to 10"),
     ("{again: {times: -1}}", "measure.again.times: found -1, expected greater than or equal to 0"),
@@ -461,6 +470,19 @@ MEASURES = [
     (
         "{agian: {times: 3}}",
         'measure.agian: found the unknown field "agian", expected a known field; did you mean "again"?',
+    ),
+    (
+        "{benchmarks: {osu/osu_latancy: {repetitions: 5}}}",
+        'measure.benchmarks.osu/osu_latancy: found "osu/osu_latancy", expected a benchmark that Railyard knows; '
+        'did you mean "osu/osu_latency"?',
+    ),
+    (
+        "{benchmarks: {osu/osu_latency: {repetitions: 0}}}",
+        "measure.benchmarks.osu/osu_latency.repetitions: found 0, expected greater than or equal to 1",
+    ),
+    (
+        "{benchmarks: {osu/osu_latency: {warm_up: -1}}}",
+        "measure.benchmarks.osu/osu_latency.warm_up: found -1, expected greater than or equal to 0",
     ),
 ]
 

@@ -1,0 +1,49 @@
+"""The part of systems/*.yaml that says how a system is measured, where the checks' own ways do not suit it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from railyard.base.fields import Count, Duration, Model, Size
+from railyard.site.systems.fields import MeasuredBenchmark
+
+
+class Again(Model):
+    """How often a measurement that was disturbed is made again within the same run."""
+
+    times: int = Field(strict=True, ge=0, le=10, description="At most so many times")
+    within: Duration = Field("60s", description="Begun at most so long after the first one ended")
+
+
+class StatedAmounts(Model):
+    """How often one benchmark repeats, in place of what its link has time for."""
+
+    repetitions: Count | None = Field(None, description="Repetitions of each size")
+    warm_up: Annotated[int, Field(strict=True, ge=0)] | None = Field(
+        None, description="Untimed repetitions before those, of a tool that is told them"
+    )
+    window: Count | None = Field(None, description="Messages in flight, of a benchmark with windows")
+
+    @property
+    def given(self) -> dict[str, int]:
+        """The numbers that are stated, by the names of their fields."""
+        return self.model_dump(exclude_none=True)
+
+
+class Measure(Model):
+    """How this system is measured, where the checks' own ways do not suit it."""
+
+    largest: Size | None = Field(None, description="Largest message; over several rails a collective sends one a node")
+    passes: Count | None = Field(None, description="No benchmark measures everything more often in one job")
+    duration: Duration | None = Field(
+        None,
+        description="How long all sizes of a benchmark may take together, which sets repetitions and windows; left "
+        "out: 30s, and over rails slower than Gigabit Ethernet the fewest repetitions",
+    )
+    benchmarks: dict[MeasuredBenchmark, StatedAmounts] = Field(
+        {}, description="Benchmark, such as osu/osu_latency: its repetitions and window, whatever the link"
+    )
+    again: Again = Field(
+        default_factory=lambda: Again.model_validate({"times": 0}),
+        description="Disturbed measurements are made again; by default never",
+    )
