@@ -73,6 +73,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clone
 
 
+@pytest.mark.full  # reads and runs what a contributor would: seconds
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
     done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
     assert done.returncode == 0, done.stdout

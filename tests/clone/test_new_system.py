@@ -85,6 +85,7 @@ def test_its_tests_are_those_of_its_rails_and_stacks(clone: Path) -> None:
     assert "OsuBandwidth %rails=1" in listed.stdout and "OsuBandwidth %rails=2" in listed.stdout, listed
 
 
+@pytest.mark.full  # reads and runs what a contributor would: seconds
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
     every = [
         str(path.relative_to(clone))
