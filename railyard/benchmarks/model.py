@@ -13,7 +13,7 @@ Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pa
 #: of its own, since two ranks may else share one; never.
 Bounded = Literal["always", "one-rank-a-node", "never"]
 
-#: How a run is assessed (``railyard.verdict.assessors``): by message sizes; as an application, whose figure is set by
+#: How a run is assessed (``railyard.verdict.sizes``): by message sizes; as an application, whose figure is set by
 #: processors and memory too, and by the number of nodes, or whose rings and collectives are of all ranks at once and
 #: have no message sizes; by pairs of nodes.
 AssessedBy = Literal["sizes", "application", "node_pairs"]

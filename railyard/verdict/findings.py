@@ -53,8 +53,7 @@ def with_starvation(assessment: Assessment, starved: float | None) -> Assessment
     """
     assessment = replace(assessment, starved=starved)
     judged = assessment.verdict
-    is_low = judged.state == "fail" and judged.rule == 5 and judged.fault == "fabric"
-    if starved is None or not is_low or judged.suspects or not _may_explain(starved, judged):
+    if starved is None or not judged.misses_reference or judged.suspects or not _may_explain(starved, judged):
         return assessment
     bound = f"bound {100 * STARVED_SHARE.value:.0f} %, {STARVED_SHARE.name}"
     remark = f"disturbed: its processes waited for a processor {100 * starved:.0f} % of the time ({bound})"

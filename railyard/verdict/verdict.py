@@ -69,6 +69,11 @@ class Verdict:
         return self.state in ("fail", "disturbed")
 
     @property
+    def misses_reference(self) -> bool:
+        """Whether the run is sound and its values are low: rule 5 failed it, and the fabric is what it is about."""
+        return self.state == "fail" and self.rule == 5 and self.fault == "fabric"
+
+    @property
     def line(self) -> str:
         """The text as it stands alone: with the rule that decided before it, and what to look at next behind it."""
         if not self.fails:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
+from railyard.hardware.limits import data_rate_mb_s
 from railyard.job import client_server, node_facts
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
@@ -50,6 +52,16 @@ class Measured:
     def choose_ranks(self, shape: Callable[[], None]) -> None:
         """Have the check choose its ranks; what it raises is raised."""
         shape()
+
+    def pace(self) -> Pace | None:
+        """Return how fast messages go over the run's rails, and the time that there is; None without a known rate."""
+        system, fabric = self.site.system, self.site.system.fabrics[self.test.fabric]
+        limit, rail_mb_s = fabric.limit(self.test.rails, 1), data_rate_mb_s(fabric.link)
+        if limit is None or rail_mb_s is None:
+            return None
+        stated = system.measure.duration
+        lasting_s = seconds_for(rail_mb_s, None if stated is None else seconds(stated))
+        return Pace(limit.value_mb_s, START_US.get(fabric.kind, START_OVER_RDMA_US), lasting_s)
 
     def node_names(self, number: int) -> tuple[str, ...]:
         """Return the nodes of a run over so many; none where the scheduler will say which it was given."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from railyard.job import node_pair_steps
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.prober import RailProber
+from railyard.rfm.checks.runner import text_of
 from railyard.site import topology
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.node_pairs import findings
@@ -16,11 +17,6 @@ from railyard.verdict.findings import with_suspects
 from railyard.verdict.node_pairs import steps, with_slow_nodes
 
 
-def _misses_reference(found: Assessment) -> bool:
-    verdict = found.verdict
-    return verdict.state == "fail" and verdict.rule == 5 and verdict.fault == "fabric"
-
-
 @dataclass(frozen=True, slots=True)
 class WithinNodesProber:
     """Names the nodes whose own pair is slow; a run that broke is asked about as any other."""
@@ -28,7 +24,7 @@ class WithinNodesProber:
     rails: RailProber
 
     def explain(self, found: Assessment) -> Assessment:
-        return with_slow_nodes(found) if _misses_reference(found) else self.rails.explain(found)
+        return with_slow_nodes(found) if found.verdict.misses_reference else self.rails.explain(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class BisectionProber:
     rails: RailProber
 
     def explain(self, found: Assessment) -> Assessment:
-        return found if _misses_reference(found) else self.rails.explain(found)
+        return found if found.verdict.misses_reference else self.rails.explain(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +53,15 @@ class AllPairsProber:
     leaf_of: topology.Leaves
 
     def explain(self, found: Assessment) -> Assessment:
-        return with_suspects(found, self._findings(found)) if _misses_reference(found) else self.rails.explain(found)
+        return (
+            with_suspects(found, self._findings(found)) if found.verdict.misses_reference else self.rails.explain(found)
+        )
 
     def _findings(self, found: Assessment) -> Findings:
         meant = found.case.launch.meant
-        texts = {rail: self._text(node_pair_steps.rail_output(rail)) for rail in meant}
+        texts = {rail: text_of(self.stage / node_pair_steps.rail_output(rail)) for rail in meant}
         rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
         return findings(
             found.pair_tables, Settings(repeats=self.repeats), self.least, rails, meant,
             self.rails.expected_alone_mb_s, self.leaf_of,
         )  # fmt: skip
-
-    def _text(self, name: str) -> str:
-        """Return a file's text, empty where it is not there: what was not measured again is no error."""
-        try:
-            return (self.stage / name).read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return ""

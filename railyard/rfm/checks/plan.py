@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
-from railyard.hardware.limits import data_rate_mb_s
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
 from railyard.job.placement import Placing, side_of
@@ -18,8 +16,6 @@ from railyard.rfm.checks.sizes import largest_allowed
 from railyard.site.matrix import disabled_reason
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
-from railyard.site.systems.jobs import seconds
-from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
 from railyard.stacks.model import NIC_PER_RANK
 from railyard.verdict.assess import Assessment, assess
@@ -135,17 +131,5 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     devices = tuple(device_name(rail) for rail in fabric.rails[: check.rails])
     nodes = runner.node_names(check.num_nodes)
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
-    # What a recording was told is not known: the words beside it are those of a slow link.
-    pace = None if runner.replayed else pace_of(system, fabric, check.rails)
-    check.choose_amounts(pace, system.measure.benchmarks.get(test.benchmark))
+    check.choose_amounts(runner.pace(), system.measure.benchmarks.get(test.benchmark))
     return Plan(check, site, test, runner, scheduling, placing, ranks, launch, there.remark)
-
-
-def pace_of(system: System, fabric: Fabric, rails: int) -> Pace | None:
-    """Return how fast messages go over so many rails, and the time that there is; None where no rate is known."""
-    limit, rail_mb_s = fabric.limit(rails, 1), data_rate_mb_s(fabric.link)
-    if limit is None or rail_mb_s is None:
-        return None
-    stated = system.measure.duration
-    lasting_s = seconds_for(rail_mb_s, None if stated is None else seconds(stated))
-    return Pace(limit.value_mb_s, START_US.get(fabric.kind, START_OVER_RDMA_US), lasting_s)

@@ -67,11 +67,10 @@ class NodesThemselves:
     """Takes a miss of its reference as the nodes' own: the sentence names those that are slow, and no rail is."""
 
     def explain(self, found: Assessment) -> Assessment:
-        verdict = found.verdict
-        if verdict.state != "fail" or verdict.rule != 5 or verdict.fault != "fabric":
+        if not found.verdict.misses_reference:
             return found
         look = "memory, clock, cooling and what else runs on the slow nodes: no network is involved"
-        return replace(found, verdict=replace(verdict, fault="node", look_at=look))
+        return replace(found, verdict=replace(found.verdict, fault="node", look_at=look))
 
 
 @dataclass(frozen=True, slots=True)

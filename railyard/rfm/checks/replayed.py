@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railyard.benchmarks.repetitions import Pace
 from railyard.job.case import Evidence
 from railyard.job.launch import Launch, exported
 from railyard.job.placement import Placing
@@ -47,6 +48,10 @@ class Replayed:
 
     def choose_ranks(self, shape: Callable[[], None]) -> None:
         """Leave the ranks as they are: those of the recording are the output's own."""
+
+    def pace(self) -> Pace | None:
+        """Return None: what a recording was told is not known, and the words beside it are those of a slow link."""
+        return None
 
     def node_names(self, number: int) -> tuple[str, ...]:
         """Return none."""

@@ -94,16 +94,21 @@ class Left:
     tag: str
 
     def text(self, name: str) -> str:
-        """Return a file's text, empty where it is not there: what is missing fails a rule, it is no error of ours."""
-        try:
-            return (self.stage / name).read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return ""
+        """Return the text of a file of the folder, empty where it is not there."""
+        return text_of(self.stage / name)
 
     def facts(self) -> tuple[node_facts.NodeFacts, ...]:
         """Return what each node said of its processors and clocks in this very job."""
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in sorted((self.stage / COUNTERS).glob("*.facts")))
         return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
+
+
+def text_of(path: Path) -> str:
+    """Return a file's text, empty where it is not there: what is missing fails a rule, it is no error of ours."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
