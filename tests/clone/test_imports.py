@@ -60,6 +60,7 @@ IMPURE = {
     "railyard.rfm.checks.record": "what is kept of a run, by measure_again",
     "railyard.rfm.spack_build": "a fixture of ReFrame",
     "railyard.rfm.current": "asks ReFrame for its current system",
+    "railyard.rfm.deprecated": "what ReFrame says of a deprecated variable",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.launchers": "launchers that ReFrame lacks",
     "railyard.rfm.scheduler": "a scheduler that ReFrame lacks",

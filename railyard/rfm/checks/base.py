@@ -17,6 +17,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import builds_with_spack
+from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
@@ -46,6 +47,7 @@ GONE = {
 COMMON_PARAMETERS = ("rails", "policy")
 
 
+@told_only_when_set
 class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
     """One benchmark over one fabric, stack and number of rails.
 
