@@ -7,6 +7,8 @@ from railyard.results.record.form import FaultClass, Record, State, VerdictRecor
 from railyard.rfm.run.output import RanCase
 from railyard.site.test_id import TestId
 
+#: What ReFrame puts before and behind what a command wrote to its standard error.
+_STDERR = "--- stderr ---"
 #: ReFrame's results of a test that did not come to its end, in words.
 NOT_RUN = {"skip": "skipped", "fail_deps": "not run, since what it depends on failed", "abort": "aborted"}
 
@@ -79,7 +81,7 @@ def _of_reframe(case: TestId, result: RanCase, run: str, time: str) -> Record:
 
 
 def _sentence(result: RanCase) -> str:
-    reason = _first_line(result.reason)
+    reason = _reason(result.reason)
     if result.result in NOT_RUN:
         return f"{NOT_RUN[result.result]}: {reason}"
     if result.result == "xfail":
@@ -105,8 +107,12 @@ def _without_record(case: TestId, state: State, sentence: str, class_: FaultClas
     return Record.of(replace(case, check=check, benchmark=check), state, verdict, run=run, time=time)
 
 
-def _first_line(reason: str | None) -> str:
-    for line in (reason or "").splitlines():
-        if line.strip():
-            return line.strip().removesuffix(":")
-    return "no reason given"
+def _reason(text: str | None) -> str:
+    """Return the first line of ReFrame's reason, and what a command that failed (sbatch, say) wrote itself."""
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    if not lines:
+        return "no reason given"
+    marks = [number for number, line in enumerate(lines) if line == _STDERR]
+    said = "; ".join(lines[marks[0] + 1 : marks[-1]]) if marks else ""
+    first = lines[0].removesuffix(":")
+    return f"{first}: {said}" if said else first

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from reframe.core.exceptions import SpawnedProcessError, what
 
 from railyard.results.record.form import Record, RuleRecord, State, VerdictRecord
 from railyard.rfm.run.output import RanCase
@@ -144,6 +145,23 @@ def test_a_case_without_a_record(result: RanCase, state: State, sentence: str) -
         run=RUN, time=TIME, case="ImbUniband %rails=2 @virtual:hsn+mpich", hash="0a1b2c3d", check="ImbUniband",
         system="virtual", fabric="hsn", stack="mpich", rails=2, benchmark="ImbUniband", state=state, verdict=verdict,
     )  # fmt: skip
+
+
+def test_what_sbatch_wrote_is_said() -> None:
+    refused = SpawnedProcessError(
+        "sbatch rfm_job.sh",
+        "",
+        "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n",
+        1,
+    )
+    found = final(ran("fail", "run", what(type(refused), refused, None)), None)
+    assert found.verdict.sentence == (
+        "ReFrame failed it in stage run: spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: "
+        "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
+    )
+    silent = SpawnedProcessError("sbatch rfm_job.sh", "", "", 1)
+    found = final(ran("fail", "run", what(type(silent), silent, None)), None)
+    assert found.verdict.sentence.endswith("failed with exit code 1")
 
 
 def test_a_promised_case_that_did_not_run() -> None:
