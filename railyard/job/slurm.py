@@ -10,7 +10,9 @@ from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.parsers.slurm import nodes as slurm_nodes
 from railyard.parsers.slurm.jobs import JobState
 from railyard.parsers.slurm.nodes import NodeState
+from railyard.provision.testbed.entry import enter_script
 from railyard.provision.testbed.slurm_texts import client_variables
+from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
@@ -31,6 +33,14 @@ def answer(words: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[
     except OSError as error:
         return "", f"{words[0]} cannot be started: {error.strerror}"
     return done.stdout, next(iter(done.stderr.strip().splitlines()), "")
+
+
+def way_in(system: System, home: Path) -> tuple[str, ...]:
+    """Return the words before a client of the system's Slurm: into a node of the virtual cluster, none elsewhere."""
+    if system.provider != "testbed":
+        return ()
+    node = spec_of(system).nodes[0]
+    return (str(enter_script(home)), node, "--", "env", f"SLURM_CONF={client_variables(home)['SLURM_CONF']}")
 
 
 def show_job(job: object) -> tuple[str, str]:

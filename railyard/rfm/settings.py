@@ -21,7 +21,7 @@ from railyard.base.paths import CHECKS, find_home, part, state_folder
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
-from railyard.site.systems.jobs import is_slurm, options
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
 
@@ -134,7 +134,7 @@ def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
         "descr": system.fabrics[fabric].description,
         "scheduler": system.scheduler,
         "launcher": system.launcher,
-        "access": [*system.access, *options(system.scheduler, system.jobs)],
+        "access": list(system.job_options),
         "environs": list(system.stacks),
         "features": partition_features(system, fabric),
         "extras": {"railyard_home": str(home), "railyard_spack": any(each.spack for each in system.stacks.values())},

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 @click.command(name="doctor")
 @click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
 @click.option("--nodes", "ask", is_flag=True, help="Also look at nodes, in a step of the system's own launcher.")
-@click.option("--count", type=click.IntRange(min=1), help="With --nodes: how many, where the scheduler chooses them.")
+@click.option("--count", type=click.IntRange(min=1), help="With --nodes, --job: how many, where the scheduler chooses.")
 @click.option(
     "--from", "file", type=click.Path(path_type=Path),
     help="In place of --nodes: what doctor.sh printed on nodes, in one file.",
 )  # fmt: skip
+@click.option("--job", "send", is_flag=True, help="Also send one job through the scheduler, as checks are sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
-def command(name: str, ask: bool, count: int | None, file: Path | None, as_json: bool) -> int:
-    """Say what is wrong on this host, and with --nodes on the nodes, a sentence each with what to do.
+def command(name: str, ask: bool, count: int | None, file: Path | None, send: bool, as_json: bool) -> int:
+    """Say what is wrong on this host, with --nodes on the nodes, with --job in a job, a sentence each with what to do.
 
     Exit code: 0 nothing or remarks alone, 1 a problem, 2 nothing could be asked.
     """
@@ -38,8 +39,8 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, as_json:
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.doctor.login import findings as login_findings
 
-    if count is not None and not ask:
-        raise click.UsageError("--count goes with --nodes")
+    if count is not None and not (ask or send):
+        raise click.UsageError("--count goes with --nodes and --job")
     if ask and file is not None:
         raise click.UsageError("--from stands in place of --nodes")
     home = find_home()
@@ -47,13 +48,15 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, as_json:
     found = list(login_findings(login, system))
     answer: Answer | None = None
     if system is not None and ask:
-        answer = ask_nodes(home, system, count, lambda sentence: click.echo(sentence, err=True))
+        answer = ask_nodes(home, system, count, _say)
     elif system is not None and file is not None:
         answer = Answer(_read(file), (0.0, time.time()), (), 0)
     nodes = 0
     if answer is not None and system is not None:
         more, nodes = _of_nodes(answer, system, timed=ask)
         found += more
+    if system is not None and send:
+        found += _of_a_job(home, system, count)
     findings = ordered(found)
     _print(findings, nodes, as_json)
     return 1 if problems(findings) else 0
@@ -74,6 +77,24 @@ def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list
         what = f"{len(states)} of {answer.count} nodes answered"
         found.append(problem("nodes", what, "see what the step printed, and which nodes the scheduler gave"))
     return found, len(states)
+
+
+def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding, ...]":
+    """Return what is wrong with a job of the system; the virtual cluster is brought up for it where it is not up."""
+    import contextlib
+
+    from railyard.cluster.doctor import job
+    from railyard.job.slurm import way_in
+    from railyard.provision.testbed.lifecycle import provided
+    from railyard.site.site import site_at
+
+    bed = system.provider == "testbed"
+    with provided(home, system, _say) if bed else contextlib.nullcontext():
+        return job.findings(site_at(home, system.system), count, way_in(system, home))
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _read(file: Path) -> str:

@@ -12,6 +12,7 @@ from railyard.base.finding import Finding
 from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.node_block import SCRIPT
 from railyard.job.launch import device_name
+from railyard.job.slurm import way_in
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
@@ -68,7 +69,7 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
 def _by_srun(system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
     """Return what the nodes say in a step of Slurm; ``before`` leads to where srun finds its slurmctld."""
     asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
-    words = [*before, "srun", *system.access, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
+    words = [*before, "srun", *system.job_options, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
     words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
     if count is None and system.nodes.names:
         words.append(f"--nodelist={','.join(system.nodes.names)}")
@@ -129,15 +130,12 @@ def _in_testbed(home: Path, system: System, count: int | None, script: Path, ech
     from railyard.cluster.doctor.transfers import calibrate
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provided
-    from railyard.provision.testbed.slurm_texts import client_variables
     from railyard.provision.testbed.spec import spec_of
 
     with provided(home, system, echo):
         bed = Testbed(home, spec_of(system))
         if is_slurm(system.scheduler):
-            configuration = f"SLURM_CONF={client_variables(home)['SLURM_CONF']}"
-            before = (str(bed.enter), bed.spec.nodes[0], "--", "env", configuration)
-            return replace(_by_srun(system, count, script, before), calibration=calibrate(bed))
+            return replace(_by_srun(system, count, script, way_in(system, home)), calibration=calibrate(bed))
         begun = time.time()
         words = ["sh", str(script), rails_of(system)]
         text = "".join(bed.exec(node, words, timeout_s=_NODE_LIMIT_S).stdout for node in bed.spec.nodes)

@@ -15,7 +15,7 @@ from railyard.base.paths import CHECKS, part
 from railyard.base.wording import counted
 from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
 from railyard.site.matrix import Need
-from railyard.site.systems.jobs import is_slurm, options
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
@@ -74,7 +74,7 @@ def shape(system: System, found: Estimate) -> list[str]:
 
     The allocation's time is the sum of all limits: it is given back when the last test has ended.
     """
-    asked = [word for option in (*system.access, *options(system.scheduler, system.jobs)) for word in option.split()]
+    asked = [word for option in system.job_options for word in option.split()]
     own = [f"--nodes={found.nodes}", "--exclusive", f"--time={math.ceil(found.minutes) + 1}"]
     return [*own, *(word for word in asked if word != "--exclusive")]
 

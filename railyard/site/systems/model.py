@@ -34,7 +34,7 @@ from railyard.site.systems.fields import (
     ToolName,
     sentence_or_false,
 )
-from railyard.site.systems.jobs import SchedulerSettings, seconds
+from railyard.site.systems.jobs import SchedulerSettings, options, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
 
@@ -342,6 +342,11 @@ class System(Model):
     def is_allocated(self) -> bool:
         """Whether its tests are steps of one allocation, and ReFrame runs within it."""
         return self.launcher == _OF_ALLOCATION
+
+    @property
+    def job_options(self) -> tuple[str, ...]:
+        """The options that every job gives the scheduler: ``access``, and what ``jobs`` says."""
+        return (*self.access, *options(self.scheduler, self.jobs))
 
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""

@@ -71,7 +71,7 @@ def test_a_file_of_the_system_that_is_wrong_is_a_finding(home: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["--count", "2"], "railyard: --count goes with --nodes (see: railyard doctor --help)\n"),
+        (["--count", "2"], "railyard: --count goes with --nodes and --job (see: railyard doctor --help)\n"),
         (["--nodes", "--from", "x"], "railyard: --from stands in place of --nodes (see: railyard doctor --help)\n"),
         (
             ["--from", "nowhere"],

@@ -1,0 +1,180 @@
+"""One job of doctor's own, sent as a check's job would be: the same options, modules, variables and words of srun."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.finding import Finding, problem, remark
+from railyard.base.paths import state_folder
+from railyard.base.wording import counted, listing
+from railyard.job import slurm
+from railyard.job.launch import SRUN, Ranks, device_name, exported, plan_launch, runs_as_root
+from railyard.parsers.slurm import jobs as slurm_jobs
+from railyard.site.site import Site
+from railyard.site.systems.jobs import is_slurm
+from railyard.stacks.table import STACKS
+
+#: How long the job may wait and run together, in seconds: a queue that is full says nothing of the set-up.
+WITHIN_S = 180
+#: A file server may show a file of another host so much later (attribute caches of NFS live for 60 s at most, nfs(5)).
+_SEEN_WITHIN_S = 60
+_SCRIPT, _OUTPUT, _PAUSE_S = "job.sh", "job.out", 0.5
+_NODES = 2
+_STEP = re.compile(r"^railyard-step (?P<stack>\S+) exit (?P<code>\d+)$")
+_NODE = "railyard-node "
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of the job: its number, what it printed, and what kept it from its end, None where nothing did."""
+
+    job: str
+    text: str
+    wrong: Finding | None = None
+
+
+def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """Return what is wrong with a job of this system; nothing where each stack's step reached all of its nodes.
+
+    ``count`` is how many nodes it asks for (2), ``before`` leads to where the scheduler's clients find their server.
+    Raises SetupError where the scheduler is none of Slurm's family.
+    """
+    system = site.system
+    if not is_slurm(system.scheduler):
+        raise SetupError(
+            f"doctor: --job: found scheduler {system.scheduler}, expected Slurm; send a job by hand: railyard run "
+            f"--system {system.system} --dry-run says where a check's own script lies"
+        )
+    nodes = min(count or _NODES, system.nodes.number)
+    lines, found = _steps(site, nodes)
+    folder = state_folder(site.home) / "doctor"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+        (folder / _SCRIPT).write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), where jobs write too") from None
+    sent = _sent(site, folder, nodes, before)
+    if sent.wrong is not None:
+        return (*found, sent.wrong)
+    return (*found, *_judged(sent, nodes, folder))
+
+
+def _steps(site: Site, nodes: int) -> tuple[list[str], list[Finding]]:
+    """Return the script's lines, a step a stack, and a finding for each stack that no job could be made for."""
+    system, lines, found = site.system, [], []
+    fabric, first = next(iter(system.fabrics.items()))
+    devices = (device_name(first.rails[0]),)
+    for name, entry in system.stacks.items():
+        where = f"{name} on {system.system}"
+        if entry.modules and not system.modules_system:
+            what = f"found modules {listing(entry.modules)} and no modules_system, by which they would be loaded"
+            found.append(problem(where, what, "write modules_system (lmod, tmod4, spack …) into the system's file"))
+            continue
+        if STACKS[name].pair or system.launcher not in SRUN:
+            start = ["srun"]
+            env = ""
+        else:
+            try:
+                launch = plan_launch(site, fabric, name, devices, (), Ranks(nodes, 1), runs_as_root(system))
+            except RailyardError as error:
+                found.append(problem(where, str(error)))
+                continue
+            start = ["srun", *launch.options]
+            env = "".join(f"export {key}={value}; " for key, value in exported(launch.env).items())
+        loads = "".join(f"module load {shlex.quote(module)} && " for module in entry.modules)
+        step = shlex.join([*start, "sh", "-c", f"echo {_NODE}{name} $(uname -n)"])
+        lines.append(f"( {loads}{{ {env}{step}; }} ) </dev/null; echo railyard-step {name} exit $?")
+    return lines, found
+
+
+def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
+    """Return what became of the job, which is cancelled where it has not ended in time."""
+    output = folder / _OUTPUT
+    words = [
+        *before, "sbatch", "--parsable", "--wait", "--no-requeue", "--job-name=railyard-doctor", f"--nodes={nodes}",
+        "--ntasks-per-node=1", "--time=2", f"--output={output}", f"--error={output}", f"--chdir={folder}",
+        *site.system.job_options, str(folder / _SCRIPT),
+    ]  # fmt: skip
+    where = f"job on {site.system.system}"
+    pipe = subprocess.PIPE
+    try:
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as running:
+            try:
+                out, said = running.communicate(timeout=WITHIN_S)
+            except BaseException as error:
+                running.terminate()
+                out, _ = running.communicate()
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    slurm.answer([*before, "scancel", _number(out)])
+                    raise
+                return Sent(_number(out), "", _unfinished(_number(out), where, before))
+    except OSError as error:
+        raise SetupError(f"doctor: sbatch cannot be started ({error.strerror}); load Slurm's module") from None
+    job = _number(out)
+    if not job:
+        refused = " ".join(said.split()) or f"exit code {running.returncode} and no word"
+        return Sent("", "", problem(where, f"sbatch refused it: {refused}", "see jobs and access in the system's file"))
+    record = slurm_jobs.parse_job(slurm.answer([*before, "scontrol", "-o", "show", "job", job])[0])
+    ended = None if record is None else slurm_jobs.ended(record)
+    wrong = None if ended is None else problem(where, ended.sentence)
+    return Sent(job, _read(output), wrong)
+
+
+def _unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
+    """Return what is said of a job that took too long, and cancel it."""
+    record = slurm_jobs.parse_job(slurm.answer([*before, "scontrol", "-o", "show", "job", job])[0])
+    slurm.answer([*before, "scancel", job])
+    if record is not None and record.state == "PENDING":
+        reason = record.reason or "no reason given"
+        what = f"job {job} had not begun after {WITHIN_S} s and was cancelled ({reason})"
+        return remark(where, what, "ask again when nodes are free: nothing is known of jobs yet")
+    return problem(where, f"job {job} began and had not ended after {WITHIN_S} s; it was cancelled", "see its output")
+
+
+def _read(output: Path) -> str:
+    """Return what the job printed, once this host sees it."""
+    deadline = time.monotonic() + _SEEN_WITHIN_S
+    while time.monotonic() < deadline:
+        try:
+            return output.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            time.sleep(_PAUSE_S)
+    return ""
+
+
+def _judged(sent: Sent, nodes: int, folder: Path) -> list[Finding]:
+    if not sent.text:
+        what = f"what job {sent.job} printed into {folder} is not there after {_SEEN_WITHIN_S} s"
+        return [problem("job", what, "put the site's folder on a file system that nodes and this host share")]
+    lines, found = sent.text.splitlines(), []
+    codes = {step["stack"]: int(step["code"]) for line in lines if (step := _STEP.match(line))}
+    last = 0
+    for number, line in enumerate(lines):
+        step = _STEP.match(line)
+        if step is None:
+            continue
+        own, last = lines[last:number], number + 1
+        stack = step["stack"]
+        reached = {line.split()[-1] for line in own if line.startswith(f"{_NODE}{stack} ")}
+        if codes[stack] == 0 and len(reached) == nodes:
+            continue
+        said = "; ".join(line.strip() for line in own if not line.startswith(_NODE) and line.strip())
+        what = f"its step reached {len(reached)} of {counted(nodes, 'node')} and ended with exit code {step['code']}"
+        found.append(problem(f"{stack} in job {sent.job}", f"{what}: {said or 'it printed nothing'}"))
+    if not codes:
+        said = "; ".join(lines[-3:]) or "it printed nothing"
+        found.append(problem(f"job {sent.job}", f"no step of it began: {said}"))
+    return found
+
+
+def _number(out: str) -> str:
+    """Return the job's number as sbatch --parsable prints it (``7`` or ``7;cluster``), empty where none was sent."""
+    first = out.strip().partition("\n")[0].partition(";")[0]
+    return first if first.isascii() and first.isdigit() else ""
