@@ -63,6 +63,7 @@ def dry_run(
     test: tuple[str, str] = BANDWIDTH,
     more: str = "",
     fabric: str = "ib",
+    system: str = SYSTEM,
 ) -> str:
     """Return directives and launch line of one test's job script, hash, tag and site folder masked.
 
@@ -71,7 +72,7 @@ def dry_run(
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
-    system = SYSTEM.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
+    system = system.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
     (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
     (site.folder / "osu").mkdir()
     (site.folder / "osu/osu_bw").touch()
@@ -142,6 +143,22 @@ def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -
 def test_a_fabric_says_on_which_side_of_the_node_its_ranks_run(tmp_path: Path) -> None:
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, more="    placement: near\n")
     assert " sh place.sh near mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
+
+
+def test_an_application_of_a_system_whose_rails_are_near_has_whole_nodes(tmp_path: Path) -> None:
+    jobs = f'{FEW}\nwrf_cases: {{em_quarter_ss: "{{home}}/main"}}'
+    case = ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss")
+    lines = dry_run(tmp_path, "slurm", "srun", "", jobs, case, more="    placement: near\n").splitlines()
+    assert lines[-1].startswith("srun --mpi=pmix sh reader.sh ")
+    # Without it Slurm gives eight ranks the threads of four cores, where a core has two.
+    assert {"#SBATCH --ntasks-per-node=8", "#SBATCH --hint=nomultithread"} <= set(lines)
+
+
+@pytest.mark.parametrize(("threads", "hinted"), [(2, True), (1, False)])
+def test_a_system_says_how_many_threads_a_core_has(tmp_path: Path, threads: int, hinted: bool) -> None:
+    said = SYSTEM.replace("memory: 64G", f"memory: 64G, threads_per_core: {threads}")
+    lines = dry_run(tmp_path, "slurm", "srun", "", FEW, system=said).splitlines()
+    assert ("#SBATCH --hint=nomultithread" in lines) == hinted
 
 
 def test_near_and_far_are_two_fabrics_of_the_same_rails(tmp_path: Path) -> None:

@@ -114,7 +114,8 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     if check.pair_a_rail and test.policy == NIC_PER_RANK:
         check.ranks_per_node = max(check.ranks_per_node, check.rails)
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
-    side = side_of(check.placement, fabric.placement)
+    # An application computes on all cores of its nodes: near one rail it would have one socket's.
+    side = side_of(check.placement, None if check.check_class == "app" else fabric.placement)
     scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher)
     # Our testbeds' nodes, and a single host's, share processors.
     own_cores = threads if system.provider == "nodes" else 1

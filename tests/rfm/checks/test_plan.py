@@ -114,6 +114,19 @@ def test_within_a_node_nothing_is_placed_and_no_rail_is_meant(virtual: Site) -> 
         plan(virtual, MadeCheck(placement="left"))
 
 
+@pytest.mark.parametrize(
+    ("check_class", "asked", "side"),
+    [("micro", "", "near"), ("app", "", None), ("app", "near", "near"), ("micro", "launcher", None)],
+)
+def test_an_application_is_near_a_rail_only_where_that_is_asked_for(
+    virtual: Site, check_class: str, asked: str, side: str | None
+) -> None:
+    """Near one rail it would have the cores of one socket."""
+    fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"placement": "near"})}
+    check = MadeCheck(check_class=check_class, placement=asked)
+    assert plan(changed(virtual, fabrics=fabrics), check).placing.side == side
+
+
 def test_a_rank_is_told_its_variables(virtual: Site) -> None:
     launch = plan(virtual, MadeCheck(told_ranks={"OMP_NUM_THREADS": "1"})).launch
     assert launch.env["OMP_NUM_THREADS"] == "1"
