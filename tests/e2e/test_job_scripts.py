@@ -75,7 +75,8 @@ def dry_run(
     system = system.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
     (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
     (site.folder / "osu").mkdir()
-    (site.folder / "osu/osu_bw").touch()
+    for name in ("osu_bw", "osu_mbw_mr"):
+        (site.folder / "osu" / name).touch()
     (site.folder / "zones").mkdir()
     (site.folder / "zones/sp-mz.C.x").touch()
     (site.folder / "main").mkdir()
@@ -167,6 +168,16 @@ def test_near_and_far_are_two_fabrics_of_the_same_rails(tmp_path: Path) -> None:
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, more=f"    placement: near\n{card}{far}", fabric="ib-far")
     # What is watched is every other rail, and not the same one as the other fabric has it.
     assert " sh place.sh far mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
+
+
+def test_each_rank_is_given_a_nic_of_its_own_beside_it(tmp_path: Path) -> None:
+    test = ("osu.py", "OsuMessageRate%rails=2%policy=nic-per-rank")
+    lines = dry_run(tmp_path, "slurm", "srun", "", FEW, test).splitlines()
+    assert "#SBATCH --ntasks-per-node=2" in lines
+    assert (
+        " sh place.sh near mlx5_0:1,mlx5_1:1 counters TAG UCX_NET_DEVICES -- sh reader.sh counters TAG "
+        "mlx5_0:1,mlx5_1:1 '' -- "
+    ) in lines[-1]
 
 
 def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:
