@@ -164,6 +164,13 @@ CLOCK_SHARE = JudgingBound(
     "nominal clocks are 55 to 80 % of the highest one, which a processor reaches with few cores at work alone",
     _OWN,
 )
+BUSY_SHARE = JudgingBound(
+    "busy-share",
+    0.5,
+    "of the threads",
+    "HPL computes on nearly all of its threads; with a BLAS that has none it computes on one, however many it was told",
+    _OWN,
+)
 PROBE_SLOW_SHARE = JudgingBound(
     "probe-slow-share",
     0.85,
@@ -265,6 +272,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     RESENT_SHARE,
     RESENT_LEAST,
     CLOCK_SHARE,
+    BUSY_SHARE,
     PROBE_SLOW_SHARE,
     PROBE_MARGIN,
     PROBE_WITNESSES,

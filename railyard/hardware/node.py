@@ -10,6 +10,11 @@ class NodeHardware(Model):
 
     cores: Count = Field(description="Physical cores of a node that a job may use, one rank each")
     memory: Size = Field(description="What a job may use of a node's memory, bytes (192G is 192 GiB)")
+    threads_per_core: Count | None = Field(
+        default=None,
+        description="Hardware threads of a core (2 with SMT, 1 without): with more than one, every job asks Slurm for "
+        "one process or thread a core; left out, jobs with several of them on a node do",
+    )
     base_ghz: Positive | None = Field(default=None, description="Clock at which the peak is meant: the base clock")
     turbo_ghz: Positive | None = Field(
         default=None, description="The highest clock of any core: nothing computes faster"

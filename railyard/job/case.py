@@ -64,7 +64,7 @@ class Evidence:
 
     ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
     ``ended`` is the scheduler's word on a job that did not run to its end. ``unplaced`` is why its processes were
-    not near its rails, or far from them, as they were told to be.
+    not near its rails, or far from them, as they were told to be, or had no rail of their own each.
     ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
     of nodes gave when they were measured again, a text a step. ``facts`` is what each node said of itself in the job.
     ``job_id`` is the scheduler's.

@@ -31,15 +31,24 @@ class Placing:
     """Where a run's processes are put: on one side of its rails, or where launcher and library put them (None).
 
     ``asked`` is the word that replaced what the system's file says, empty where none did. ``threads`` of each rank are
-    to have a processor each, where a node's processors are its own.
+    to have a processor each, where a node's processors are its own. ``nic_ranks``: so many ranks of each node have a
+    rail of their own each, and are put beside that one alone; 0 where all ranks use all rails.
     """
 
     side: Side | None
     asked: str = ""
     threads: int = 1
+    nic_ranks: int = 0
 
-    def words(self, launch: Launch) -> tuple[str, ...]:
-        """Return the words of a shell that stand before the counter reader's, none where nothing is placed."""
+    def words(self, launch: Launch, folder: str, tag: str) -> tuple[str, ...]:
+        """Return the words of a shell that stand before the counter reader's, none where nothing is placed.
+
+        Ranks with a rail of their own write to ``folder`` which they were given; ``tag`` is of this run alone.
+        """
+        if self.nic_ranks:
+            variable = launch.settings.rank_variable
+            devices = launch.settings.env[variable] if variable else ",".join(launch.meant)
+            return (SCRIPT, self.side or "launcher", devices, folder, tag, variable or "-", "--", "sh")
         return () if self.side is None else (SCRIPT, self.side, ",".join(launch.meant), "--", "sh")
 
     def variables(self, stack: str) -> dict[str, str]:
@@ -48,7 +57,7 @@ class Placing:
 
     def scripts(self) -> dict[str, str]:
         """Return the script that is to be written beside the job's own: name and text, none where nothing is placed."""
-        return {} if self.side is None else {SCRIPT: place_script()}
+        return {SCRIPT: place_script()} if self.side is not None or self.nic_ranks else {}
 
     def remarks(self, launch: Launch) -> tuple[str, ...]:
         """Return what is said of a run that was placed in another way than the system's file says."""
@@ -58,7 +67,7 @@ class Placing:
 
     def why_not(self, facts: Sequence[NodeFacts], launch: Launch) -> str | None:
         """Return why the processes were not where they were to be; None where they were, or nothing was asked."""
-        side = self.side
+        side = None if self.nic_ranks else self.side  # each rank says itself where it ran: railyard.job.rank_nics
         elsewhere = None if side is None else why_elsewhere(facts, launch.nodes, side, launch.meant)
         if elsewhere is not None or self.threads == 1:
             return elsewhere

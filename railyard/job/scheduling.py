@@ -44,6 +44,22 @@ class Scheduling:
         """Whether it is a step of an allocation: ReFrame's own limit of it would raise before there is a verdict."""
         return self.launcher == "srunalloc"
 
+    def one_thread_a_core(self, ranks_a_node: int, threads: int) -> bool:
+        """Return whether Slurm must be told that a process or thread needs a core of its own (--hint=nomultithread).
+
+        Without it Slurm counts each hardware thread of a core as a processor, and gives half of the cores. It also
+        binds a process to one core. So a stack without MPI is not told: its one process on a node starts all the others
+        there, which would share that core.
+        """
+        if threads > 1:
+            return True
+        if STACKS[self.stack].pair or self.system.provider != "nodes":  # our testbeds' nodes share the host's cores
+            return False
+        hardware = self.system.nodes.hardware
+        stated = None if hardware is None else hardware.threads_per_core
+        # Where the file says nothing, a core may have two threads, and a single process has all of its core anyhow.
+        return ranks_a_node > 1 if stated is None else stated > 1
+
     @property
     def options(self) -> tuple[str, ...]:
         """The job's options that are no partition's.

@@ -29,6 +29,7 @@ class Settings:
 
     ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
     or where no number is known. ``policy_name`` is the policy with the threshold that was asked for: ``striping-8K``.
+    ``rank_variable`` as in Spread.
     """
 
     env: Mapping[str, str]
@@ -37,6 +38,7 @@ class Settings:
     threshold_bytes: int | None
     proof: LogProof
     policy_name: str
+    rank_variable: str = ""
 
 
 def why_not(stack: str, kind: str, rails: int, policy: str | None = None) -> str | None:
@@ -109,7 +111,9 @@ def settings(
         env[setting.name] = setting.value.format_map({**values, "knob": str(number)})
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
     name = spread.policy if threshold is None else tuned(threshold)
-    return Settings(env, spread.options, spread.policy, split_from(spread, threshold), proof, name)
+    return Settings(
+        env, spread.options, spread.policy, split_from(spread, threshold), proof, name, spread.rank_variable
+    )
 
 
 @dataclass(frozen=True, slots=True)

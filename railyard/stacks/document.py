@@ -22,6 +22,10 @@ Policies: *single* uses one rail; *striping* splits a large message over all; *r
 the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show. *striping-8K* is
 striping with a threshold of its own, where the stack has a setting for it. A test that names no policy has the first
 one below with so many rails; `railyard run -P policy=round-robin` asks for another.
+
+A benchmark's rank with one rail is bound to the processors of that rail's NUMA node, under every launcher
+([counters.md](counters.md)). Where *each rank's own* names a variable, the rank is given its rail by it; elsewhere the
+library itself gives local rank i the NIC i, or the nearest one. An application's ranks are bound by the launcher.
 """
 
 
@@ -180,8 +184,9 @@ def _policies(way: Way) -> list[str]:
 def _policy(spread: Spread) -> str:
     most = f"; at most {spread.max_rails} rails" if spread.max_rails else ""
     words = f"; launcher: {_words(spread.options)}" if spread.options else ""
+    own = f"; each rank's own: `{spread.rank_variable}`" if spread.rank_variable else ""
     split = f" [{spread.threshold_bytes} B]" if spread.threshold_bytes else ""
-    return f"- *{spread.policy}*: {spread.threshold}{split}{most}{words}{_tunable(spread)}."
+    return f"- *{spread.policy}*: {spread.threshold}{split}{most}{own}{words}{_tunable(spread)}."
 
 
 def _tunable(spread: Spread) -> str:

@@ -101,6 +101,8 @@ class Spread:
     replace the way's where this policy goes over another transport. ``tunable`` is the setting of the threshold, where
     another one may be asked for (``striping-8K``); it takes no less than ``least_bytes``, and with ``splits_above`` a
     message of just that size is still whole.
+    ``rank_variable``, of NIC per rank, is the way's setting that lists the devices: each rank is given one of the list
+    by it. Empty where the library itself gives local rank i the NIC i, or the nearest one.
     """
 
     policy: str
@@ -114,6 +116,7 @@ class Spread:
     tunable: Setting | None = None
     least_bytes: int = 1
     splits_above: bool = False
+    rank_variable: str = ""
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
@@ -138,6 +141,9 @@ class Way:
     knobs: Mapping[str, Setting | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for spread in self.spreads:
+            if spread.rank_variable and all(line.name != spread.rank_variable for line in self.settings):
+                raise ValueError(f"{self.transport}: no setting {spread.rank_variable} that a rank's own could replace")
         policies = sorted([spread.policy for spread in self.spreads] + list(self.cannot))
         if policies != sorted(POLICIES):
             raise ValueError(f"{self.transport}: policies {policies} are not each of {sorted(POLICIES)} once")

@@ -63,7 +63,7 @@ _EAGER = Setting(
 _ONE_EACH = Setting(
     "UCX_MAX_RNDV_RAILS",
     "1",
-    "each process uses the one device of the list that is nearest to it by NUMA locality",
+    "each process uses one device of its list; of several the one that is nearest to it by NUMA locality",
     "documented for UCX 1.13 to 1.22",
     f"{_FAQ}, Is it possible that each process would just use the closest device?",
 )
@@ -87,12 +87,18 @@ RDMA_STRIPING = Spread(
     MAX_RAILS,
 )
 
-NIC_PER_RANK_THRESHOLD = "each rank uses one device for all sizes, the nearest one: ranks must be bound to NUMA nodes"
+NIC_PER_RANK_THRESHOLD = "each rank uses one device for all sizes, the one that it is given"
 
 
 def nic_per_rank(options: tuple[str, ...]) -> Spread:
     """Return UCX's NIC per rank; ``options`` are the launcher's words that bind ranks to NUMA nodes."""
-    return Spread("nic-per-rank", NIC_PER_RANK_THRESHOLD, (_ONE_EACH, _EAGER), None, None, options)
+    return Spread(
+        "nic-per-rank",
+        NIC_PER_RANK_THRESHOLD,
+        (_ONE_EACH, _EAGER),
+        options=options,
+        rank_variable="UCX_NET_DEVICES",
+    )
 
 
 NO_ROUND_ROBIN = (

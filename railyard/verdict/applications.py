@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railyard.base.bounds import BUSY_SHARE
 from railyard.base.wording import listing, number
 from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve
@@ -68,6 +69,31 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
     return tuple(found)
 
 
+def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+    """Return a line for each table of nodes on which most threads were idle: a BLAS without threads, say.
+
+    On our testbeds, whose nodes share the host's cores, a thread may wait for one.
+    """
+    found: list[OutputLine] = []
+    for table in tables if case.site.system.provider == "nodes" else ():
+        idle = every_node.idle(table)
+        if not idle:
+            continue
+        node, busy, threads = idle[0]
+        where = node if len(idle) == 1 else f"{node} and {len(idle) - 1} more"
+        if busy is None or threads is None:
+            found.append(OutputLine(table.line, f"how many threads of {table.tool} worked on {where} is not known"))
+            continue
+        found.append(
+            OutputLine(
+                table.line,
+                f"{busy:.1f} of {threads} threads of {table.tool} worked on {where}, expected at least "
+                f"{BUSY_SHARE.value * threads:g}: OpenBLAS without threads (Spack: openblas threads=openmp)?",
+            )
+        )
+    return tuple(found)
+
+
 def _processes(table: Table) -> tuple[int, ...]:
     """Return the numbers of processes that a table names, each once."""
     printed = table.context.get("processes", table.context.get("ranks"))
@@ -96,8 +122,11 @@ class Application(Sizes):
         return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
-        """Return a line for each table of other processes than the launch gave, and for nodes that gave no result."""
-        return (*(() if played else _other_ranks(case, tables)), *_silent_nodes(case, tables))
+        """Return a line for each table of other processes than were given, of idle threads, and of silent nodes."""
+        return (
+            *(() if played else (*_other_ranks(case, tables), *_idle_threads(case, tables))),
+            *_silent_nodes(case, tables),
+        )
 
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
         """Return a line for each sign that it computed something else, as its own physics says."""

@@ -133,6 +133,11 @@ def test_every_benchmark_is_pinned() -> None:
     assert {"osu-micro-benchmarks", "intel-mpi-benchmarks", "hpl", "npb", "netpipe"} <= set(benchmarks())
 
 
+def test_the_blas_of_hpl_on_every_node_has_threads() -> None:
+    """Of Spack's default, threads=none, one core of a node works."""
+    assert packages()["openblas"]["prefer"] == ["threads=openmp"]
+
+
 @pytest.mark.parametrize("path", [COMMON / "packages.yaml", *MANIFESTS], ids=name_of)
 def test_every_pinned_version_is_the_newest_or_has_a_reason(path: Path) -> None:
     silent = [f"line {line}: {pin}" for line, pin, said in pins(path) if len(said) < len("newest")]

@@ -63,6 +63,7 @@ def dry_run(
     test: tuple[str, str] = BANDWIDTH,
     more: str = "",
     fabric: str = "ib",
+    system: str = SYSTEM,
 ) -> str:
     """Return directives and launch line of one test's job script, hash, tag and site folder masked.
 
@@ -71,10 +72,11 @@ def dry_run(
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
-    system = SYSTEM.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
+    system = system.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
     (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
     (site.folder / "osu").mkdir()
-    (site.folder / "osu/osu_bw").touch()
+    for name in ("osu_bw", "osu_mbw_mr"):
+        (site.folder / "osu" / name).touch()
     (site.folder / "zones").mkdir()
     (site.folder / "zones/sp-mz.C.x").touch()
     (site.folder / "main").mkdir()
@@ -144,12 +146,38 @@ def test_a_fabric_says_on_which_side_of_the_node_its_ranks_run(tmp_path: Path) -
     assert " sh place.sh near mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
 
 
+def test_an_application_of_a_system_whose_rails_are_near_has_whole_nodes(tmp_path: Path) -> None:
+    jobs = f'{FEW}\nwrf_cases: {{em_quarter_ss: "{{home}}/main"}}'
+    case = ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss")
+    lines = dry_run(tmp_path, "slurm", "srun", "", jobs, case, more="    placement: near\n").splitlines()
+    assert lines[-1].startswith("srun --mpi=pmix sh reader.sh ")
+    # Without it Slurm gives eight ranks the threads of four cores, where a core has two.
+    assert {"#SBATCH --ntasks-per-node=8", "#SBATCH --hint=nomultithread"} <= set(lines)
+
+
+@pytest.mark.parametrize(("threads", "hinted"), [(2, True), (1, False)])
+def test_a_system_says_how_many_threads_a_core_has(tmp_path: Path, threads: int, hinted: bool) -> None:
+    said = SYSTEM.replace("memory: 64G", f"memory: 64G, threads_per_core: {threads}")
+    lines = dry_run(tmp_path, "slurm", "srun", "", FEW, system=said).splitlines()
+    assert ("#SBATCH --hint=nomultithread" in lines) == hinted
+
+
 def test_near_and_far_are_two_fabrics_of_the_same_rails(tmp_path: Path) -> None:
     card = "    rails: [{device: mlx5_0, port: 1, counters: mlx5}, {device: mlx5_1, port: 1, counters: mlx5}]\n"
     far = "  ib-far:\n    description: the same\n    kind: ib\n    link: ib-edr\n    placement: far\n"
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, more=f"    placement: near\n{card}{far}", fabric="ib-far")
     # What is watched is every other rail, and not the same one as the other fabric has it.
     assert " sh place.sh far mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in text.splitlines()[-1]
+
+
+def test_each_rank_is_given_a_nic_of_its_own_beside_it(tmp_path: Path) -> None:
+    test = ("osu.py", "OsuMessageRate%rails=2%policy=nic-per-rank")
+    lines = dry_run(tmp_path, "slurm", "srun", "", FEW, test).splitlines()
+    assert "#SBATCH --ntasks-per-node=2" in lines
+    assert (
+        " sh place.sh near mlx5_0:1,mlx5_1:1 counters TAG UCX_NET_DEVICES -- sh reader.sh counters TAG "
+        "mlx5_0:1,mlx5_1:1 '' -- "
+    ) in lines[-1]
 
 
 def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -197,7 +198,7 @@ def test_another_word_is_refused() -> None:
 def test_a_run_that_is_placed_starts_by_the_script_and_its_library_binds_nothing(virtual: Site) -> None:
     launch = launch_of(virtual, "openmpi", ("hsn0", "hsn1"), nodes=("vn1", "vn2"))
     put = Placing("far", "far")
-    assert put.words(launch) == (SCRIPT, "far", "hsn0,hsn1", "--", "sh")
+    assert put.words(launch, "counters", "tag-1") == (SCRIPT, "far", "hsn0,hsn1", "--", "sh")
     assert list(put.scripts()) == [SCRIPT]
     assert put.variables("intelmpi") == {"I_MPI_PIN": "0"}
     assert put.remarks(launch) == ("run far hsn0 and hsn1 (-S placement=far), against the same references",)
@@ -207,7 +208,12 @@ def test_a_run_that_is_placed_starts_by_the_script_and_its_library_binds_nothing
 def test_a_run_that_is_not_placed_is_left_alone(virtual: Site) -> None:
     launch = launch_of(virtual, "openmpi", ("hsn0",), nodes=("vn1", "vn2"))
     left = Placing(None, "launcher")
-    assert (left.words(launch), left.scripts(), left.variables("openmpi"), left.remarks(launch)) == ((), {}, {}, ())
+    assert (
+        left.words(launch, "counters", "tag-1"),
+        left.scripts(),
+        left.variables("openmpi"),
+        left.remarks(launch),
+    ) == ((), {}, {}, ())
     assert left.why_not([], launch) is None
 
 
@@ -219,3 +225,20 @@ def test_a_placed_run_that_nobody_saw_was_not_there_and_threads_want_processors(
     one = NodeFacts("vn1", {"cpus_allowed": "0"}, {})
     found = Placing(None, threads=2).why_not([one], launch)
     assert found is not None and found.startswith("each rank has 2 threads: the first process of vn1 was bound to")
+
+
+def test_ranks_with_a_nic_each_are_given_it_by_their_librarys_variable(virtual: Site) -> None:
+    """MPICH's UCX is told its device; Intel MPI over PSM3 gives local rank i the NIC i by itself."""
+    fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"kind": "ib"})}
+    site = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes", "fabrics": fabrics}))
+    ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=2, policy="nic-per-rank")
+    own = Placing("near", nic_ranks=2)
+    assert own.words(ucx, "counters", "tag-1") == (
+        SCRIPT, "near", "mlx5_0:1,mlx5_1:1", "counters", "tag-1", "UCX_NET_DEVICES", "--", "sh",
+    )  # fmt: skip
+    psm3 = launch_of(virtual, "intelmpi", ("hsn0", "hsn1"), nodes=("n1",), policy="nic-per-rank")
+    assert Placing(None, nic_ranks=2).words(psm3, "counters", "tag-1") == (
+        SCRIPT, "launcher", "hsn0,hsn1", "counters", "tag-1", "-", "--", "sh",
+    )  # fmt: skip
+    assert list(Placing(None, nic_ranks=2).scripts()) == [SCRIPT]
+    assert own.why_not([], ucx) is None, "each rank says itself where it ran"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from railyard.hardware.node import NodeHardware
 from railyard.job.scheduling import Scheduling, Span, span
 from railyard.parsers.slurm.nodes import NodeState
 from railyard.site.site import Site
@@ -44,6 +45,34 @@ def test_a_step_of_an_allocation_is_known_by_its_launcher(virtual: Site) -> None
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "ranks", "threads", "stack", "told"),
+    [
+        (2, 1, 1, "mpich", True),
+        (2, 112, 1, "mpich", True),
+        (1, 112, 1, "mpich", False),
+        (1, 2, 56, "mpich", True),
+        # Nothing is stated: a node with one process and thread cannot share a core, all others could.
+        (None, 1, 1, "mpich", False),
+        (None, 112, 1, "mpich", True),
+        (None, 1, 56, "mpich", True),
+        # One process starts the others, which would share its core.
+        (2, 1, 1, "tcp", False),
+    ],
+)
+def test_threads_of_a_core_are_never_counted_as_cores(
+    virtual: Site, stated: int | None, ranks: int, threads: int, stack: str, told: bool
+) -> None:
+    hardware = NodeHardware(cores=112, memory=1 << 39, threads_per_core=stated)
+    nodes = virtual.system.nodes.model_copy(update={"hardware": hardware})
+    there = system(virtual, provider="nodes", nodes=nodes)
+    assert Scheduling(there, stack).one_thread_a_core(ranks, threads) == told
+
+
+def test_nodes_that_share_the_hosts_cores_are_asked_for_no_core(virtual: Site) -> None:
+    assert not Scheduling(virtual.system, "mpich").one_thread_a_core(4, 1)
 
 
 def states(*unfit: str | None) -> tuple[NodeState, ...]:

@@ -171,6 +171,21 @@ def test_nic_per_rank_brings_the_words_that_bind() -> None:
     )
 
 
+def test_nic_per_rank_names_the_variable_by_which_a_rank_is_given_its_own() -> None:
+    """Where the library itself deals out NICs by local rank there is none."""
+    told = {
+        (stack, kind): ask.settings(stack, kind, NAMES[kind], 2, "nic-per-rank").rank_variable
+        for stack, kind in (
+            ("openmpi", "ib"), ("mpich", "roce"), ("craympich", "ib"), ("openmpi", "slingshot"), ("openmpi", "efa"),
+            ("mpich", "slingshot"), ("craympich", "slingshot"), ("intelmpi", "ib"), ("mvapich2", "ib"),
+        )
+    }  # fmt: skip
+    assert [name for name in told.values() if name] == [
+        "UCX_NET_DEVICES", "UCX_NET_DEVICES", "UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "FI_EFA_IFACE",
+    ]  # fmt: skip
+    assert ask.settings("openmpi", "ib", NAMES["ib"], 2, "striping").rank_variable == ""
+
+
 def test_knobs_are_set_where_the_stack_has_them() -> None:
     ucx = ask.settings("mpich", "roce", ["mlx5_0"], 1, knobs=ask.Knobs(3, 106, 5)).env
     assert (ucx["UCX_IB_GID_INDEX"], ucx["UCX_IB_TRAFFIC_CLASS"], ucx["UCX_IB_SL"]) == ("3", "106", "5")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from railyard.benchmarks.apps import every_node
 from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
@@ -274,3 +275,50 @@ def test_without_a_clock_no_peak_is_shown(ran: Run) -> None:
     found = ran("hpl/hpl", hpl_text(1e6), {"hsn0": (60.0, 60.0)})
     assert [figure.name for figure in found.figures] == ["performance"]
     assert found.verdict.rules[2].state == "not-judged"
+
+
+def every_node_text(*used_s: float, threads: int = 56) -> str:
+    """Return what each.sh prints of HPL on vn1, vn2 …, which measured 3.26 s: made."""
+    end = "# railyard: used {used:.0f} 326 {threads}\n# railyard: end 0\n"
+    return "".join(
+        f"# railyard: node vn{at} tag-1\n{hpl_text()}{end.format(used=used * 100, threads=threads)}"
+        for at, used in enumerate(used_s, 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("used_s", "sentence"),
+    [
+        ((3.26 * 56, 3.26 * 55), None),
+        (
+            (3.26 * 56, 3.26),
+            "1.0 of 56 threads of hpl worked on vn2, expected at least 28: OpenBLAS without threads (Spack: openblas "
+            "threads=openmp)?",
+        ),
+        (
+            (3.26, 3.26),
+            "1.0 of 56 threads of hpl worked on vn1 and 1 more, expected at least 28: OpenBLAS without threads (Spack: "
+            "openblas threads=openmp)?",
+        ),
+    ],
+)
+def test_threads_that_did_not_work_fail_hpl_on_every_node(
+    virtual: Site, used_s: tuple[float, ...], sentence: str | None
+) -> None:
+    nodes = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes"}))
+    for site, expected in ((nodes, sentence), (virtual, None)):  # the virtual cluster's nodes share the host's cores
+        case = case_of(site, "hpl/every-node", launch={"nodes": ("vn1", "vn2"), "within_node": True}, time_limit_s=120)
+        found = judged(case, every_node_text(*used_s), every_node.hpl_of_nodes, {node: {} for node in ("vn1", "vn2")})
+        if expected is None:
+            assert found.verdict.rule != 1, found.verdict.text
+        else:
+            assert found.verdict.rule == 1
+            assert found.verdict.text.startswith(f'the output itself reports 1 failure, line 1: "{expected}"')
+
+
+def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
+    nodes = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes"}))
+    case = case_of(nodes, "hpl/every-node", launch={"nodes": ("vn1",), "within_node": True}, time_limit_s=120)
+    bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
+    found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
+    assert 'line 1: "how many threads of hpl worked on vn1 is not known"' in found.verdict.text

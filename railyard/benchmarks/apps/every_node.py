@@ -1,14 +1,16 @@
 """What every node gave alone: one output of many, a part a node, as a table of a row a node; and which are slow.
 
 ``each.sh`` writes the parts, the job prints them one after another. A part begins with "# railyard: node NAME TAG" and
-ends with "# railyard: end CODE".
+ends with "# railyard: used PROCESSORS PASSED THREADS", of which parts of before have none, and "# railyard: end CODE".
 """
 
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from railyard.base.bounds import BUSY_SHARE
 from railyard.base.paths import packaged_text
 from railyard.parsers import hpl
 from railyard.parsers.lines import first_line, number
@@ -22,13 +24,37 @@ PARTS = "parts"
 SLOW = 0.9
 
 _NODE = re.compile(r"^# railyard: node (?P<node>\S{1,255}) (?P<tag>\S{0,80})$")
+# # railyard: used 123456 2345 56; hundredths of a second, "-" where they are not known
+_USED = re.compile(r"^# railyard: used (?P<used>[0-9]{1,15}|-) (?P<passed>[0-9]{1,15}|-) (?P<threads>[0-9]{1,6})$")
 _END = re.compile(r"^# railyard: end (?P<code>[0-9]{1,3})$")
 # Triad:          12345.6     0.012345     0.012345     0.012345
 _TRIAD = re.compile(r"^Triad:\s+(?P<rate>[0-9.]{1,20})(?:\s+[0-9.]{1,20}){3}\s*$")
 _VALID = re.compile(r"^Solution Validates:")
 
-#: Value and own check of a part; None where it has none.
-_Read = Callable[[str], tuple[float | None, bool | None]]
+
+@dataclass(slots=True)
+class _Part:
+    """What one node printed: the line that it begins at, its text, its exit code (None where it has no end).
+
+    ``used_s`` is the time of all its processors together, ``passed_s`` the time that it took; None where they are not
+    known. ``threads`` is how many it was told.
+    """
+
+    line: int
+    node: str
+    lines: list[str] = field(default_factory=list)
+    code: int | None = None
+    used_s: float | None = None
+    passed_s: float | None = None
+    threads: int | None = None
+
+    @property
+    def body(self) -> str:
+        return "\n".join([*self.lines, ""])
+
+
+#: The cells of a part's row: its value, its own check, and what else the tool's table has; None for what it lacks.
+_Read = Callable[[_Part], tuple[Cell, ...]]
 
 
 def each_script() -> str:
@@ -37,8 +63,12 @@ def each_script() -> str:
 
 
 def hpl_of_nodes(text: str) -> Parsed:
-    """Return one table, a row a node: HPL's Gflop/s and whether its residual passed. Raises ParseError for no part."""
-    return _of_nodes(text, "hpl", "performance", "Gflop/s", _hpl)
+    """Return one table, a row a node: HPL's Gflop/s, whether its residual passed, threads told, and threads busy.
+
+    ``busy`` is how many threads computed, on average over the time that HPL measured. Raises ParseError for no part.
+    """
+    columns = {"performance": "Gflop/s", "passed": None, "threads": None, "busy": None}
+    return _of_nodes(text, "hpl", columns, _hpl)
 
 
 def stream_of_nodes(text: str) -> Parsed:
@@ -48,12 +78,28 @@ def stream_of_nodes(text: str) -> Parsed:
 
     Source: J. D. McCalpin, stream.c 5.10: rates are 1.0E-06 * bytes / best time.
     """
-    return _of_nodes(text, "stream", "bandwidth", "MB/s", _stream)
+    return _of_nodes(text, "stream", {"bandwidth": "MB/s", "passed": None}, _stream)
 
 
 def nodes_of(table: Table) -> tuple[str, ...]:
     """Return the node of each row."""
     return tuple(str(table.context.get("nodes", "")).split())
+
+
+def idle(table: Table) -> tuple[tuple[str, float | None, int | None], ...]:
+    """Return (node, its busy threads, the threads that it was told) of each node with fewer than ``BUSY_SHARE`` busy.
+
+    The first of them has the fewest. None is what is not known, and that is no better. Only HPL has such columns.
+    """
+    if "busy" not in table.columns:
+        return ()
+    found: list[tuple[str, float | None, int | None]] = []
+    for node, busy, threads in zip(nodes_of(table), table.column("busy"), table.column("threads"), strict=True):
+        known = busy if isinstance(busy, float) else None
+        told = threads if isinstance(threads, int) else None
+        if told != 1 and (told is None or known is None or known < BUSY_SHARE.value * told):
+            found.append((node, known, told))
+    return tuple(sorted(found, key=lambda each: -1.0 if each[1] is None else each[1]))
 
 
 def slow(table: Table) -> tuple[tuple[str, float, float], ...]:
@@ -70,68 +116,83 @@ def slow(table: Table) -> tuple[tuple[str, float, float], ...]:
     return tuple(sorted(found, key=lambda each: each[1]))
 
 
-def _of_nodes(text: str, tool: str, metric: str, unit: str, read: _Read) -> Parsed:
+def _of_nodes(text: str, tool: str, columns: Mapping[str, str | None], read: _Read) -> Parsed:
+    """Return the table of these columns, each with its unit; the first has the value."""
     rows: list[tuple[Cell, ...]] = []
-    names: list[str] = []
     failures: list[Remark] = []
     complete = True
     parts = _parts(text)
     if not parts:
         first = first_line(text)
         raise ParseError(first.number, first.text, 'the outputs of single nodes: "# railyard: node NAME TAG"')
-    for line, node, body, code in parts:
-        value, passed = read(body)
-        if code != 0:
-            complete = complete and code is not None
-            said = "did not end" if code is None else f"exited {code}"
-            failures.append(Remark(line, f"{tool} on {node} {said}{_last_words(body)}"))
-        elif value is None:
-            failures.append(Remark(line, f"{tool} on {node} gave no result{_last_words(body)}"))
-        names.append(node)
-        rows.append((value, passed))
+    for part in parts:
+        row = read(part)
+        if part.code != 0:
+            complete = complete and part.code is not None
+            said = "did not end" if part.code is None else f"exited {part.code}"
+            failures.append(Remark(part.line, f"{tool} on {part.node} {said}{_last_words(part.body)}"))
+        elif row[0] is None:
+            failures.append(Remark(part.line, f"{tool} on {part.node} gave no result{_last_words(part.body)}"))
+        rows.append(row)
     table = Table(
         tool=tool,
         version=None,
         benchmark=EVERY_NODE,
-        columns=(metric, "passed"),
-        units=(unit, None),
+        columns=tuple(columns),
+        units=tuple(columns.values()),
         rows=tuple(rows),
-        line=parts[0][0],
+        line=parts[0].line,
         complete=complete,
-        context=MappingProxyType({"nodes": " ".join(names)}),
+        context=MappingProxyType({"nodes": " ".join(part.node for part in parts)}),
     )
     return Parsed((table,), tuple(failures))
 
 
-def _parts(text: str) -> list[tuple[int, str, str, int | None]]:
-    """Return (line, node, its text, exit code) of each part; the code is None where the part has no end."""
-    found: list[tuple[int, str, list[str], int | None]] = []
+def _parts(text: str) -> list[_Part]:
+    found: list[_Part] = []
     for at, line in enumerate(text.splitlines(), 1):
-        node, end = _NODE.match(line), _END.match(line)
+        node, used, end = _NODE.match(line), _USED.match(line), _END.match(line)
         if node:
-            found.append((at, node["node"], [], None))
+            found.append(_Part(at, node["node"]))
+        elif used and found:
+            found[-1].threads = int(used["threads"])
+            if "-" not in (used["used"], used["passed"]):
+                found[-1].used_s, found[-1].passed_s = int(used["used"]) / 100, int(used["passed"]) / 100
         elif end and found:
-            found[-1] = (*found[-1][:3], int(end["code"]))
+            found[-1].code = int(end["code"])
         elif found:
-            found[-1][2].append(line)
-    return [(at, node, "\n".join([*lines, ""]), code) for at, node, lines, code in found]
+            found[-1].lines.append(line)
+    return found
 
 
-def _hpl(body: str) -> tuple[float | None, bool | None]:
+def _hpl(part: _Part) -> tuple[Cell, ...]:
     try:
-        tables = hpl.parse(body).tables
+        tables = hpl.parse(part.body).tables
     except ParseError:
-        return None, None
+        return None, None, part.threads, None
     rates = [value for table in tables for value in table.column("performance") if isinstance(value, float)]
     passed = [value for table in tables for value in table.column("passed")]
-    return max(rates, default=None), all(value is True for value in passed) if passed else None
+    times = [value for table in tables for value in table.column("time") if isinstance(value, float)]
+    own = all(value is True for value in passed) if passed else None
+    return max(rates, default=None), own, part.threads, _busy(part, sum(times))
 
 
-def _stream(body: str) -> tuple[float | None, bool | None]:
-    lines = body.splitlines()
-    triads = [found["rate"] for line in lines if (found := _TRIAD.match(line))]
+def _busy(part: _Part, measured_s: float) -> float | None:
+    """Return how many threads computed in the time that HPL measured, on average; None where it is not known.
+
+    Before and after that time HPL makes and checks its matrix, by one thread.
+    """
+    if part.used_s is None or part.passed_s is None or measured_s <= 0:
+        return None
+    alone_s = max(0.0, part.passed_s - measured_s)
+    return max(0.0, part.used_s - alone_s) / measured_s
+
+
+def _stream(part: _Part) -> tuple[Cell, ...]:
+    triads = [found["rate"] for line in part.lines if (found := _TRIAD.match(line))]
     value = number(triads[-1]) if triads else None
-    return (None if value is None else float(value)), any(_VALID.match(line) for line in lines) if triads else None
+    own = any(_VALID.match(line) for line in part.lines) if triads else None
+    return (None if value is None else float(value)), own
 
 
 def _last_words(body: str) -> str:

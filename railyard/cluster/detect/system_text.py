@@ -161,7 +161,8 @@ def _nodes(found: Found, where: str) -> Iterator[str]:
         return
     if scheduler.name != "local" and not where.startswith(IN_JOB):
         yield from comment(f"{GUESSED}: cores and memory are those of this host; a job may have fewer.", "  ")
-    yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}}}  # {processors.words}"
+    threads = f"threads_per_core: {processors.threads_a_core}"
+    yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}, {threads}}}  # {processors.words}"
 
 
 def _fabric(fabric: FoundFabric) -> Iterator[str]:

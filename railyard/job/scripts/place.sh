@@ -2,21 +2,58 @@
 # Puts a command on the processors near a node's network devices, or on all the others, before it starts; what it
 # touches first then lies in their memory:
 #   sh place.sh near|far DEVICES -- EXECUTABLE ARGUMENT...
+#   sh place.sh near|far|launcher DEVICES OUTDIR TAG VARIABLE -- EXECUTABLE ARGUMENT...
 # DEVICES are device names with commas between them, as reader.sh takes them. Near are the processors of the devices'
 # own NUMA nodes (local_cpulist), far all others that the kernel uses. Where the node shows none, or lets the command
 # have none of them, it runs where it was: the node's facts have where (railyard/job/node_facts.py), and the verdict
 # refuses it.
+# The second form gives each rank of the node one of the devices, by the rank's number on its node, counted round.
+# VARIABLE is set to that device; it is "-" where the library itself gives its ranks devices so. The rank is put near
+# that device, or far from it, or is left where the launcher put it. OUTDIR/NODE.PROCESS.nic says what it was given
+# (railyard/job/rank_nics.py reads it).
 
 set -f
 
-sys=${RAILYARD_SYSFS:-/sys}
+sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
 
-[ $# -ge 4 ] && [ "$3" = -- ] || {
-    echo 'railyard: place.sh near|far DEVICES -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
+case "${3-} ${6-}" in
+'-- '*) own='' words=3 ;;
+*' --') own=yes words=6 outdir=$3 tag=$4 variable=$5 ;;
+*) words=$# ;;
+esac
+[ $# -gt $words ] || {
+    echo 'railyard: place.sh near|far DEVICES [OUTDIR TAG VARIABLE] -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
     exit 64
 }
 side=$1 devices=$2
-shift 3
+shift $words
+
+# The rank's number on its node goes to $rank, and its device alone to $devices. The variables are those of reader.sh.
+choose() {
+    for name in OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK PMI_LOCAL_RANK PALS_LOCAL_RANKID \
+        FLUX_TASK_LOCAL_ID SLURM_LOCALID; do
+        eval "rank=\${$name-}"
+        [ -n "$rank" ] && break
+    done
+    case $rank in '' | *[!0-9]*) rank=unknown && return ;; esac
+    IFS=,
+    set -- $devices
+    unset IFS
+    shift $((rank % $#))
+    devices=$1
+    [ "$variable" = - ] || export "$variable=$devices"
+}
+
+# What the rank was given, and where it runs.
+tell() {
+    node=unknown allowed=''
+    { IFS= read -r node <"$proc/sys/kernel/hostname"; } 2>/dev/null
+    while IFS= read -r line; do
+        case $line in Cpus_allowed_list:*) allowed=${line##*[!0-9,-]} ;; esac
+    done <"$proc/self/status"
+    printf 'railyard-nic 1 %s\nnode %s\nrank %s\ndevice %s\nnear %s\nallowed %s\nend\n' \
+        "$tag" "$node" "$rank" "$devices" "$1" "$allowed" >"$outdir/$node.$$.nic"
+}
 
 # The processors of a list as the kernel writes it, "0-3,8", go to $all, each with a blank on both sides.
 expand() {
@@ -32,6 +69,7 @@ expand() {
     unset IFS
 }
 
+[ -n "$own" ] && choose
 list=''
 IFS=,
 for device in $devices; do
@@ -45,14 +83,21 @@ unset IFS
 case $list in
 *[!0-9,-]*) list='' ;;
 esac
-if [ "$side" = far ] && [ -n "$list" ]; then
-    expand "$list"
-    near=$all online='' list=''
-    { IFS= read -r online <"$sys/devices/system/cpu/online"; } 2>/dev/null
-    expand "$online"
-    for number in $all; do
-        case $near in *" $number "*) ;; *) list=${list:+$list,}$number ;; esac
-    done
-fi
+shown=$list
+case $side in
+far)
+    if [ -n "$list" ]; then
+        expand "$list"
+        near=$all online='' list=''
+        { IFS= read -r online <"$sys/devices/system/cpu/online"; } 2>/dev/null
+        expand "$online"
+        for number in $all; do
+            case $near in *" $number "*) ;; *) list=${list:+$list,}$number ;; esac
+        done
+    fi
+    ;;
+launcher) list='' ;;
+esac
 [ -n "$list" ] && taskset -pc "$list" $$ >/dev/null 2>&1
+[ -n "$own" ] && tell "$shown" 2>/dev/null
 exec "$@"

@@ -109,8 +109,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             ranks = self._plan.ranks
             self.num_tasks, self.num_tasks_per_node = ranks.total, ranks.per_node
             if ranks.threads > 1:
-                # Without a hint Slurm counts both threads of a core as processors, and gives half of the cores.
-                self.num_cpus_per_task, self.use_multithreading = ranks.threads, False
+                self.num_cpus_per_task = ranks.threads
+            if self._plan.scheduling.one_thread_a_core(ranks.per_node, ranks.threads):
+                self.use_multithreading = False
             self._tag = self._plan.tag()
             self._give(self._plan.job(self._tag))
 

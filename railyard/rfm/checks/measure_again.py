@@ -80,8 +80,10 @@ class Measurement:
 
     def explained(self, prober: Prober, nodes_remark: str | None) -> Assessment:
         """Return what it came to with what more is known: who was found slow, where processes were, which nodes."""
-        path, launch = self.found.path, self.found.case.launch
-        where = placement.remarks(self.evidence.facts, path.clocks_khz, launch.meant)
+        case, path = self.found.case, self.found.path
+        # Of several ranks on a node the first is as near to the rails as its core is, and speaks for no other.
+        rails = case.launch.meant if case.ranks_per_node == 1 else ()
+        where = placement.remarks(self.evidence.facts, path.clocks_khz, rails)
         return explained(prober.explain(self.found), self.attempts, nodes_remark, where)
 
 

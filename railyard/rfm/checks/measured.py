@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from railyard.base.errors import RailyardError, SetupError
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, node_facts
+from railyard.job import client_server, node_facts, rank_nics
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.launch import TESTBEDS, Launch, exported
@@ -98,7 +98,7 @@ class Measured:
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
         planned = PlannedJob(
             "sh",
-            quoted((*placing.words(launch), *reader, *command)),
+            quoted((*placing.words(launch, COUNTERS, tag), *reader, *command)),
             exported({**launch.env, **placing.variables(self.test.stack)}),
             before=(*asked.before(program), *old, *unset, f"mkdir -p {COUNTERS}", *self._says_before(program)),
             launcher=scheduling.other_launcher,
@@ -207,7 +207,7 @@ class Measured:
             counters=tuple(left.text(f"{COUNTERS}/{file.name}") for file in files),
             tag=left.tag,
             linked=left.text(LINKED),
-            unplaced=placing.why_not(facts, launch),
+            unplaced=placing.why_not(facts, launch) or rank_nics.why_not_own(left.nics(), launch, placing),
             again=tuple(left.text(name) for name in asked.more_outputs if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,

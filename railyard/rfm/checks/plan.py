@@ -16,8 +16,10 @@ from railyard.rfm.checks.sizes import largest_allowed
 from railyard.site.matrix import disabled_reason
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
+from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 from railyard.stacks.model import NIC_PER_RANK
+from railyard.stacks.table import STACKS
 from railyard.verdict.assess import Assessment, assess
 
 if TYPE_CHECKING:
@@ -114,11 +116,15 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     if check.pair_a_rail and test.policy == NIC_PER_RANK:
         check.ranks_per_node = max(check.ranks_per_node, check.rails)
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
-    side = side_of(check.placement, fabric.placement)
+    # An application computes on all cores of its nodes: near one rail it would have one socket's.
+    side = side_of(check.placement, None if check.check_class == "app" else fabric.placement)
     scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher)
     # Our testbeds' nodes, and a single host's, share processors.
     own_cores = threads if system.provider == "nodes" else 1
-    placing = Placing(None if check.within_node else side, check.placement, own_cores)
+    nic_ranks = check.ranks_per_node if _has_own_nics(check, system, test) else 0
+    if nic_ranks and side is None and not check.placement:
+        side = "near"
+    placing = Placing(None if check.within_node else side, check.placement, own_cores, nic_ranks)
     ranks = Ranks(
         total=total,
         per_node=total if system.provider == "host" else check.ranks_per_node,
@@ -133,3 +139,13 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
     check.choose_amounts(runner.pace(), system.measure.benchmarks.get(test.benchmark))
     return Plan(check, site, test, runner, scheduling, placing, ranks, launch, there.remark)
+
+
+def _has_own_nics(check: Any, system: System, test: TestId) -> bool:
+    """Return whether each rank is given a rail of its own, and is put beside it.
+
+    An application has many ranks for each rail, which its library deals out; a stack without MPI has a pair of
+    processes for each rail; and nodes that share one host have no processors near a rail.
+    """
+    is_mpi_benchmark = check.check_class != "app" and not STACKS[test.stack].pair
+    return test.policy == NIC_PER_RANK and is_mpi_benchmark and system.provider == "nodes" and not check.within_node

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from railyard.job import node_facts
+from railyard.job import node_facts, rank_nics
 from railyard.job.command import Command
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
@@ -101,6 +101,12 @@ class Left:
         """Return what each node said of its processors and clocks in this very job."""
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in sorted((self.stage / COUNTERS).glob("*.facts")))
         return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
+
+    def nics(self) -> tuple[rank_nics.RankNic, ...]:
+        """Return which rail each rank said that it was given, of those that were given one each in this very job."""
+        files = sorted((self.stage / COUNTERS).glob(f"*{rank_nics.SUFFIX}"))
+        texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
+        return tuple(nic for text in texts if (nic := rank_nics.parse(text, self.tag)) is not None)
 
 
 def text_of(path: Path) -> str:

@@ -150,8 +150,8 @@ class Fabric(Model):
     rails: tuple[Rail, ...] = Field(min_length=1)
     placement: Literal["near", "far"] | None = Field(
         None,
-        description="Processors that ranks run on: near, of the NUMA node of their rails; far, all others; left out: "
-        "where launcher and library put them",
+        description="Processors that ranks of benchmarks run on: near, of the NUMA node of their rails; far, all "
+        "others; left out: where launcher and library put them. Applications use whole nodes, whatever stands here",
     )
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))

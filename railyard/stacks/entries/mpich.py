@@ -123,8 +123,7 @@ def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
             ),
             Spread(
                 "nic-per-rank",
-                "each rank uses its nearest NIC for all sizes, ranks with the same ones in turn: ranks must be "
-                "bound to NUMA nodes",
+                "each rank uses its nearest NIC for all sizes, ranks with the same ones in turn",
                 (_nics("1", "one NIC a rank: the nearest, by local rank where several are as near", version),),
                 options=_BIND_NUMA,
             ),

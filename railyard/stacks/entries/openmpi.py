@@ -116,8 +116,8 @@ def _mtl_ofi(provider: str) -> tuple[Setting, ...]:
 
 
 _SELECTS_NEAREST = (
-    "each rank opens one domain, the nearest one, and ranks with the same distance take the nearest ones in turn: "
-    "ranks must be bound to NUMA nodes"
+    "each rank opens one domain, the one that it is given; of a whole list the nearest, ranks with the same distance "
+    "in turn"
 )
 _ONE_DOMAIN = "mtl/ofi opens one Libfabric domain a process and never splits a message: use nic-per-rank."
 
@@ -128,7 +128,7 @@ def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
         settings=(*_mtl_ofi(provider), devices),
         spreads=(
             Spread("single", "one rail: nothing is split"),
-            Spread("nic-per-rank", _SELECTS_NEAREST, options=_BIND_NUMA),
+            Spread("nic-per-rank", _SELECTS_NEAREST, options=_BIND_NUMA, rank_variable=devices.name),
         ),
         cannot={"striping": _ONE_DOMAIN, "round-robin": _ONE_DOMAIN},
         proof=ofi.PROVIDER_PROOF[provider],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.benchmarks.apps.every_node import each_script, hpl_of_nodes, nodes_of, slow, stream_of_nodes
+from railyard.benchmarks.apps.every_node import each_script, hpl_of_nodes, idle, nodes_of, slow, stream_of_nodes
 from railyard.parsers.parsed import ParseError
 
 
@@ -50,7 +50,7 @@ def test_a_row_a_node() -> None:
 
 def test_hpl_of_each_node() -> None:
     parsed = hpl_of_nodes(part("vn1", hpl(20.0)) + part("vn2", hpl(21.0, "FAILED")))
-    assert parsed.tables[0].rows == ((20.0, True), (21.0, False))
+    assert [row[:2] for row in parsed.tables[0].rows] == [(20.0, True), (21.0, False)]
     assert parsed.failures == ()
 
 
@@ -106,5 +106,64 @@ def test_the_script_runs_a_program_as_if_no_launcher_had_started_it(tmp_path: Pa
     )  # fmt: skip
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert (parts / "vn7.out").read_text(encoding="utf-8") == (
-        "# railyard: node vn7 t-1\nrank none none none tcp tcp\n# railyard: end 3\n"
+        "# railyard: node vn7 t-1\nrank none none none tcp tcp\n# railyard: used - - 1\n# railyard: end 3\n"
     )
+
+
+# --- threads that worked
+
+
+def used(processors_s: float, passed_s: float, threads: int = 56) -> str:
+    words = f"{processors_s * 100:.0f} {passed_s * 100:.0f} {threads}"
+    return f"# railyard: used {words}\n# railyard: end 0\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "named"),
+    [
+        # 1.3 s on all threads, and half a second on one for matrix and check.
+        (used(1.3 * 56 + 0.5, 1.8), []),
+        (used(1.3 * 30 + 0.5, 1.8), []),
+        (used(1.3 * 27 + 0.5, 1.8), [("vn1", 27.0, 56)]),
+        # One thread at all times; a long check must not pass for work of the others.
+        (used(1.8, 1.8), [("vn1", 1.0, 56)]),
+        (used(101.3, 101.3), [("vn1", 1.0, 56)]),
+        (used(1.8, 1.8, threads=1), []),
+        ("# railyard: used - - 56\n# railyard: end 0\n", [("vn1", None, 56)]),
+        ("# railyard: end 0\n", [("vn1", None, None)]),
+    ],
+)
+def test_a_node_whose_threads_were_idle_is_named(end: str, named: list[tuple[str, float | None, int | None]]) -> None:
+    (table,) = hpl_of_nodes(part("vn1", hpl(20.0), end)).tables
+    found = [(node, None if busy is None else round(busy, 6), threads) for node, busy, threads in idle(table)]
+    assert found == named
+
+
+def test_the_node_with_the_fewest_busy_threads_is_the_first_and_stream_has_none() -> None:
+    text = part("vn1", hpl(20.0), used(4.0, 1.3)) + part("vn2", hpl(20.0), used(1.3, 1.3))
+    assert [node for node, _, _ in idle(hpl_of_nodes(text).tables[0])] == ["vn2", "vn1"]
+    assert idle(stream_of_nodes(part("vn1", stream(9000.0), used(1.0, 1.0))).tables[0]) == ()
+
+
+def test_what_a_program_did_not_print_is_none_of_its_text() -> None:
+    parsed = hpl_of_nodes(part("vn1", "Killed\n", used(1.0, 1.0).replace("end 0", "end 137")))
+    assert [failure.text for failure in parsed.failures] == ['hpl on vn1 exited 137: "Killed"']
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+def test_the_script_says_how_long_processors_worked(tmp_path: Path, shell: str) -> None:
+    """A program that sleeps uses no processor, one that counts uses one; the threads are those that it was told."""
+    script = tmp_path / "each.sh"
+    script.write_text(each_script(), encoding="utf-8")
+    found: list[tuple[int, int, int]] = []
+    for program in ("sleep 0.3", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done"):
+        subprocess.run(
+            [shell, str(script), str(tmp_path), "t-1", shell, "-c", program],
+            env={**os.environ, "OMP_NUM_THREADS": "56"}, check=True,
+        )  # fmt: skip
+        (file,) = tmp_path.glob("*.out")
+        words = file.read_text(encoding="utf-8").splitlines()[1].removeprefix("# railyard: used ").split()
+        found.append((int(words[0]), int(words[1]), int(words[2])))
+    (slept, over, threads), (counted, _, _) = found
+    assert (threads, over >= 29) == (56, True)
+    assert slept < counted

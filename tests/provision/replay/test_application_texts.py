@@ -23,7 +23,7 @@ def test_hpl_has_the_rate_and_a_problem_that_takes_1000_s_at_it() -> None:
 def test_hpl_of_every_node_has_a_part_a_node() -> None:
     (table,) = every_node.hpl_of_nodes(text_of("hpl/every-node", 832.95, 3, SAID)).tables
     assert every_node.nodes_of(table) == ("node1", "node2", "node3")
-    assert table.rows == ((832.95, True),) * 3
+    assert [row[:2] for row in table.rows] == [(832.95, True)] * 3
 
 
 def test_wrf_has_the_mean_of_a_step_behind_a_longer_first_one() -> None:

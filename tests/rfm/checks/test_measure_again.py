@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from railyard.job.case import Evidence
+from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.measure_again import Again, Clock, Measurement, measured
 from railyard.rfm.checks.measured import Measured
@@ -145,6 +147,15 @@ def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
 def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Callable[..., Assessment]) -> None:
     found, made = measure(Host(0.9), assessed())
     assert (made, found.explained(Nobody(), None).verdict.state) == (0, "pass")
+
+
+@pytest.mark.parametrize(("ranks", "said"), [(1, True), (2, False)])
+def test_only_a_rank_that_has_its_node_alone_is_far_from_a_rail(low: Assessment, ranks: int, said: bool) -> None:
+    """Ranks on all cores, and each beside a rail of its own, are far from some rail, as they should be."""
+    found, _ = measure(Host(0.0), replace(low, case=replace(low.case, ranks_per_node=ranks)))
+    facts = (NodeFacts("vn1", {"cpus_allowed": "0-3"}, {"hsn0": {"local_cpulist": "4-7"}}),)
+    explained = replace(found, evidence=Evidence("", facts=facts)).explained(Nobody(), None)
+    assert ("the first process of vn1 was bound to processors 0-3, far from hsn0" in explained.verdict.text) == said
 
 
 def test_probes_decide_before_the_host_is_blamed(low: Assessment) -> None:

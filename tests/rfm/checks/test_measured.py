@@ -154,6 +154,18 @@ def evidence(site: Site, stage: Path, check: MadeCheck, exitcode: int | None = 0
     return found.runner.evidence(check, left, found.launch, Placing(None))
 
 
+def test_ranks_that_shared_a_nic_are_evidence(virtual: Site, stage: Path) -> None:
+    for rank in (0, 1):
+        said = f"railyard-nic 1 {TAG}\nnode vn1\nrank {rank}\ndevice hsn0\nnear 0\nallowed 0\nend\n"
+        (stage / COUNTERS / f"vn1.{rank}.nic").write_text(said)
+    found = plan(virtual)
+    launch = replace(found.launch, nodes=("vn1",), meant=("hsn0", "hsn1"))
+    left = Left(Job(), stage, "job.out", "job.err", TAG)
+    shared = found.runner.evidence(MadeCheck(), left, launch, Placing("near", nic_ranks=2)).unplaced
+    assert shared == "NIC per rank not proven: ranks 0 and 1 of vn1 were given hsn0, expected at most 1 on a device"
+    assert found.runner.evidence(MadeCheck(), left, launch, Placing(None)).unplaced is None
+
+
 def test_what_a_job_left_is_evidence(virtual: Site, stage: Path) -> None:
     found = evidence(virtual, stage, MadeCheck(more_outputs=("again-1.out", "again-2.out")))
     assert (found.stdout, found.stderr, found.exit_code, found.timed_out) == ("rows\n", "words\n", 0, False)

@@ -99,6 +99,32 @@ def test_a_nic_per_rank_has_a_rank_a_rail(virtual: Site) -> None:
         assert plan(virtual, check, policy=policy).ranks.per_node == ranks
 
 
+@pytest.mark.parametrize(
+    ("changes", "nic_ranks", "side"),
+    [
+        ({}, 2, "near"),
+        ({"placement": "far"}, 2, "far"),
+        ({"placement": "launcher"}, 2, None),
+        ({"check_class": "app"}, 0, None),
+        ({"within_node": True}, 0, None),
+    ],
+)
+def test_each_rank_of_a_benchmark_runs_beside_a_nic_of_its_own(
+    virtual: Site, changes: dict[str, Any], nic_ranks: int, side: str | None
+) -> None:
+    nodes, check = changed(virtual, provider="nodes"), MadeCheck(rails=2, pair_a_rail=True, **changes)
+    placing = plan(nodes, check, policy=NIC_PER_RANK, stack="intelmpi").placing
+    assert (placing.nic_ranks, placing.side) == (nic_ranks, side)
+
+
+def test_only_ranks_of_nodes_with_processors_of_their_own_have_nics_of_their_own(virtual: Site) -> None:
+    nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
+    assert plan(virtual, MadeCheck(rails=2, pair_a_rail=True), **of).placing.nic_ranks == 0
+    assert plan(nodes, MadeCheck(rails=2), policy="striping", stack="mpich").placing.nic_ranks == 0
+    pair = MadeCheck(tool="iperf3", benchmark="throughput", rails=2)
+    assert plan(nodes, pair, policy=NIC_PER_RANK, stack="tcp").placing.nic_ranks == 0
+
+
 def test_a_rail_alone_has_the_stacks_own_policy_and_a_rank_a_node(virtual: Site) -> None:
     whole = plan(virtual, MadeCheck(rails=2, ranks_per_node=2))
     alone = whole.launch_alone("hsn1", ("vn3", "vn4"), 1)
@@ -112,6 +138,19 @@ def test_within_a_node_nothing_is_placed_and_no_rail_is_meant(virtual: Site) -> 
     assert (found.placing.side, found.launch.meant) == (None, ())
     with pytest.raises(RailyardError, match=r"^-S placement: found"):
         plan(virtual, MadeCheck(placement="left"))
+
+
+@pytest.mark.parametrize(
+    ("check_class", "asked", "side"),
+    [("micro", "", "near"), ("app", "", None), ("app", "near", "near"), ("micro", "launcher", None)],
+)
+def test_an_application_is_near_a_rail_only_where_that_is_asked_for(
+    virtual: Site, check_class: str, asked: str, side: str | None
+) -> None:
+    """Near one rail it would have the cores of one socket."""
+    fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"placement": "near"})}
+    check = MadeCheck(check_class=check_class, placement=asked)
+    assert plan(changed(virtual, fabrics=fabrics), check).placing.side == side
 
 
 def test_a_rank_is_told_its_variables(virtual: Site) -> None:
