@@ -98,7 +98,7 @@ def node_reason(system: System, nodes: int) -> str | None:
 
 def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
     """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
-    return ask.why_not(stack, fabric.kind, rails, policy)
+    return ask.why_not(stack, fabric.kind, rails, policy, fabric.knobs)
 
 
 def refused_policies(system: System) -> tuple[Cell, ...]:

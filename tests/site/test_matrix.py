@@ -91,6 +91,15 @@ def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
     )
 
 
+def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -> None:
+    roce = virtual.system.fabrics["hsn"].model_copy(update={"kind": "roce", "traffic_class": 104})
+    system = changed(virtual, fabrics={"hsn": roce}, stacks={"mvapich2": virtual.system.stacks["mpich"]})
+    assert why_not(system, "hsn", "mvapich2", 1, UNIBAND) == (
+        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
+    )
+    assert "rails1" not in environment_features(system, "hsn", "mvapich2")
+
+
 def test_a_single_host_stands_in_for_any_number_of_nodes(virtual: Site) -> None:
     host = changed(virtual, provider="host", nodes=Nodes.model_validate({"names": ["localhost"]}))
     assert why_not(host, "hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 64)) is None

@@ -195,7 +195,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         def words(launch: "Launch") -> list[str]:
             program = self.runner.program(self.tool, (self.probe_program,) if self.probe_program else self.programs)
-            return self.command.words(program, self.probe_arguments(PROBE_SIZE_BYTES), launch.meant, plan.tag())
+            arguments = [*self.probe_arguments(PROBE_SIZE_BYTES), *launch.settings.words]
+            return self.command.words(program, arguments, launch.meant, plan.tag())
 
         alone = PingPong(self.probe_key, plan.read_rails, lambda rail, nodes: plan.launch_alone(rail, nodes, 1), words)
         return RailProber(self.site, plan.test.fabric, Path(self.stagedir), alone, self.runner.watch)
