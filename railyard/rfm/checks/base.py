@@ -21,6 +21,7 @@ from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
+from railyard.site.matrix import OWN_CORES
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
@@ -80,7 +81,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
-        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
+        cores = f" +{OWN_CORES}" if self.every_core else ""
+        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}{cores}"]
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
