@@ -36,7 +36,8 @@ class Need:
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
     has. ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has
-    a rank on each core of its nodes, however many there are (``ranks`` are then the fewest).
+    a rank on each core of its nodes, however many there are (``ranks`` are then the fewest). ``kinds``: of fabric, over
+    which it is measured; empty: all.
     """
 
     check: str
@@ -56,6 +57,7 @@ class Need:
     check_class: str = "micro"
     starts_itself: bool = False
     every_core: bool = False
+    kinds: tuple[str, ...] = ()
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
@@ -156,6 +158,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
     real = policy_of(system, fabric, stack, rails, policy)
     return (
         fabric_reason(fabric, system.fabrics[fabric], rails)
+        or _kind_reason(system.fabrics[fabric].kind, need)
         or _once_reason(system, fabric, rails, need, policy)
         or node_reason(system, need.nodes)
         or (cores_reason(system) if need.every_core else None)
@@ -165,6 +168,13 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
     )
+
+
+def _kind_reason(kind: str, need: Need) -> str | None:
+    """Return why a check of some kinds of fabric does not run over one of another kind."""
+    if not need.kinds or kind in need.kinds:
+        return None
+    return f"{need.benchmark} is measured over fabrics of kind {' and '.join(need.kinds)} alone, not {kind}"
 
 
 def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:

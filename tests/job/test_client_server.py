@@ -33,6 +33,15 @@ WORDS = [
 ]
 
 
+def test_a_program_of_a_tool_may_have_words_of_its_own() -> None:
+    server, client = both_ends("fabtests", "slingshot", "/opt/fabtests/bin/fi_rdm_tagged_bw", ("-S", "all"))
+    assert " ".join(server) == "/opt/fabtests/bin/fi_rdm_tagged_bw -p cxi -d {device} -B 10 -E={port} -S all"
+    assert client == (*server, "{server}")
+    server, client = both_ends("fabtests", "efa", "fi_rdm_tagged_bw", ())
+    assert " ".join(client) == "fi_rdm_tagged_bw -p efa -d {device}-rdm -E={port} {server}"
+    assert both_ends("fabtests", "efa", "/opt/fi_pingpong", ())[0][:3] == ("/opt/fi_pingpong", "-p", "efa")
+
+
 @pytest.mark.parametrize(("tool", "kind", "server", "client"), WORDS)
 def test_both_ends_are_told_so(tool: str, kind: str, server: str, client: str) -> None:
     found = both_ends(tool, kind, "x", ("-a", "1"))

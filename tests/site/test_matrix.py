@@ -101,6 +101,18 @@ def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -
     assert "rails1" not in environment_features(system, "hsn", "mvapich2")
 
 
+def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) -> None:
+    need = Need("Bandwidth", "imb", "fabtests/fi_rdm_tagged_bw", 2, kinds=("slingshot", "efa"))
+    assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
+        "fabtests/fi_rdm_tagged_bw is measured over fabrics of kind slingshot and efa alone, not tcp"
+    )
+    slingshot = virtual.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})
+    system = changed(virtual, fabrics={"hsn": slingshot})
+    assert why_not(system, "hsn", "mpich", 1, need) is None
+    assert selected(system, "hsn", "mpich", 1, need)
+    assert not selected(virtual.system, "hsn", "mpich", 1, need)
+
+
 def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtual: Site) -> None:
     need = Need("OsuCores", "imb", "imb/Uniband", 2, every_core=True)
     assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
@@ -222,6 +234,7 @@ def taken(partition: list[str], environment: list[str], rails: int, need: Need) 
     place = {f"rails{rails}", f"nodes{need.nodes}", *(("first",) if need.within_node else ())}
     place |= {"cores"} if need.every_core else set()
     there = place <= set(partition) and not (need.within_node and rails > 1)
+    there = there and (not need.kinds or not set(partition).isdisjoint(need.kinds))
     return there and any(_fits(term, set(environment)) for term in terms)
 
 

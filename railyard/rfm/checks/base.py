@@ -82,7 +82,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
         cores = f" +{OWN_CORES}" if self.every_core else ""
-        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}{cores}"]
+        place = f"+rails{self.rails} +nodes{self.num_nodes}{cores}"
+        self.valid_systems = [f"{place} +{kind}" for kind in self.kinds] or [place]
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []

@@ -65,6 +65,8 @@ class Declaration(rfm.RegressionTestPlugin):
     #: The smallest and largest message that make sense for this benchmark, in bytes.
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
+    #: The kinds of fabric that it is for; empty: all on which a stack has its tool.
+    kinds: tuple[str, ...] = ()
     #: The file that the benchmark appends its output to, where it prints none.
     output_file = variable(str, value="")
     #: Which of the system's time limits holds: ``micro``, or ``app`` for an application.
