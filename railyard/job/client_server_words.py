@@ -66,6 +66,15 @@ def _addressed_by_socket(provider: str, *device: str, source: str) -> PairTool:
 # cxi: neither end may have the default source port, 9228, which is no process id (PID) of a card.
 _CXI_PID = ("-B", "10")
 
+# The client's options reach the server by the connection that both make first.
+_CXI = PairTool(
+    ("-d", "{device}", "-p", "{port}"),
+    ("-d", "{device}", "-p", "{port}"),
+    "usage of cxi_write_bw in libcxi's utils/write_bw.c, not tried",
+    client_end=("{server}",),
+    server_is_told=False,
+)
+
 _TOOLS: Mapping[tuple[str, str], PairTool] = MappingProxyType(
     {
         ("iperf3", "tcp"): _IPERF3,
@@ -73,6 +82,7 @@ _TOOLS: Mapping[tuple[str, str], PairTool] = MappingProxyType(
         ("perftest", "ib"): _PERFTEST,
         ("perftest", "roce"): _PERFTEST,
         ("perftest", "opa"): _PERFTEST,
+        ("cxi", "slingshot"): _CXI,
         ("fabtests", "tcp"): _FABTESTS_TCP,
         ("fabtests", "slingshot"): _fabtests("cxi", "rdm", "-d", "{device}", source="fi_cxi(7)"),
         ("fabtests/fi_rdm_tagged_bw", "slingshot"): _addressed_by_socket(

@@ -19,6 +19,10 @@ WORDS = [
         "x -F -d {card} -i {card_port} -p {port} -a 1 {server}",
     ),
     (
+        *("cxi", "slingshot", "x -d {device} -p {port}"),
+        "x -d {device} -p {port} -a 1 {server}",
+    ),
+    (
         *("fabtests", "tcp", "env FI_TCP_IFACE={device} x -p tcp -e msg -B {port} -a 1"),
         "env FI_TCP_IFACE={device} x -p tcp -e msg -P {port} -a 1 {server}",
     ),

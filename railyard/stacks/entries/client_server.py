@@ -1,10 +1,11 @@
-"""The stacks without MPI: sockets, verbs and libfabric, measured by a client and a server, a pair of them a rail.
+"""The stacks without MPI: sockets, verbs, libfabric and libcxi, measured by a client and a server, a pair a rail.
 
 Over sockets an installed application may run too that starts its own processes: it is told the rail by its addresses.
 """
 
 from collections.abc import Mapping
 
+from railyard.stacks import ofi
 from railyard.stacks.model import Proof, Setting, Spread, Stack, ToolProgram, Way, Words
 
 _SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
@@ -174,4 +175,27 @@ LIBFABRIC = _without_mpi(
     not_built="fabtests must be of the very release of the libfabric that the site runs",
 )
 
-STACKS: Mapping[str, Stack] = {"tcp": TCP, "verbs": VERBS, "libfabric": LIBFABRIC}
+_CXI_SPREADS, _CXI_CANNOT = _spreads_and_refusals("A write belongs to one card at each end")
+_HAS_NO_CXI = "libcxi drives Slingshot's cards alone: see the stacks verbs, libfabric and tcp."
+
+CXI = _without_mpi(
+    "the cards of Slingshot, by libcxi's own tests",
+    (ToolProgram("cxi_write_bw", "cxi", is_folder=True),),
+    ("libcxi.so.1",),
+    {
+        **dict.fromkeys(("tcp", "ib", "roce", "opa", "efa"), _HAS_NO_CXI),
+        "slingshot": Way(
+            transport="writes of the rail's card",
+            settings=(),
+            spreads=_CXI_SPREADS,
+            cannot=_CXI_CANNOT,
+            proof=Proof(
+                (), r"CXI RDMA Write Bandwidth Test", "a client prints the test's name: only the counters prove it"
+            ),
+            knobs=ofi.KNOBS["cxi"],
+        ),
+    },
+    not_built="cxi_write_bw must be of the very release of the Slingshot host software that the site runs",
+)
+
+STACKS: Mapping[str, Stack] = {"tcp": TCP, "verbs": VERBS, "libfabric": LIBFABRIC, "cxi": CXI}
