@@ -1,20 +1,22 @@
-"""libfabric's own ping-pong between nodes, without MPI, where a fabric has no verbs: Slingshot, EFA, and TCP.
+"""libfabric's own tests between nodes, without MPI, where a fabric has no verbs: Slingshot, EFA, and TCP's ping-pong.
 
-Of fabtests (fi_rdm_tagged_bw, fi_rma_bw), which neither Debian nor PyPI packages, outputs are judged (`railyard judge
-FILE --benchmark fabtests/fi_rma_bw`), and no check runs them: nothing here could try its words.
+fi_pingpong comes with libfabric, fi_rdm_tagged_bw with fabtests, of the same release and in the same folder. Its words
+over cxi and efa are as documented: nothing here could try them. fi_msg_bw needs connections, which neither has, and
+fi_rma_bw writes both ways at once and prints one: its outputs are judged (`railyard judge FILE --benchmark
+fabtests/fi_rma_bw`), and no check runs it.
 
 Good here with a low MPI over the same provider is the MPI's doing; low here is the provider, its settings, or the rail.
 """
 
 import reframe as rfm
-from reframe.core.builtins import variable
 
+from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import fabtests
-from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.repeated import RepeatedCheck
 
 
-class FabtestsCheck(InterconnectCheck):
-    """One of libfabric's tests over its own sizes, with fixed iterations."""
+class FabtestsCheck(RepeatedCheck):
+    """One of libfabric's tests over its own sizes, with told iterations."""
 
     pair = True
     tool = "fabtests"
@@ -23,7 +25,7 @@ class FabtestsCheck(InterconnectCheck):
     parse = staticmethod(fabtests.parse)
     probe_key = "fabtests/fi_pingpong"
     probe_program = "fi_pingpong"
-    repetitions = variable(int, value=10)
+    fewest, own = Amounts(10), Amounts(1000)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return ["-S", "all", "-I", str(self.repetitions)]
@@ -37,3 +39,13 @@ class OfiPingPong(FabtestsCheck):
     """One message there and back: bandwidth is size over half the round trip, in one direction."""
 
     benchmark = "fi_pingpong"
+
+
+@rfm.simple_test
+class OfiBandwidth(FabtestsCheck):
+    """Tagged messages one way, as an MPI sends them: what the provider streams over a rail."""
+
+    benchmark = "fi_rdm_tagged_bw"
+    kinds = ("slingshot", "efa")
+    probe_key = "fabtests/fi_rdm_tagged_bw"
+    probe_program = "fi_rdm_tagged_bw"

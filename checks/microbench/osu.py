@@ -5,6 +5,8 @@ fallback to TCP raises small-message latency tenfold. A good osu_bw with a low o
 osu_bw with a low osu_mbw_mr is what the pairs share: the switch, or the card where several ranks use it.
 """
 
+from dataclasses import replace
+
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
@@ -51,6 +53,28 @@ class OsuMessageRate(OsuPairs):
 
     benchmark = "osu_mbw_mr"
     fewest, own = Amounts(1, 1, window=8), BANDWIDTH
+
+
+@rfm.simple_test
+class OsuCoresMessageRate(OsuPairs):
+    """Small messages one way from every core of a node to one of another: the most messages a second that a card sends.
+
+    One pair of ranks is as fast as one core; a card takes the messages of many (150 million a second of EDR).
+    """
+
+    benchmark = "osu_mbw_mr/all-cores"
+    num_nodes = 2
+    every_core = True
+    largest = 8 << 10
+    #: OSU's own 100 windows are over in 10 ms, while the ranks have hardly begun together.
+    fewest, own = Amounts(1, 1, window=8), replace(BANDWIDTH, repetitions=10_000)
+    #: Every core has its rank: no side of the rails has cores enough.
+    placement = "launcher"
+    #: OSU's validation stops after each window: then the card waits for the processor.
+    can_validate = False
+
+    def shape(self) -> None:
+        self.ranks_per_node = self.cores
 
 
 @rfm.simple_test

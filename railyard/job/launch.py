@@ -83,7 +83,7 @@ def plan_launch(
     system, there = site.system, installed(site, stack)
     launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
     kind = system.fabrics[fabric].kind
-    told = ask.settings(stack, kind, devices, len(devices), ranks.policy)
+    told = ask.settings(stack, kind, devices, len(devices), ranks.policy, system.fabrics[fabric].knobs)
     if system.provider == "host" or within_node:
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
         # stack on its rails keeps it from shared memory.

@@ -48,7 +48,8 @@ _REFUSAL = re.compile(
 _EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
 # A banner or an executable's name, the unit of a heading, what osu_init prints, and what each refusal holds.
 _SIGNS = (
-    *("osu", "omb-py", "omb python", "(us)", "[us]", "(mb/s)", "[mb/s]", "messages/s", "ops/s", "nprocs:"),
+    *("osu", "omb-py", "omb python", "(us)", "[us]", "(mb/s)", "messages/s", "ops/s", "nprocs:"),
+    re.compile(r"(?<!bw)\[mb/s\]").search,  # libcxi prints BW[MB/s]
     *("test requires", "support not enabled", "initializ", "allocat", "than 1 node", "benchmarks expect", "failed: "),
 )
 

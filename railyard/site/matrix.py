@@ -15,6 +15,8 @@ RAIL_COUNTS = (1, 2, 4, 8)
 MOST_NODES = 64
 #: A partition's feature: its nodes have ports with verbs, whose state can be read.
 RDMA_PORTS = "verbs"
+#: A partition's feature: how many cores its nodes have is known, and they are a run's own.
+OWN_CORES = "cores"
 #: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: What a check of installed applications has for a name where no system is known (a parameter must have a value).
@@ -33,7 +35,9 @@ class Need:
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
-    has. ``starts_itself``: an application that starts its own processes on a stack without MPI.
+    has. ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has
+    a rank on each core of its nodes, however many there are (``ranks`` are then the fewest). ``kinds``: of fabric, over
+    which it is measured; empty: all.
     """
 
     check: str
@@ -52,6 +56,8 @@ class Need:
     all_nodes: bool = False
     check_class: str = "micro"
     starts_itself: bool = False
+    every_core: bool = False
+    kinds: tuple[str, ...] = ()
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
@@ -96,9 +102,18 @@ def node_reason(system: System, nodes: int) -> str | None:
     return None
 
 
+def cores_reason(system: System) -> str | None:
+    """Return why a node's cores cannot have a rank each, or None."""
+    if system.provider not in ("nodes", "replay"):
+        return f"a rank on every core of a node needs nodes of their own, and those of {system.system} share a host's"
+    if system.nodes.hardware is None:
+        return f"{system.system} does not say how many cores a node has (nodes: hardware: cores)"
+    return None
+
+
 def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
     """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
-    return ask.why_not(stack, fabric.kind, rails, policy)
+    return ask.why_not(stack, fabric.kind, rails, policy, fabric.knobs)
 
 
 def refused_policies(system: System) -> tuple[Cell, ...]:
@@ -143,14 +158,23 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
     real = policy_of(system, fabric, stack, rails, policy)
     return (
         fabric_reason(fabric, system.fabrics[fabric], rails)
+        or _kind_reason(system.fabrics[fabric].kind, need)
         or _once_reason(system, fabric, rails, need, policy)
         or node_reason(system, need.nodes)
+        or (cores_reason(system) if need.every_core else None)
         or programs.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
         or programs.why_not_own(stack, rails, need.starts_itself)
         or tool_reason(system, stack, need.tool)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
     )
+
+
+def _kind_reason(kind: str, need: Need) -> str | None:
+    """Return why a check of some kinds of fabric does not run over one of another kind."""
+    if not need.kinds or kind in need.kinds:
+        return None
+    return f"{need.benchmark} is measured over fabrics of kind {' and '.join(need.kinds)} alone, not {kind}"
 
 
 def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:
@@ -235,7 +259,7 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
-    """Return a partition's ReFrame features: kind, ``first``, ``verbs`` (RDMA ports), ``railsN`` and ``nodesN``."""
+    """Return a partition's ReFrame features: kind, ``first``, ``verbs``, ``cores``, ``railsN`` and ``nodesN``."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
@@ -243,7 +267,8 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
     # Of a replayed system there are no ports to look at.
     verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
-    return [fabric.kind, *first, *verbs, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
+    cores = [OWN_CORES] if cores_reason(system) is None else []
+    return [fabric.kind, *first, *verbs, *cores, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:

@@ -22,12 +22,12 @@ def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, 
 
     Thresholds that the system's file names (``striping_thresholds``) are policies of their own.
     """
-    kind = system.fabrics[fabric].kind
-    found = ask.policies(stack, kind, rails)
+    kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
+    found = ask.policies(stack, kind, rails, knobs)
     if model.STRIPING not in found:
         return found
     own = dict.fromkeys(model.tuned(size) for size in system.stacks[stack].striping_thresholds)
-    return (*found, *(name for name in own if ask.why_not(stack, kind, rails, name) is None))
+    return (*found, *(name for name in own if ask.why_not(stack, kind, rails, name, knobs) is None))
 
 
 def policy_of(system: System, fabric: str, stack: str, rails: int, policy: str) -> str:

@@ -6,7 +6,21 @@ from dataclasses import asdict, dataclass
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.stacks.choice import split_from, spread_of, tuned_line, why_not_rails
-from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Stack, Way, blanks, parted, tuned, unknown
+from railyard.stacks.model import (
+    KINDS,
+    KNOBS,
+    Knob,
+    Launch,
+    Proof,
+    Setting,
+    Stack,
+    Way,
+    Words,
+    blanks,
+    parted,
+    tuned,
+    unknown,
+)
 from railyard.stacks.table import STACKS
 
 
@@ -30,6 +44,7 @@ class Settings:
     ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
     or where no number is known. ``policy_name`` is the policy with the threshold that was asked for: ``striping-8K``.
     ``rank_variable`` as in Spread.
+    ``words`` stand behind those of a benchmark that is a client and a server, at both ends.
     """
 
     env: Mapping[str, str]
@@ -39,12 +54,23 @@ class Settings:
     proof: LogProof
     policy_name: str
     rank_variable: str = ""
+    words: tuple[str, ...] = ()
 
 
-def why_not(stack: str, kind: str, rails: int, policy: str | None = None) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What a transport with verbs is told besides, where it is said: GID table index, traffic class, service level."""
+
+    gid_index: int | None = None
+    traffic_class: int | None = None
+    service_level: int | None = None
+
+
+def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs: Knobs = Knobs()) -> str | None:
     """Return None where the stack can use so many rails of this kind of fabric by this policy, else the reason.
 
-    Without a policy the question is whether any policy can. Unknown names are reasons too, with the nearest known one.
+    Without a policy the question is whether any policy can, and whether the one that it has unasked can be told the
+    knobs. Unknown names are reasons too, with the nearest known one.
     """
     if stack not in STACKS:
         return f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}'
@@ -58,26 +84,21 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None) -> str
     if isinstance(way, str):
         return f"{stack} on {kind}: {way}"
     reason = why_not_rails(way, rails, policy)
+    if reason is None:
+        spread = spread_of(way, rails, None if policy is None else parted(policy)[0])
+        reason = _why_not_told(spread.knobs or way.knobs, knobs)
     return None if reason is None else f"{stack} on {kind}: {reason}"
 
 
-def policies(stack: str, kind: str, rails: int) -> tuple[str, ...]:
+def policies(stack: str, kind: str, rails: int, knobs: Knobs = Knobs()) -> tuple[str, ...]:
     """Return the policies by which a stack can use so many rails, its default first; none where it cannot."""
-    if why_not(stack, kind, rails) is not None:
+    if why_not(stack, kind, rails, None, knobs) is not None:
         return ()
     way = STACKS[stack].ways[kind]
     assert isinstance(way, Way)  # why_not has just said so
-    others = [spread.policy for spread in way.spreads if why_not_rails(way, rails, spread.policy) is None]
+    names = [spread.policy for spread in way.spreads]
+    others = [name for name in names if why_not(stack, kind, rails, name, knobs) is None]
     return tuple(dict.fromkeys((spread_of(way, rails, None).policy, *others)))
-
-
-@dataclass(frozen=True, slots=True)
-class Knobs:
-    """What a transport with verbs is told besides, where it is said: GID table index, traffic class, service level."""
-
-    gid_index: int | None = None
-    traffic_class: int | None = None
-    service_level: int | None = None
 
 
 def settings(
@@ -95,7 +116,7 @@ def settings(
     table lists; ``striping-8K`` is striping with that threshold. Raises RailyardError with why_not's sentence, or where
     devices and knobs do not fit.
     """
-    reason = why_not(stack, kind, rails, policy)
+    reason = why_not(stack, kind, rails, policy, knobs)
     if reason is not None:
         raise RailyardError(reason)
     way = STACKS[stack].ways[kind]
@@ -107,12 +128,24 @@ def settings(
     values = _values(stack, parsed, rails, {blank for line in lines for blank in blanks(line.value)})
     values["threshold"] = str(threshold)
     env = {line.name: line.value.format_map(values) for line in lines}
-    for setting, number in _knobs(f"{stack} on {kind}", spread.knobs or way.knobs, asdict(knobs)):
-        env[setting.name] = setting.value.format_map({**values, "knob": str(number)})
+    words: list[str] = []
+    for name, number in _asked(knobs):
+        knob, filled = (spread.knobs or way.knobs)[name], {**values, "knob": str(number)}
+        if isinstance(knob, Setting):
+            env[knob.name] = knob.value.format_map(filled)
+        elif isinstance(knob, Words):
+            words += [word.format_map(filled) for word in knob.words]
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
     name = spread.policy if threshold is None else tuned(threshold)
     return Settings(
-        env, spread.options, spread.policy, split_from(spread, threshold), proof, name, spread.rank_variable
+        env,
+        spread.options,
+        spread.policy,
+        split_from(spread, threshold),
+        proof,
+        name,
+        spread.rank_variable,
+        tuple(words),
     )
 
 
@@ -231,21 +264,29 @@ def _unit(stack: str, name: str) -> str:
     return number.group()
 
 
-def _knobs(
-    where: str, knobs: Mapping[str, Setting | str], asked: Mapping[str, int | None]
-) -> list[tuple[Setting, int]]:
-    found = []
-    for knob in KNOBS:
-        number = asked[knob]
-        if number is None:
-            continue
-        entry, words = knobs[knob], knob.replace("_", " ").replace("gid", "GID")
-        if isinstance(entry, str):
-            raise RailyardError(f"{where}: {words} {number} was asked for, but {entry}")
-        if not 0 <= number <= _LARGEST[knob]:
-            raise RailyardError(f"{where}: {words} {number} is not within 0 to {_LARGEST[knob]}")
-        found.append((entry, number))
-    return found
+def knob_variables(stack: str, kind: str, knobs: Knobs) -> dict[str, str]:
+    """Return the variables by which a stack is told these on a kind of fabric; those that it cannot be told are none.
+
+    Of a policy over another transport they are other ones, or none.
+    """
+    way = STACKS[stack].ways[kind]
+    asked = [] if isinstance(way, str) else [(way.knobs[name], number) for name, number in _asked(knobs)]
+    return {knob.name: knob.value.format(knob=number) for knob, number in asked if isinstance(knob, Setting)}
+
+
+def _asked(knobs: Knobs) -> list[tuple[str, int]]:
+    numbers = asdict(knobs)
+    return [(name, numbers[name]) for name in KNOBS if numbers[name] is not None]
+
+
+def _why_not_told(there: Mapping[str, Knob], knobs: Knobs) -> str | None:
+    for name, number in _asked(knobs):
+        knob, words = there[name], name.replace("_", " ").replace("gid", "GID")
+        if isinstance(knob, str):
+            return f"{words} {number} was asked for, but {knob}"
+        if not 0 <= number <= LARGEST[name]:
+            return f"{words} {number} is not within 0 to {LARGEST[name]}"
+    return None
 
 
 def device_patterns(stack: str, kind: str, policy: str, devices: Sequence[str]) -> dict[str, str]:
@@ -282,4 +323,4 @@ _PORT = re.compile(r"[0-9]*")
 
 # A GID table index and a traffic class are bytes; a service level has four bits.
 # Source: InfiniBand Architecture Specification 1.4, 7.7 (local route header: SL), 8.3 (global route header: TClass).
-_LARGEST = {"gid_index": 255, "traffic_class": 255, "service_level": 15}
+LARGEST = {"gid_index": 255, "traffic_class": 255, "service_level": 15}

@@ -7,7 +7,7 @@ since nobody writes the page by hand.
 import sys
 from collections.abc import Iterable, Mapping
 
-from railyard.stacks.model import KINDS, KNOBS, POLICIES, Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import KINDS, KNOBS, POLICIES, Knob, Launch, Proof, Setting, Spread, Stack, Way, Words
 from railyard.stacks.table import STACKS
 
 _HEAD = """\
@@ -33,7 +33,8 @@ _ROCE_HEAD = """\
 ## RoCE
 
 Which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have is the site's choice,
-since switches are set up for it. A stack's `env` in the system's file takes the variable:
+since switches are set up for it. `gid_index`, `traffic_class` and `service_level` of the fabric in the system's file
+say it once for all stacks ([new-cluster.md](clusters.md#several-rails-and-roce)). This is where each number goes:
 """
 
 
@@ -53,17 +54,19 @@ def _overview() -> str:
 
 
 def _roce() -> str:
-    """Return the variable of each setting of RoCE by stack, "no" where a stack has none for it."""
+    """Return the variable or the words of each setting of RoCE by stack, "no" where a stack has none for it."""
     rows = [["stack", *(_knob_name(name) for name in KNOBS)]]
     for name, stack in STACKS.items():
         way = stack.ways["roce"]
         if isinstance(way, Way):
-            rows.append([name, *(_knob_variable(way.knobs.get(knob)) for knob in KNOBS)])
+            rows.append([name, *(_told(way.knobs[knob]) for knob in KNOBS)])
     return _table(rows)
 
 
-def _knob_variable(knob: Setting | str | None) -> str:
-    return f"`{knob.name}`" if isinstance(knob, Setting) else "no"
+def _told(knob: Knob) -> str:
+    if isinstance(knob, str):
+        return "no"
+    return f"`{knob.name}`" if isinstance(knob, Setting) else _words(knob.words)
 
 
 def _cell(way: Way | str) -> str:
@@ -158,7 +161,8 @@ def _way(kinds: list[str], way: Way | str) -> str:
     title = f"### {', '.join(kinds)}\n"
     if isinstance(way, str):
         return f"{title}\nNo: {way}\n"
-    rows = [["policy", "variable", "why", "version", "source"]]
+    rows = [["policy", "words" if any(isinstance(knob, Words) for knob in way.knobs.values()) else "variable"]]
+    rows[0] += ["why", "version", "source"]
     rows += [["all", *_setting(line)] for line in way.settings]
     for spread in way.spreads:
         rows += [[spread.policy, *_setting(line)] for line in spread.settings]
@@ -168,12 +172,13 @@ def _way(kinds: list[str], way: Way | str) -> str:
     return "\n".join(parts)
 
 
-def _setting(line: Setting) -> list[str]:
-    return [f"`{line.name}={line.value}`", line.why, line.version, line.source]
+def _setting(line: Setting | Words) -> list[str]:
+    told = _words(line.words) if isinstance(line, Words) else f"`{line.name}={line.value}`"
+    return [told, line.why, line.version, line.source]
 
 
-def _knob_settings(knobs: Mapping[str, Setting | str]) -> list[tuple[str, Setting]]:
-    return [(name, entry) for name, entry in knobs.items() if isinstance(entry, Setting)]
+def _knob_settings(knobs: Mapping[str, Knob]) -> list[tuple[str, Setting | Words]]:
+    return [(name, entry) for name, entry in knobs.items() if not isinstance(entry, str)]
 
 
 def _policies(way: Way) -> list[str]:

@@ -76,6 +76,27 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """What a client and a server are told on their command lines, with the same reasons as a Setting.
+
+    ``words`` have the blank ``{knob}``.
+    """
+
+    words: tuple[str, ...]
+    why: str
+    version: str
+    source: str
+
+    def __post_init__(self) -> None:
+        if set().union(*map(blanks, self.words)) != {"knob"}:
+            raise ValueError(f"{' '.join(self.words)}: expected the blank knob, and no other")
+
+
+#: How a stack is told a GID index, a traffic class or a service level, or the sentence why it cannot be told.
+Knob = Setting | Words | str
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """How a log shows which devices were used: what makes the library print it, and what to look for.
 
@@ -112,7 +133,7 @@ class Spread:
     max_rails: int | None = None
     options: tuple[str, ...] = ()
     proof: Proof | None = None
-    knobs: Mapping[str, Setting | str] | None = None
+    knobs: Mapping[str, Knob] | None = None
     tunable: Setting | None = None
     least_bytes: int = 1
     splits_above: bool = False
@@ -130,7 +151,7 @@ class Way:
     """How one stack is told one kind of fabric: what carries the messages, which policies, which knobs.
 
     Each of POLICIES is either in ``spreads`` (the first with more than one rail is taken where none is named) or in
-    ``cannot`` with its sentence; each of KNOBS is a Setting or the sentence why there is none.
+    ``cannot`` with its sentence; each of KNOBS is a Setting, the tool's Words or the sentence why there is none.
     """
 
     transport: str
@@ -138,7 +159,7 @@ class Way:
     spreads: tuple[Spread, ...]
     proof: Proof
     cannot: Mapping[str, str] = field(default_factory=dict)
-    knobs: Mapping[str, Setting | str] = field(default_factory=dict)
+    knobs: Mapping[str, Knob] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for spread in self.spreads:

@@ -1,6 +1,6 @@
 """What every stack over a Libfabric provider is told alike: devices, knobs, and the line of its log."""
 
-from railyard.stacks.model import Proof, Setting
+from railyard.stacks.model import Knob, Proof, Setting
 
 _LIBFABRIC = "ofiwg.github.io/libfabric"
 
@@ -57,7 +57,7 @@ PROVIDER_PROOF = {
 
 _NO_GID = "a GID index belongs to RDMA devices with a GID table, which this provider does not let one choose"
 
-KNOBS: dict[str, dict[str, Setting | str]] = {
+KNOBS: dict[str, dict[str, Knob]] = {
     "cxi": {
         "gid_index": "Slingshot's own protocol has no GIDs",
         "traffic_class": "Slingshot's classes have names, not numbers, and the launcher grants them (fi_cxi(7))",

@@ -1,6 +1,6 @@
 """What is told alike to PSM2 (Omni-Path) and PSM3 (sockets, verbs): devices, rails, proof."""
 
-from railyard.stacks.model import Proof, Setting, Spread
+from railyard.stacks.model import Knob, Proof, Setting, Spread
 
 _PSM2 = "github.com/cornelisnetworks/opa-psm2 psm_ep.c"
 _PSM3 = "github.com/ofiwg/libfabric prov/psm3/psm3"
@@ -52,7 +52,7 @@ PSM2_PROOF = Proof(
     "each process prints `PSM2_IDENTIFY PSM2 v…`: that PSM2 was used; it does not name the cards: only the counters "
     "prove those",
 )
-PSM2_KNOBS: dict[str, Setting | str] = {
+PSM2_KNOBS: dict[str, Knob] = {
     "gid_index": "PSM2 addresses by LID: it has no GID index",
     "traffic_class": "PSM2 is told a service level only (HFI_SL)",
     "service_level": Setting(
@@ -134,7 +134,7 @@ PSM3_PROOF = Proof(
     r"PSM3_IDENTIFY NIC \d+ \({device}\) Port",
     "each process prints `PSM3_IDENTIFY NIC 0 (hsn0) Port 1 …` for each NIC that it opens",
 )
-PSM3_KNOBS: dict[str, Setting | str] = {
+PSM3_KNOBS: dict[str, Knob] = {
     "gid_index": "PSM3 chooses its address by subnet (PSM3_SUBNETS) and not by a GID index",
     "traffic_class": "PSM3 has no setting for it",
     "service_level": "PSM3's service level (PSM3_NIC_SL) is a hidden setting, and sockets have none",

@@ -1,6 +1,6 @@
 """What every stack over UCX is told alike: devices, rails, knobs, and the line of its log that proves them."""
 
-from railyard.stacks.model import Proof, Setting, Spread
+from railyard.stacks.model import Knob, Proof, Setting, Spread
 
 _FAQ = "github.com/openucx/ucx docs/source/faq.md"
 _CONTEXT = "github.com/openucx/ucx src/ucp/core/ucp_context.c"
@@ -132,7 +132,7 @@ PROOF = Proof(
     "tcp/hsn1` from the size on at which messages are split",
 )
 
-RDMA_KNOBS: dict[str, Setting | str] = {
+RDMA_KNOBS: dict[str, Knob] = {
     "gid_index": Setting(
         "UCX_IB_GID_INDEX",
         "{knob}",
@@ -156,7 +156,7 @@ RDMA_KNOBS: dict[str, Setting | str] = {
     ),
 }
 
-TCP_KNOBS: dict[str, Setting | str] = {
+TCP_KNOBS: dict[str, Knob] = {
     "gid_index": "a GID index belongs to RDMA devices, and TCP has none",
     "traffic_class": "this stack cannot set the class of its TCP packets",
     "service_level": "a service level belongs to RDMA devices, and TCP has none",

@@ -111,6 +111,14 @@ def test_a_stack_asks_for_its_own_mpi_and_says_nothing_else_of_the_others(stack:
     assert manifest(stack)["view"] is False
 
 
+@pytest.mark.parametrize("stack", ["craympich", "hpcx"])
+def test_an_mpi_that_only_its_vendor_builds_is_an_external_or_fails_first_with_a_sentence(stack: str) -> None:
+    own, said = STACKS[stack].spack_package, manifest(stack)["packages"]
+    assert said[own] == {"buildable": False}
+    (required,) = said["mpi"]["require"]
+    assert f"name its prefix in packages:{own}:externals of the site's overlay" in required["message"]
+
+
 def test_a_stack_without_mpi_asks_for_none_and_names_its_benchmarks() -> None:
     assert {stack: manifest(stack)["specs"] for stack in WITHOUT_MPI - NOT_BUILT} == {"verbs": ["perftest"]}
     assert "packages" not in manifest("verbs")

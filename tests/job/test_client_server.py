@@ -19,6 +19,10 @@ WORDS = [
         "x -F -d {card} -i {card_port} -p {port} -a 1 {server}",
     ),
     (
+        *("cxi", "slingshot", "x -d {device} -p {port}"),
+        "x -d {device} -p {port} -a 1 {server}",
+    ),
+    (
         *("fabtests", "tcp", "env FI_TCP_IFACE={device} x -p tcp -e msg -B {port} -a 1"),
         "env FI_TCP_IFACE={device} x -p tcp -e msg -P {port} -a 1 {server}",
     ),
@@ -31,6 +35,15 @@ WORDS = [
         "x -p efa -e rdm -d {device}-rdm -P {port} -a 1 {server}",
     ),
 ]
+
+
+def test_a_program_of_a_tool_may_have_words_of_its_own() -> None:
+    server, client = both_ends("fabtests", "slingshot", "/opt/fabtests/bin/fi_rdm_tagged_bw", ("-S", "all"))
+    assert " ".join(server) == "/opt/fabtests/bin/fi_rdm_tagged_bw -p cxi -d {device} -B 10 -E={port} -S all"
+    assert client == (*server, "{server}")
+    server, client = both_ends("fabtests", "efa", "fi_rdm_tagged_bw", ())
+    assert " ".join(client) == "fi_rdm_tagged_bw -p efa -d {device}-rdm -E={port} {server}"
+    assert both_ends("fabtests", "efa", "/opt/fi_pingpong", ())[0][:3] == ("/opt/fi_pingpong", "-p", "efa")
 
 
 @pytest.mark.parametrize(("tool", "kind", "server", "client"), WORDS)

@@ -167,6 +167,14 @@ def test_the_cards_nominal_message_rate_is_an_upper_limit(site: Site, fabric: st
     )
 
 
+def test_the_rate_of_all_cores_has_the_same_upper_limit(site: Site) -> None:
+    entry = next(each for each in site.references.entries if each.id == "edr-message-rate")
+    test = TestId("edr", "hpcx", 1, "osu/osu_mbw_mr/all-cores")
+    assert entry.upper_limit == 150e6
+    assert entry.matches(test, "message_rate")
+    assert not site.references.has_number(test), "an upper limit alone fails no slow run"
+
+
 def test_a_benchmark_without_a_reference_fails_with_a_sentence(site: Site) -> None:
     found = judged(site, "edr", "osu/osu_allreduce", {"size": "B", "avg": "us"}, (8, 4.0))
     assert (found.state, found.sentence) == (

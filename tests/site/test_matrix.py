@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.benchmarks.apps.installed import Application
+from railyard.hardware.node import NodeHardware
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import (
     RAIL_COUNTS,
@@ -89,6 +90,45 @@ def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
         "intelmpi on slingshot: Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich."
     )
+
+
+def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -> None:
+    roce = virtual.system.fabrics["hsn"].model_copy(update={"kind": "roce", "traffic_class": 104})
+    system = changed(virtual, fabrics={"hsn": roce}, stacks={"mvapich2": virtual.system.stacks["mpich"]})
+    assert why_not(system, "hsn", "mvapich2", 1, UNIBAND) == (
+        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
+    )
+    assert "rails1" not in environment_features(system, "hsn", "mvapich2")
+
+
+def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) -> None:
+    need = Need("Bandwidth", "imb", "fabtests/fi_rdm_tagged_bw", 2, kinds=("slingshot", "efa"))
+    assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
+        "fabtests/fi_rdm_tagged_bw is measured over fabrics of kind slingshot and efa alone, not tcp"
+    )
+    slingshot = virtual.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})
+    system = changed(virtual, fabrics={"hsn": slingshot})
+    assert why_not(system, "hsn", "mpich", 1, need) is None
+    assert selected(system, "hsn", "mpich", 1, need)
+    assert not selected(virtual.system, "hsn", "mpich", 1, need)
+
+
+def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtual: Site) -> None:
+    need = Need("OsuCores", "imb", "imb/Uniband", 2, every_core=True)
+    assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
+        "a rank on every core of a node needs nodes of their own, and those of virtual share a host's"
+    )
+    real = changed(virtual, provider="nodes")
+    unknown = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update={"hardware": None})})
+    assert why_not(unknown, "hsn", "mpich", 1, need) == (
+        "virtual does not say how many cores a node has (nodes: hardware: cores)"
+    )
+    stated = {"hardware": NodeHardware.model_validate({"cores": 112, "memory": "500G"})}
+    known = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update=stated)})
+    assert why_not(known, "hsn", "mpich", 1, need) is None
+    for system, there in ((virtual.system, False), (unknown, False), (known, True)):
+        assert ("cores" in partition_features(system, "hsn")) == there
+        assert selected(system, "hsn", "mpich", 1, need) == there
 
 
 def test_a_single_host_stands_in_for_any_number_of_nodes(virtual: Site) -> None:
@@ -192,7 +232,9 @@ def taken(partition: list[str], environment: list[str], rails: int, need: Need) 
         tools.append(programs.own_feature(need.tool))
     terms = [environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] for tool in tools]
     place = {f"rails{rails}", f"nodes{need.nodes}", *(("first",) if need.within_node else ())}
+    place |= {"cores"} if need.every_core else set()
     there = place <= set(partition) and not (need.within_node and rails > 1)
+    there = there and (not need.kinds or not set(partition).isdisjoint(need.kinds))
     return there and any(_fits(term, set(environment)) for term in terms)
 
 

@@ -193,6 +193,32 @@ def test_knobs_are_set_where_the_stack_has_them() -> None:
     assert (mv2["MV2_DEFAULT_GID_INDEX"], mv2["MV2_DEFAULT_SERVICE_LEVEL"]) == ("3", "0")
 
 
+def test_a_client_and_a_server_are_told_knobs_in_their_own_words() -> None:
+    found = ask.settings("verbs", "roce", ["mlx5_0:1"], 1, knobs=ask.Knobs(3, 104, 5))
+    assert found.words == ("-x", "3", "--tclass=104", "-S", "5")
+    assert (dict(found.env), ask.settings("verbs", "roce", ["mlx5_0:1"], 1).words) == ({}, ())
+
+
+def test_a_stack_that_cannot_be_told_a_knob_has_neither_policies_nor_a_run() -> None:
+    lossless = ask.Knobs(traffic_class=104)
+    assert ask.policies("mvapich2", "roce", 2, lossless) == ()
+    assert ask.why_not("mvapich2", "roce", 1, None, lossless) == (
+        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
+    )
+    # Round robin is PSM3's there, which knows no traffic class; what UCX does stays.
+    assert ask.policies("intelmpi", "roce", 2, lossless) == ("striping", "nic-per-rank")
+    assert "round-robin" in ask.policies("intelmpi", "roce", 2)
+
+
+def test_the_variables_of_knobs_are_known_without_devices() -> None:
+    assert ask.knob_variables("openmpi", "roce", ask.Knobs(3, 104)) == {
+        "UCX_IB_GID_INDEX": "3",
+        "UCX_IB_TRAFFIC_CLASS": "104",
+    }
+    assert ask.knob_variables("verbs", "roce", ask.Knobs(3, 104)) == {}
+    assert ask.knob_variables("openmpi", "roce", ask.Knobs()) == {}
+
+
 # ---- what cannot be done
 
 WHY_NOT = [

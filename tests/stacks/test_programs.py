@@ -12,6 +12,8 @@ ASKED = [
     ("tcp", "netpipe", True, None),
     ("verbs", "perftest", True, None),
     ("libfabric", "fabtests", True, None),
+    ("cxi", "cxi", True, None),
+    ("cxi", "fabtests", True, "cxi has no MPI: its benchmarks are a client and a server (cxi)"),
     ("tcp", "imb", False, "tcp has no MPI: its benchmarks are a client and a server (iperf3, netpipe)"),
     # NetPIPE's MPI module is another program than its TCP module.
     ("tcp", "netpipe", False, "tcp has no MPI: its benchmarks are a client and a server (iperf3, netpipe)"),
@@ -84,6 +86,11 @@ WAYS = [
     ("tcp", "tcp", 8, None, None),
     ("verbs", "roce", 2, "nic-per-rank", None),
     ("libfabric", "efa", 1, "single", None),
+    ("cxi", "slingshot", 4, None, None),
+    (
+        *("cxi", "ib", 1, None),
+        "cxi on ib: libcxi drives Slingshot's cards alone: see the stacks verbs, libfabric and tcp.",
+    ),
 ]
 
 

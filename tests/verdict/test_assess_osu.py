@@ -73,6 +73,22 @@ def test_a_sum_over_pairs_is_judged_as_the_share_of_one_pair_of_nodes(ran: Osu) 
     assert found.path.expected_bytes == 4 * 83_886_080
 
 
+def test_what_all_cores_of_two_nodes_send_is_no_share_and_moves_the_bytes_of_every_pair(ran: Osu) -> None:
+    rows = {1: (20.0, 2e7), 4096: (47.8, 11669.9)}
+    text = printed("osu_mbw_mr", rows, "MB/s", "Messages/s").replace("pairs: 2", "pairs: 28")
+    found = ran("osu_mbw_mr/all-cores", text, ((3, 1), (1, 3)), window=8, ranks_per_node=28, pairs=28)
+    assert [curve.values for curve in found.curves] == [(20.0, 47.8), (2e7, 11669.9)]
+    # Two repetitions of 28 windows of 8, of 1 and of 4096 B.
+    assert found.path.expected_bytes == 2 * 2 * 28 * 8 * 4097
+    assert said(found)[:2] == ("fail", 5) and "no reference for bandwidth" in said(found)[3]
+
+
+def test_a_release_without_the_rate_of_all_cores_measured_nothing(ran: Osu) -> None:
+    text = printed("osu_mbw_mr", {1: (20.0,), 4096: (47.8,)}, "MB/s")
+    found = ran("osu_mbw_mr/all-cores", text, ((3, 1), (1, 3)), window=8, ranks_per_node=28, pairs=28)
+    assert said(found)[:2] == ("fail", 2)
+
+
 def test_a_sum_that_one_pair_alone_would_be_good_for_fails(ran: Osu) -> None:
     text = printed("osu_mbw_mr", {M: (52.6, 50.2), 4 * M: (52.8, 12.6)}, "MB/s", "Messages/s")
     found = ran("osu_mbw_mr", text, ((88, 2), (88, 2), (2, 88), (2, 88)), window=8)

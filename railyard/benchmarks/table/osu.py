@@ -41,6 +41,7 @@ TOOL = Tool(
     at_most=_at_most,
 )
 _WINDOW = 64  # -W
+ALL_CORES = "osu/osu_mbw_mr/all-cores"
 _LATENCY = latency("latency", "latency")
 _PAIRS = (
     Benchmark("osu/osu_latency", (_LATENCY,), Traffic(1, 1), pingpong=True),
@@ -54,6 +55,13 @@ _PAIRS = (
     Benchmark("osu/osu_bibw_persistent", (bandwidth("stream", 2),), Traffic(1, 1, _WINDOW)),
     Benchmark(
         "osu/osu_mbw_mr", (bandwidth("stream"), message_rate(optional=True)), Traffic(1, 0, _WINDOW), sums_pairs=True
+    ),
+    # The same program with a rank on every core, which one pair of ranks a node says nothing of.
+    Benchmark(
+        *(ALL_CORES, (bandwidth("stream"), message_rate())),
+        Traffic(1, 0, _WINDOW),
+        sums_pairs=True,
+        printed="osu_mbw_mr",
     ),
     # One sided: the first rank puts into the second's memory, or gets from it; the second does nothing but progress.
     Benchmark("osu/osu_put_bw", (bandwidth("stream"),), Traffic(1, 0, _WINDOW)),

@@ -18,6 +18,8 @@ def expected_of(system: System, name: str) -> Expected:
     state = fabric.fabric_state
     width, speed = lanes_and_speed(fabric.link)
     said = {} if state is None else state.model_dump(exclude={"width", "speed", "mtu", "subnet_manager", "roce_mode"})
+    if fabric.kind == "roce" and fabric.gid_index is not None:
+        said["gid_index"] = fabric.gid_index
     if state is not None:
         width, speed = state.width or width, state.speed or speed
     managed = None if state is None else state.subnet_manager

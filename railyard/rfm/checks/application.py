@@ -63,12 +63,6 @@ class ApplicationCheck(InterconnectCheck):
         return self.words
 
     @property
-    def cores(self) -> int:
-        """How many ranks a node can have: its cores, one where the system's file states none."""
-        hardware = self.site.system.nodes.hardware
-        return 1 if hardware is None else hardware.cores
-
-    @property
     def told_ranks(self) -> Mapping[str, str]:
         """The variables that every rank is given: its threads, one unless a check says another number."""
         shared = self.threads_a_rank > 1 and self.site.system.provider in ("testbed", "guests")

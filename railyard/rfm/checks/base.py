@@ -21,6 +21,7 @@ from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
+from railyard.site.matrix import OWN_CORES
 from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
@@ -80,7 +81,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
-        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
+        cores = f" +{OWN_CORES}" if self.every_core else ""
+        place = f"+rails{self.rails} +nodes{self.num_nodes}{cores}"
+        self.valid_systems = [f"{place} +{kind}" for kind in self.kinds] or [place]
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
@@ -196,7 +199,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         def words(launch: "Launch") -> list[str]:
             program = self.runner.program(self.tool, (self.probe_program,) if self.probe_program else self.programs)
-            return self.command.words(program, self.probe_arguments(PROBE_SIZE_BYTES), launch.meant, plan.tag())
+            arguments = [*self.probe_arguments(PROBE_SIZE_BYTES), *launch.settings.words]
+            return self.command.words(program, arguments, launch.meant, plan.tag())
 
         alone = PingPong(self.probe_key, plan.read_rails, lambda rail, nodes: plan.launch_alone(rail, nodes, 1), words)
         return RailProber(self.site, plan.test.fabric, Path(self.stagedir), alone, self.runner.watch)

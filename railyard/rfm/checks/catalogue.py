@@ -60,6 +60,8 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             pair_a_rail=bool(cls.pair_a_rail),
             pair=bool(cls.pair),
             starts_itself=bool(cls.starts_itself),
+            every_core=bool(cls.every_core),
+            kinds=tuple(cls.kinds),
             within_node=cls.is_within_node(own),
             feature=cls.feature_of(own),
             all_nodes=bool(cls.all_nodes),

@@ -47,6 +47,8 @@ class Declaration(rfm.RegressionTestPlugin):
     within_node = variable(typ.Bool, value=False)
     #: Whether several ranks of a node each have a partner of their own, at least one a rail (see ``many_pairs``).
     pair_a_rail = variable(typ.Bool, value=False)
+    #: Whether each core of its nodes has a rank: only where the system's file says how many there are.
+    every_core = variable(typ.Bool, value=False)
     #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail
     #: (`client_server_words`).
     pair = variable(typ.Bool, value=False)
@@ -63,6 +65,8 @@ class Declaration(rfm.RegressionTestPlugin):
     #: The smallest and largest message that make sense for this benchmark, in bytes.
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
+    #: The kinds of fabric that it is for; empty: all on which a stack has its tool.
+    kinds: tuple[str, ...] = ()
     #: The file that the benchmark appends its output to, where it prints none.
     output_file = variable(str, value="")
     #: Which of the system's time limits holds: ``micro``, or ``app`` for an application.
@@ -163,6 +167,12 @@ class Declaration(rfm.RegressionTestPlugin):
     def programs(self) -> tuple[str, ...]:
         """The names that its executable may have, of which the first that is installed runs."""
         return (self.program,)
+
+    @property
+    def cores(self) -> int:
+        """How many ranks a node can have: its cores, one where the system's file states none."""
+        hardware = self.site.system.nodes.hardware
+        return 1 if hardware is None else hardware.cores
 
     @property
     def told_ranks(self) -> Mapping[str, str]:

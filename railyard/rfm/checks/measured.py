@@ -90,7 +90,8 @@ class Measured:
         Raises SetupError where the benchmark is not there, RailyardError where its command cannot be said.
         """
         program = self.program(asked.tool, asked.programs)
-        command = asked.command.words(program, asked.arguments(asked.message_sizes), launch.meant, tag)
+        arguments = [*asked.arguments(asked.message_sizes), *launch.settings.words]
+        command = asked.command.words(program, arguments, launch.meant, tag)
         reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
         # What the system's file says itself stays.
         unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]

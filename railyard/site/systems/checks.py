@@ -23,6 +23,17 @@ from railyard.stacks import ask, model, table
 _ETHERNET_MTUS = range(576, 65536)
 
 
+#: Which kinds of fabric can be told each of stacks.model.KNOBS, and why no other can.
+_KNOB_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "gid_index": (("ib", "roce"), "the ports of others have no table of GIDs"),
+    "traffic_class": (
+        ("roce",),
+        "it is in the IP header of RoCE v2; on InfiniBand packets of one subnet carry none, and service_level chooses "
+        "the lane",
+    ),
+    "service_level": (("ib", "roce", "opa"), "the packets of others have none"),
+}
+
 #: Where a device is a card whose ports are rails of their own (mlx5_0:1); elsewhere stacks name the device alone.
 KINDS_WITH_PORTS = ("ib", "roce", "opa")
 
@@ -36,6 +47,7 @@ def check_system(system: System, document: Document) -> None:
         _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
+        _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
     _check_applications(system, document)
     for index, disabled in enumerate(system.disabled):
@@ -71,6 +83,7 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
         raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
     if fabric.mtu is not None:
         _check_mtu(path, fabric.mtu, link, document)
+    _check_knobs(path, fabric, document)
     _check_state(path, fabric, document)
     _check_error_bounds(path, fabric, document)
     seen: dict[tuple[str, int | None], int] = {}
@@ -87,6 +100,15 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
             field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
             found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"
             raise document.error((*here, field), found, expected)
+
+
+def _check_knobs(path: Path_, fabric: Fabric, document: Document) -> None:
+    """Refuse a GID index, traffic class or service level on a fabric whose packets have none of it."""
+    for field, (kinds, why) in _KNOB_KINDS.items():
+        given = getattr(fabric, field)
+        if given is not None and fabric.kind not in kinds:
+            expected = f"it of a fabric of kind {' or '.join(kinds)}, not {fabric.kind}: {why}"
+            raise document.error((*path, field), str(given), expected, "leave it out")
 
 
 def _check_switches(path: Path_, fabric: Fabric, system: System, document: Document) -> None:
@@ -127,6 +149,9 @@ def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
     if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
         expected = f"{fabric.mtu}, the fabric's own mtu"
         raise document.error((*here, "mtu"), str(state.mtu), expected, "leave it out here")
+    if None not in (state.gid_index, fabric.gid_index) and state.gid_index != fabric.gid_index:
+        expected = f"{fabric.gid_index}, the fabric's own gid_index"
+        raise document.error((*here, "gid_index"), str(state.gid_index), expected, "leave it out here")
     if fabric.kind in ("ib", "roce", "opa"):
         _check_state_kind(here, fabric, document)
     else:
@@ -184,6 +209,16 @@ def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
         if entry.prefix is None and "{prefix}" in text:
             part = "env" if key in entry.env else "benchmarks"
             raise document.error((*path, part, key), show(text), "no {prefix}: the stack has none", "add prefix")
+
+
+def _check_told_twice(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse a variable of a stack by which a fabric tells it another GID index, traffic class or service level."""
+    for name, fabric in system.fabrics.items():
+        for variable, value in ask.knob_variables(stack, fabric.kind, fabric.knobs).items():
+            own = entry.env.get(variable, value)
+            if own != value:
+                path: Path_ = ("stacks", stack, "env", variable)
+                raise document.error(path, show(own), f"{value}, as the fabric {name} says", "leave it out here")
 
 
 def _check_thresholds(stack: str, entry: StackEntry, system: System, document: Document) -> None:

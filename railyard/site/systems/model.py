@@ -37,6 +37,7 @@ from railyard.site.systems.fields import (
 from railyard.site.systems.jobs import SchedulerSettings, options, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
+from railyard.stacks.ask import LARGEST, Knobs
 
 #: A shorter reading of an idle rail gives no rate (bound idle-interval); a longer one would hold every run.
 IDLE_MS = (200, 5000)
@@ -148,6 +149,16 @@ class Fabric(Model):
         {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
+    gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(
+        None, description="Of ib and roce: the GID of every port that runs use; left out: the library's own choice"
+    )
+    traffic_class: Annotated[int, Field(strict=True, ge=0, le=LARGEST["traffic_class"])] | None = Field(
+        None,
+        description="Of roce: the byte that holds the DSCP of every packet, DSCP times 4 (26 is 104; 106 with ECN)",
+    )
+    service_level: Annotated[int, Field(strict=True, ge=0, le=LARGEST["service_level"])] | None = Field(
+        None, description="Of ib, roce and opa: InfiniBand's service level, RoCE's Ethernet priority"
+    )
     placement: Literal["near", "far"] | None = Field(
         None,
         description="Processors that ranks of benchmarks run on: near, of the NUMA node of their rails; far, all "
@@ -155,6 +166,11 @@ class Fabric(Model):
     )
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
+
+    @property
+    def knobs(self) -> Knobs:
+        """What every stack is told of GIDs, traffic classes and service levels here."""
+        return Knobs(self.gid_index, self.traffic_class, self.service_level)
 
     @property
     def link(self) -> links.Link:

@@ -1,11 +1,12 @@
-"""The stacks without MPI: sockets, verbs and libfabric, measured by a client and a server, a pair of them a rail.
+"""The stacks without MPI: sockets, verbs, libfabric and libcxi, measured by a client and a server, a pair a rail.
 
 Over sockets an installed application may run too that starts its own processes: it is told the rail by its addresses.
 """
 
 from collections.abc import Mapping
 
-from railyard.stacks.model import Proof, Setting, Spread, Stack, ToolProgram, Way
+from railyard.stacks import ofi
+from railyard.stacks.model import Proof, Setting, Spread, Stack, ToolProgram, Way, Words
 
 _SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
 _PAIR_A_RAIL = Spread(
@@ -82,6 +83,9 @@ TCP = _without_mpi(
     not_built="iperf3 and NPtcp come with every distribution, and no version of theirs decides what a socket carries",
 )
 
+_PERFTEST_VERSION = "in the source of 5.5 (2015) to 6.29, not tried"
+_PERFTEST_SOURCE = "github.com/linux-rdma/perftest src/perftest_parameters.c, usage"
+
 _VERBS_WAY = Way(
     transport="verbs on the rail's card and port",
     settings=(),
@@ -89,9 +93,25 @@ _VERBS_WAY = Way(
     cannot=_VERBS_CANNOT,
     proof=Proof((), r"Device +: {device}\s", "a client prints the card (`Device : mlx5_0`), not the port"),
     knobs={
-        "gid_index": "perftest takes it as a word (-x), and finds RoCE v2's own entry without it",
-        "traffic_class": "perftest takes it as a word (--tclass): it is left as it is",
-        "service_level": "perftest takes it as a word (-S): it is left as it is",
+        "gid_index": Words(
+            ("-x", "{knob}"),
+            "which GID of the port; without it perftest finds RoCE v2's own entry",
+            _PERFTEST_VERSION,
+            _PERFTEST_SOURCE,
+        ),
+        # Not -T: that is of connections by rdma_cm (-R), which are not made here.
+        "traffic_class": Words(
+            ("--tclass={knob}",),
+            "the DSCP byte of RoCE v2 packets (0 without it, where UCX has 106)",
+            _PERFTEST_VERSION,
+            _PERFTEST_SOURCE,
+        ),
+        "service_level": Words(
+            ("-S", "{knob}"),
+            "InfiniBand's service level, and RoCE's Ethernet priority",
+            _PERFTEST_VERSION,
+            _PERFTEST_SOURCE,
+        ),
     },
 )
 
@@ -155,4 +175,27 @@ LIBFABRIC = _without_mpi(
     not_built="fabtests must be of the very release of the libfabric that the site runs",
 )
 
-STACKS: Mapping[str, Stack] = {"tcp": TCP, "verbs": VERBS, "libfabric": LIBFABRIC}
+_CXI_SPREADS, _CXI_CANNOT = _spreads_and_refusals("A write belongs to one card at each end")
+_HAS_NO_CXI = "libcxi drives Slingshot's cards alone: see the stacks verbs, libfabric and tcp."
+
+CXI = _without_mpi(
+    "the cards of Slingshot, by libcxi's own tests",
+    (ToolProgram("cxi_write_bw", "cxi", is_folder=True),),
+    ("libcxi.so.1",),
+    {
+        **dict.fromkeys(("tcp", "ib", "roce", "opa", "efa"), _HAS_NO_CXI),
+        "slingshot": Way(
+            transport="writes of the rail's card",
+            settings=(),
+            spreads=_CXI_SPREADS,
+            cannot=_CXI_CANNOT,
+            proof=Proof(
+                (), r"CXI RDMA Write Bandwidth Test", "a client prints the test's name: only the counters prove it"
+            ),
+            knobs=ofi.KNOBS["cxi"],
+        ),
+    },
+    not_built="cxi_write_bw must be of the very release of the Slingshot host software that the site runs",
+)
+
+STACKS: Mapping[str, Stack] = {"tcp": TCP, "verbs": VERBS, "libfabric": LIBFABRIC, "cxi": CXI}

@@ -65,7 +65,6 @@ CRAYMPICH = Stack(
     sonames=("libmpi_*.so.12", "libmpi.so.12"),
     spack_package="cray-mpich",
     module=r"cray-mpich",
-    not_built="its compiler wrappers belong to the Cray programming environment, which modules bring",
     local_rank_variables=("PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"),
     launches=(
         Launch(

@@ -116,6 +116,15 @@ def test_a_state_that_contradicts_its_fabric_is_refused(
     assert sentence in str(refused.value)
 
 
+def test_the_gid_that_runs_use_is_the_one_that_is_looked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, "{roce_mode: v2}", "roce", "roce-100")
+    assert expected_of(load_system(path), "hsn").gid_index is None
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("    rails:", "    gid_index: 3\n    rails:"), encoding="utf-8"
+    )
+    assert expected_of(load_system(path), "hsn").gid_index == 3
+
+
 def test_only_a_fabric_with_rdma_ports_to_look_at_has_the_feature(tmp_path: Path) -> None:
     system = load_system(write(tmp_path, "{}"))
     assert partition_features(system, "hsn")[:4] == ["ib", "first", "verbs", "rails1"]

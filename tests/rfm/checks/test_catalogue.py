@@ -55,6 +55,13 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
         four("ImbAlltoall", "imb", "Alltoall", extended=True),
         four("ImbAlltoallv", "imb", "Alltoallv", extended=True),
         four("OsuMessageRate", "osu", "osu_mbw_mr", extended=True, pair_a_rail=True),
+        Need(
+            *("OsuCoresMessageRate", "osu", "osu/osu_mbw_mr/all-cores", 2),
+            largest=8192,
+            extended=True,
+            pair_a_rail=True,
+            every_core=True,
+        ),
         four("OsuMultiLatency", "osu", "osu_multi_lat", extended=True, pair_a_rail=True),
         *(
             four(f"OsuCollective %collective={name}", "osu", f"osu_{name}", smallest=4, extended=True)

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.job.command import ClientAndServer
 from railyard.job.counters.node import IDLE
 from railyard.job.placement import SCRIPT, Placing
 from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.plan import Plan, planned
 from railyard.rfm.checks.runner import COUNTERS, LINKED, READER, Left, PlannedJob
-from railyard.site.site import Site
+from railyard.site.site import Site, site_at
+from tests.conftest import ROOT
 from tests.made.check import MadeCheck
 from tests.made.judged import TAG, counters_file
 from tests.rfm.checks.test_plan import TEST, changed
@@ -193,3 +195,30 @@ def test_a_run_whose_nodes_the_scheduler_chose_has_those_in_its_order(virtual: S
     assert found.runner.launched(found.launch, Job(nodelist=("n9", "n10", "n9"))).nodes == ("n9", "n10")
     named = plan(virtual)
     assert named.runner.launched(named.launch, Job(nodelist=("other",))) is named.launch
+
+
+def test_perftest_and_mpi_are_told_the_class_of_their_fabric(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "ib_write_bw"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    guests = site_at(ROOT, "virtual-verbs")
+    roce = guests.system.fabrics["roce"].model_copy(update={"gid_index": 3, "traffic_class": 104, "service_level": 5})
+    verbs = guests.system.stacks["verbs"].model_copy(update={"prefix": str(tmp_path)})
+    site = changed(guests, fabrics={"roce": roce}, stacks={**guests.system.stacks, "verbs": verbs}, disabled=())
+    check = MadeCheck(
+        tool="perftest",
+        benchmark="ib_write_bw",
+        programs=("ib_write_bw",),
+        command=ClientAndServer("perftest", "roce"),
+    )
+    test = replace(TEST, fabric="roce", stack="verbs", benchmark="perftest/ib_write_bw")
+    words = planned(check, site, test, dry=True).job("1a2b3c4d-17").words
+    server, client = (
+        words[words.index(str(program)) :],
+        words[words.index(str(program), words.index(str(program)) + 1) :],
+    )
+    for end in (server, client):
+        assert "-x 3 --tclass=104 -S 5" in " ".join(end)
+    assert client[-1] == "'{server}'"
+    told = planned(MadeCheck(), site, replace(test, stack="intelmpi", benchmark="imb/Uniband"), dry=True).launch.env
+    assert (told["UCX_IB_GID_INDEX"], told["UCX_IB_TRAFFIC_CLASS"], told["UCX_IB_SL"]) == ("3", "104", "5")

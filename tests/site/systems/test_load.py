@@ -13,6 +13,7 @@ from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system, load_system, load_systems
 from railyard.site.systems.model import HeaderModel, Kind, System
 from railyard.stacks import model
+from railyard.stacks.ask import Knobs
 
 ROOT = Path(__file__).parents[3]
 
@@ -705,6 +706,64 @@ def test_named_nodes_are_those_at_the_leaf_switches(tmp_path: Path, switches: st
         write(tmp_path, text.replace(slot, f"{slot}    leaf_switches: {{leaf1: 'n[1-2]', leaf2: n3}}\n"))
     )
     assert whole.fabrics["edr"].leaf_switches == {"leaf1": ("n1", "n2"), "leaf2": ("n3",)}
+
+
+#: A fabric of RoCE, which this stack can be told all three of.
+ROCE = SITE.replace("kind: ib\n    link: ib-edr", "kind: roce\n    link: roce-100").replace("mvapich2", "hpcx")
+CLASS = "gid_index: 3\n    traffic_class: 104\n    service_level: 5"
+
+
+def with_class(said: str, site: str = ROCE) -> str:
+    return site.replace("    slot: pcie3-x16\n", f"    slot: pcie3-x16\n    {said}\n")
+
+
+def test_a_fabric_says_its_class_once_for_every_stack(tmp_path: Path) -> None:
+    roce = load_system(write(tmp_path, with_class(CLASS))).fabrics["edr"]
+    assert roce.knobs == Knobs(3, 104, 5)
+    assert load_system(write(tmp_path, ROCE)).fabrics["edr"].knobs == Knobs()
+    infiniband = with_class("gid_index: 0\n    service_level: 2", SITE)
+    assert load_system(write(tmp_path, infiniband)).fabrics["edr"].knobs == Knobs(0, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            with_class("traffic_class: 104", SITE),
+            "systems/site.yaml:13: fabrics.edr.traffic_class: found 104, expected it of a fabric of kind roce, not ib: "
+            "it is in the IP header of RoCE v2; on InfiniBand packets of one subnet carry none, and service_level "
+            "chooses the lane; leave it out",
+        ),
+        (
+            SITE.replace("    mtu: 9000\n", "    mtu: 9000\n    gid_index: 3\n"),
+            "systems/site.yaml:21: fabrics.eth.gid_index: found 3, expected it of a fabric of kind ib or roce, not "
+            "tcp: the ports of others have no table of GIDs; leave it out",
+        ),
+        (
+            SITE.replace("    mtu: 9000\n", "    mtu: 9000\n    service_level: 3\n"),
+            "systems/site.yaml:21: fabrics.eth.service_level: found 3, expected it of a fabric of kind ib or roce or "
+            "opa, not tcp: the packets of others have none; leave it out",
+        ),
+        (
+            with_class("traffic_class: 256"),
+            "systems/site.yaml:13: fabrics.edr.traffic_class: found 256, expected less than or equal to 255",
+        ),
+        (
+            with_class("gid_index: 3\n    fabric_state: {gid_index: 1}"),
+            "systems/site.yaml:14: fabrics.edr.fabric_state.gid_index: found 1, expected 3, the fabric's own "
+            "gid_index; leave it out here",
+        ),
+        (
+            with_class("traffic_class: 104").replace("OMP_NUM_THREADS:", "UCX_IB_TRAFFIC_CLASS:"),
+            'systems/site.yaml:32: stacks.hpcx.env.UCX_IB_TRAFFIC_CLASS: found "1", expected 104, as the fabric edr '
+            "says; leave it out here",
+        ),
+    ],
+)
+def test_a_class_that_packets_cannot_have_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_system(write(tmp_path, text))
+    assert str(caught.value) == sentence
 
 
 @pytest.fixture(scope="module")

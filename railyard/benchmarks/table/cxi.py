@@ -1,0 +1,20 @@
+"""The tests of Slingshot's libcxi: the cards themselves, without libfabric and without MPI."""
+
+from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
+from railyard.parsers.parsed import Table
+
+BIDIRECTIONAL = "bidirectional"
+
+
+def _said(table: Table) -> str | None:
+    named = printed_benchmark(table)
+    return f"{named}/{BIDIRECTIONAL}" if named and table.context.get("bidirectional") is True else named
+
+
+TOOL = Tool("cxi", said=_said)
+# Writes are all messages of the client; of both directions the bandwidths alone are summed (print_bw_results of
+# libcxi's utils/utils_common.c). There are no warm-ups.
+ENTRIES = (
+    Benchmark("cxi/cxi_write_bw", (bandwidth("stream"),), Traffic(1, 0)),
+    Benchmark(f"cxi/cxi_write_bw/{BIDIRECTIONAL}", (bandwidth("stream", 2),), Traffic(1, 1)),
+)
