@@ -197,6 +197,13 @@ def test_a_rail_of_ethernet_is_no_management_network_beside_itself(tmp_path: Pat
     assert {name: port.link for name, port in ports(sys).items()} == {"eth0": "eth-25", "eth1": "eth-25"}
 
 
+def test_ip_over_infiniband_as_a_rail_is_the_cards_own_interface(tmp_path: Path) -> None:
+    ipoib = "  ipoib: {description: IP over InfiniBand, kind: tcp, link: eth-25, rails: [{device: ib0, counters: netdev}]}\n"
+    found = ports(laid(tmp_path, site(tmp_path, ("fabrics:\n", f"fabrics:\n{ipoib}"))))
+    assert set(found) == {"mlx5_0:1", "mlx5_1:1", "eth0"}
+    assert found["mlx5_0:1"].netdev == "ib0"
+
+
 def test_a_port_with_fewer_lanes_shows_them(tmp_path: Path) -> None:
     sys = laid(tmp_path, site(tmp_path), Fault("lanes", "", "n3", "mlx5_0:1", lanes=1))
     rates = [(sys / f"class/infiniband/mlx5_{n}/ports/1/rate").read_text() for n in (0, 1)]
