@@ -198,7 +198,7 @@ def test_a_rail_of_ethernet_is_no_management_network_beside_itself(tmp_path: Pat
 
 
 def test_ip_over_infiniband_as_a_rail_is_the_cards_own_interface(tmp_path: Path) -> None:
-    ipoib = "  ipoib: {description: IP over InfiniBand, kind: tcp, link: eth-25, rails: [{device: ib0, counters: netdev}]}\n"
+    ipoib = "  ipoib: {description: IPoIB, kind: tcp, link: eth-25, rails: [{device: ib0, counters: netdev}]}\n"
     found = ports(laid(tmp_path, site(tmp_path, ("fabrics:\n", f"fabrics:\n{ipoib}"))))
     assert set(found) == {"mlx5_0:1", "mlx5_1:1", "eth0"}
     assert found["mlx5_0:1"].netdev == "ib0"
