@@ -3,7 +3,7 @@
 import io
 import subprocess
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,7 @@ def ports(sys: Path) -> dict[str, Port]:
 
 def read(
     sys: Path, driver: str, meant: Sequence[str], command: Sequence[str] = ("true",)
-) -> tuple[NodeCounters, dict[str, dict[str, str]]]:
+) -> tuple[NodeCounters, Mapping[str, Mapping[str, str]]]:
     """Run a command within the counters' reader; return what that read, and the node's facts of its devices."""
     (sys.parent / "reader.sh").write_text(reader_script())
     (sys.parent / "node.sh").write_text(node_script())
@@ -60,7 +60,7 @@ def read(
     (counters,), (facts,) = sys.parent.glob("*.counters"), sys.parent.glob("*.facts")
     known = facts_of_node(facts.read_text(), "run1")
     assert known is not None
-    return parse(counters.read_text(), "run1", dict.fromkeys(meant, driver)), dict(known.devices)
+    return parse(counters.read_text(), "run1", dict.fromkeys(meant, driver)), known.devices
 
 
 @pytest.mark.parametrize(
