@@ -1,1 +1,1 @@
-"""A site's own cluster, rehearsed on one machine: nodes and Slurm as its file declares them, benchmarks stood in for."""
+"""A cluster rehearsed on one machine: nodes and Slurm as its file declares them, stand-ins in place of benchmarks."""

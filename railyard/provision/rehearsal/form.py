@@ -13,7 +13,7 @@ VARIABLE = "RAILYARD_REHEARSAL"
 FILE = "rehearsal.json"
 
 #: slow: a rail gives ``share`` of its rate; idle: the library leaves it out; fallback: the library takes TCP over the
-#: management network, and says nothing; dies: the node goes down in a run; lanes: a cable runs at ``lanes`` of its four;
+#: management network, and says nothing; dies: the node goes down in a run; lanes: a cable runs at ``lanes`` of four;
 #: leaf: a leaf switch gives ``share`` to what crosses it; unreadable: its counters cannot be read; far: the card sits
 #: at the other socket.
 FaultKind = Literal["slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far"]

@@ -51,6 +51,28 @@ def lock_file(file: Path = LOCK_FILE) -> Path:
     return file
 
 
+def who_measures(file: Path = LOCK_FILE) -> str | None:
+    """Return ``process 9 of /site is measuring on this machine``; None where nobody does, or we do ourselves.
+
+    Raises SetupError where the lock file cannot be used.
+    """
+    if os.environ.get(HELD_VARIABLE) == str(file):
+        return None
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unusable(file, error) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(descriptor)
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def _acquire(file: Path, on_wait: Callable[[str], None]) -> int:
     told = False
     while True:
@@ -124,9 +146,13 @@ def _is_still(descriptor: int, file: Path) -> bool:
 
 
 def _who(descriptor: int) -> str:
+    return f"waiting: {_holder(descriptor)}; {_WHY}"
+
+
+def _holder(descriptor: int) -> str:
     pid, _, home = os.pread(descriptor, 4096, 0).decode(errors="replace").strip().partition(" ")
     # Any user can write there: only what is printable is repeated.
     home = "".join(letter for letter in home if letter.isprintable())
     if pid.isascii() and pid.isdigit() and home:
-        return f"waiting: process {pid} of {home} is measuring on this machine; {_WHY}"
-    return f"waiting: another process is measuring on this machine; {_WHY}"
+        return f"process {pid} of {home} is measuring on this machine"
+    return "another process is measuring on this machine"
