@@ -19,6 +19,9 @@ from railyard.stacks import ask
 SCRIPT = "probes.sh"
 #: Names in the steps of the nodes that the scheduler chooses.
 PARTNERS = ("railyard-partner-1", "railyard-partner-2")
+#: How srun starts a step beside others on the same nodes: each would else wait for their processors and memory, and
+#: be bound to the same first ones.
+SHARED = ("--overlap", "--cpu-bind=none")
 #: How long after its TERM a step that hangs is killed, in seconds.
 _KILL_AFTER_S = 5
 
@@ -93,15 +96,16 @@ def probes_script() -> str:
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
-def step_words(launcher: str, stack: str, launch: Launch, limit_s: int) -> list[str]:
+def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, shared: bool = False) -> list[str]:
     """Return the words that start one process on each node of a launch, within a job that has more nodes.
 
-    ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. Raises RailyardError for a launcher that
+    ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps of srun's run on the
+    same nodes at that time. Raises RailyardError for a launcher that
     cannot be told which of a job's nodes it is to use.
     """
     timed, count = ["timeout", "-k", str(_KILL_AFTER_S), str(limit_s)], len(launch.nodes)
     if launcher in SRUN:
-        words = [f"--ntasks={count}", "--ntasks-per-node=1"]
+        words = [*(SHARED if shared else ()), f"--ntasks={count}", "--ntasks-per-node=1"]
         if launcher == "srun":  # the options of a step in an allocation have its nodes already
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
         return [*timed, "srun", *words, *launch.options]

@@ -90,6 +90,7 @@ IMPURE = {
     "railyard.cluster.doctor.transfers": "sends over the virtual cluster's rails",
     "railyard.cluster.fabric.diagnostics": "starts the diagnostics of a fabric",
     "railyard.cluster.soak.load": "sends over the virtual cluster's rails",
+    "railyard.cluster.soak.under_slurm": "asks sbatch and scontrol",
     "railyard.job.slurm": "asks scontrol and sacct",
     "railyard.job.provenance": "asks mpirun for its version",
     "railyard.__main__": "ends the process",
