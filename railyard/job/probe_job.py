@@ -3,7 +3,7 @@
 The two nodes of a failed run are asked for by name, and one or two more that the scheduler chooses. Each measurement is
 then a step over two of the job's nodes (``probes.sh``, package data beside this file). Sources: sbatch(1), srun(1) and
 scontrol(1) of Slurm 22.05; qsub(1B) and pbs_resources(7B) of PBS 2022.1; qsub(1) of Torque 6.1; bsub(1) of IBM
-Spectrum LSF 10.1.
+Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71.
 """
 
 import shlex
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
-from railyard.job.launch import OWN_LAUNCHERS, SRUN, Launch
+from railyard.job.launch import FLUX_RUN, OWN_LAUNCHERS, SRUN, Launch
 from railyard.site.systems.jobs import FAMILIES
 from railyard.stacks import ask
 
@@ -77,12 +77,20 @@ def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -
     return NodesAsked(options, False, 'sort -u "$LSB_DJOB_HOSTFILE"')
 
 
+def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+    # A constraint names all hosts that a job may have, or none.
+    hosts = (*pair, *others[:more])
+    options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
+    return NodesAsked(options, False, "flux hostlist -le | tr ' ' '\\n'")
+
+
 #: A scheduler of ReFrame, or its family -> how it is asked.
 _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesAsked]] = {
     "slurm": _slurm,
     "pbs": _pbs,
     "torque": _torque,
     "lsf": _lsf,
+    "flux": _flux,
 }
 
 
@@ -112,5 +120,8 @@ def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, sh
     if launcher in OWN_LAUNCHERS:
         hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1)
         return [*timed, launch.program, *hosts, *launch.options]
-    known = ", ".join((*SRUN, *OWN_LAUNCHERS))
+    if launcher == FLUX_RUN:
+        words = ["flux", "run", f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
+        return [*timed, *words, *launch.options]
+    known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
     raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")

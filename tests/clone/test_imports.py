@@ -56,6 +56,7 @@ IMPURE = {
     "railyard.rfm.checks.replayed": "asks for versions, by provenance",
     "railyard.rfm.checks.prober": "measures again after a failure",
     "railyard.rfm.checks.probe_places": "measures again after a failure",
+    "railyard.rfm.flux": "a scheduler and a launcher that ReFrame lacks",
     "railyard.rfm.nodes_job": "submits a job by ReFrame",
     "railyard.rfm.checks.node_pair_prober": "measures again after a failure, by prober",
     "railyard.rfm.checks.measure_again": "measures again, by prober",

@@ -38,6 +38,7 @@ def launch(stack: str, options: tuple[str, ...] = ()) -> Launch:
         ("pbs", 2, True, ("-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10",), False),
         ("torque", 4, False, ("-l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1",), False),
         ("lsf", 4, False, ("-n 4", '-m "n9 n10 n1 n2"', '-R "span[ptile=1]"'), False),
+        ("flux-batch", 4, False, ("--nodes=4", "--requires=host:n9,n10,n1,n2"), False),
     ],
 )
 def test_each_scheduler_is_asked_for_the_pair_and_for_partners(
@@ -69,6 +70,7 @@ def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
         ),
         ("mpirun", "openmpi", (), "/opt/mpi/bin/mpirun -H n9:1,n10:1 -np 2"),
         ("mpiexec", "mpich", (), "/opt/mpi/bin/mpirun -hosts n9,n10 -n 2 -ppn 1"),
+        ("flux-run", "mpich", (), "flux run --nodes=2 --ntasks=2 --requires=host:n9,n10"),
     ],
 )
 def test_a_step_is_told_its_two_nodes_of_the_job_and_ends(

@@ -21,6 +21,7 @@ SUBMITTED = {
     "slurm-nodb": ("sbatch", 'cp "$1" submitted; echo "Submitted batch job 7"'),
     "pbs": ("qsub", 'for last; do :; done; cp "$last" submitted; echo 7.server'),
     "torque": ("qsub", 'for last; do :; done; cp "$last" submitted; echo 7.server'),
+    "flux-batch": ("flux", '[ "$1" = batch ] && cp "$2" submitted && echo f7'),
     "lsf": ("bsub", 'cat >submitted; echo "Job <7> is submitted to queue <hpc>."'),
 }
 SCRIPTS = {
@@ -64,6 +65,19 @@ cd STAGE
 module load openmpi
 sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 n9 n10
 """,
+    "flux-batch": """\
+#!/bin/bash
+#flux: --job-name=probes-n9-n10
+#flux: --output=probes-n9-n10.out
+#flux: --error=probes-n9-n10.err
+#flux: --cwd=STAGE
+#flux: --time-limit=240s
+#flux: --setattr=bank=abc
+#flux: --nodes=4
+#flux: --requires=host:n9,n10,n1,n2
+module load openmpi
+flux hostlist -le | tr ' ' '\\n' | sh probes.sh probes-n9-n10 150 n9 n10
+""",
     "lsf": """\
 #!/bin/bash
 #BSUB -J probes-n9-n10
@@ -78,7 +92,13 @@ module load openmpi
 sort -u "$LSB_DJOB_HOSTFILE" | sh probes.sh probes-n9-n10 150 n9 n10
 """,
 }
-ACCESS = {"slurm-nodb": "--account=abc", "pbs": "-A abc", "torque": "-A abc", "lsf": "-P abc"}
+ACCESS = {
+    "slurm-nodb": "--account=abc",
+    "pbs": "-A abc",
+    "torque": "-A abc",
+    "lsf": "-P abc",
+    "flux-batch": "--setattr=bank=abc",
+}
 
 
 @pytest.fixture
