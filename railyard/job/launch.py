@@ -22,6 +22,8 @@ from railyard.stacks.ask import Settings
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
 #: Launchers that are Slurm's srun: of a job's script, and of a step in an allocation.
 SRUN = ("srun", "srunalloc")
+#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/flux`).
+FLUX_RUN = "flux-run"
 #: Launchers that are a stack's own, inside a scheduler's job.
 OWN_LAUNCHERS = ("mpirun", "mpiexec")
 
@@ -116,8 +118,8 @@ def plan_launch(
         if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
-        options = _words_in_a_job(system, stack, ranks.threads, binds=bool(told.options))
-    if launcher not in SRUN:  # these words are the stack's own mpirun's
+        options = _words_in_a_job(system, stack, launcher, ranks.threads, binds=bool(told.options))
+    if launcher not in (*SRUN, FLUX_RUN):  # these words are the stack's own mpirun's
         options += told.options
     if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
         # A stack's own launcher may hand on to other nodes what it is told to, and nothing else; srun hands on all.
@@ -153,12 +155,12 @@ def starting_agent(site: Site) -> str:
     return str(agent_script(site.home, CLUSTER if provider == "testbed" else GUESTS))
 
 
-def _words_in_a_job(system: System, stack: str, threads: int, binds: bool) -> list[str]:
+def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, binds: bool) -> list[str]:
     """Return how a stack's own launcher is told its cores where nodes and ranks are the job's.
 
     ``binds``: the rail policy has words that bind each rank, to its NUMA node, which has cores enough.
     """
-    if stacks_table.STACKS[stack].pair:
+    if stacks_table.STACKS[stack].pair or launcher == FLUX_RUN:
         return []
     if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm is told
         return list(stacks_table.STACKS[stack].launch.share_cores)

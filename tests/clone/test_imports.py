@@ -55,6 +55,9 @@ IMPURE = {
     "railyard.rfm.checks.measured": "asks mpirun for its version, by provenance",
     "railyard.rfm.checks.replayed": "asks for versions, by provenance",
     "railyard.rfm.checks.prober": "measures again after a failure",
+    "railyard.rfm.checks.probe_places": "measures again after a failure",
+    "railyard.rfm.flux": "a scheduler and a launcher that ReFrame lacks",
+    "railyard.rfm.nodes_job": "submits a job by ReFrame",
     "railyard.rfm.checks.node_pair_prober": "measures again after a failure, by prober",
     "railyard.rfm.checks.measure_again": "measures again, by prober",
     "railyard.rfm.checks.record": "what is kept of a run, by measure_again",
@@ -90,6 +93,7 @@ IMPURE = {
     "railyard.cluster.doctor.transfers": "sends over the virtual cluster's rails",
     "railyard.cluster.fabric.diagnostics": "starts the diagnostics of a fabric",
     "railyard.cluster.soak.load": "sends over the virtual cluster's rails",
+    "railyard.cluster.soak.under_slurm": "asks sbatch and scontrol",
     "railyard.job.slurm": "asks scontrol and sacct",
     "railyard.job.provenance": "asks mpirun for its version",
     "railyard.__main__": "ends the process",
@@ -162,7 +166,18 @@ def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
 
 
 #: The parts of a check that ReFrame's class hands its work to: each is tried, and could be used, without ReFrame.
-PARTS = ("measure_again", "measured", "node_pair_prober", "plan", "prober", "record", "replayed", "runner", "sizes")
+PARTS = (
+    "measure_again",
+    "measured",
+    "node_pair_prober",
+    "plan",
+    "probe_places",
+    "prober",
+    "record",
+    "replayed",
+    "runner",
+    "sizes",
+)
 
 
 def test_the_parts_of_a_check_need_no_reframe() -> None:

@@ -51,6 +51,7 @@ SCHEDULERS = {
     "slurm-nodb": ("srun", "--mem=0", ALL, "slurm"),
     "pbs": ("mpirun", "", FEW, "pbs"),
     "lsf": ("mpirun", "", FEW, "lsf"),
+    "flux-batch": ("flux-run", "", FEW, "flux"),
 }
 
 
@@ -92,10 +93,23 @@ def dry_run(
     kept = [
         line
         for line in script.read_text(encoding="utf-8").replace(str(site.folder), "SITE").splitlines()
-        if line.startswith(("#SBATCH", "#PBS", "#BSUB", "srun ", "mpirun ", "export OMP_", "export NPB_", "unset OMP_"))
+        if line.startswith(
+            (
+                "#SBATCH",
+                "#PBS",
+                "#BSUB",
+                "#flux",
+                "srun ",
+                "mpirun ",
+                "flux ",
+                "export OMP_",
+                "export NPB_",
+                "unset OMP_",
+            )
+        )
     ]
     masked = re.sub(r"[0-9a-f]{8}-[0-9a-f]{14,18}", "TAG", "\n".join(kept) + "\n")
-    return re.sub(r"(rfm_OsuBandwidth_)[0-9a-f]{8}\b", r"\1HASH", masked)
+    return re.sub(r"(OsuBandwidth_)[0-9a-f]{8}\b", r"\1HASH", masked)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

@@ -277,6 +277,25 @@ def test_steps_of_one_allocation_are_the_same_tests_with_the_same_verdicts(
 
 
 @full
+@pytest.mark.parametrize("allocation", [(), ("--one-allocation",)])
+def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own_or_of_the_allocation(
+    with_slurm: tuple[VirtualSite, Testbed], allocation: tuple[str, ...]
+) -> None:
+    site, bed = with_slurm
+    bed.degrade("vn2", "hsn0", "slow", 60)
+    ran = site.run(*ONE_CELL, *allocation)
+    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.verdict.text
+    assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
+    assert "; hsn0 of vn2 is slow with every partner: at best " in ran.record.verdict.text
+    if not allocation:
+        jobs = scontrol(bed, "-o", "show", "job")
+        (probes,) = [line for line in jobs.splitlines() if "JobName=probes-vn1-vn2 " in line]
+        # The pair, and two that Slurm chose; it is ended as soon as it is known who is slow.
+        assert re.search(r" ReqNodeList=vn\[1-2\] .* TRES=\S*node=4,", probes)
+        assert re.search(r" JobState=(CANCELLED|COMPLETING) ", probes)
+
+
+@full
 def test_the_doctor_asks_nodes_in_a_step_of_slurm(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
     asked = (*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")

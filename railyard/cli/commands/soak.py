@@ -1,10 +1,11 @@
 """`railyard soak`: all links loaded for hours, and what that did to them."""
 
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,25 +15,33 @@ from railyard.base.wording import counted
 
 if TYPE_CHECKING:
     from railyard.cluster.soak.judge import Soaked
+    from railyard.cluster.soak.slurm_job import SoakJob
 
 
 @click.command(name="soak")
-@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option(
+    "--system", "name", default="virtual", show_default=True, metavar="NAME[:FABRIC]",
+    help="The system, as its file is named; under Slurm one of its fabrics alone.",
+)  # fmt: skip
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="How long; or --minutes.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long, in minutes.")
 @click.option(
     "--every", "every_s", type=click.FloatRange(min=1), default=10.0, show_default=True,
     help="Seconds between readings.",
 )  # fmt: skip
+@click.option("--nodes", "asked", metavar="N[1-8]", help="Under Slurm: these nodes; without it all that can run a job.")
+@click.option("--stack", help="Under Slurm: the stack whose benchmark loads the rails; without it the first that can.")
+@click.option("--dry-run", is_flag=True, help="Under Slurm: print the job's script and the script of its first load.")
 @click.option("--from", "file", type=click.Path(path_type=Path), help="Judge what a soak kept; load nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the table.")
 def command(
-    name: str, hours: float | None, minutes: float | None, every_s: float, file: Path | None, as_json: bool
+    hours: float | None, minutes: float | None, file: Path | None, as_json: bool, dry_run: bool, **asked: Any
 ) -> int:
     """Load every rail of every node both ways at once, and say which links went down, stalled or had errors.
 
-    On the virtual cluster alone so far. Readings are kept as they are made: one that was ended early is judged by
-    --from. Exit code: 0 nothing or remarks alone, 1 a problem, 2 it could not be done.
+    On the virtual cluster, and on any system under Slurm, in a job of whole nodes. Readings are kept as they are made:
+    one that was ended early is judged by --from. Exit code: 0 nothing or remarks alone, 1 a problem, 2 it could not be
+    done.
     """
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.soak.judge import findings, soaked
@@ -40,7 +49,11 @@ def command(
 
     if (hours, minutes, file).count(None) != 2:
         raise click.UsageError("one of --hours, --minutes and --from is needed")
-    path = file or _soak(name, (hours or 0.0) * 3600 + (minutes or 0.0) * 60, every_s)
+    wanted = _Wanted(seconds=(hours or 0.0) * 3600 + (minutes or 0.0) * 60, **asked)
+    if dry_run and file is None:
+        click.echo(_dry(wanted), nl=False)
+        return 0
+    path = file or _soak(wanted)
     kept, streams = read(path)
     rails = soaked(kept)
     if not rails:
@@ -54,37 +67,97 @@ def command(
     return 1 if problems(found) else 0
 
 
-def _soak(name: str, seconds: float, every_s: float) -> Path:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is soaked: a system, for so many seconds, read every so many, and under Slurm what else was asked for."""
+
+    name: str
+    seconds: float
+    every_s: float
+    asked: str | None
+    stack: str | None
+
+
+def _soak(wanted: _Wanted) -> Path:
     """Return the file of readings of a soak that is over."""
     from railyard.base.paths import find_home, state_folder
     from railyard.cluster.soak.judge import Reading
     from railyard.cluster.soak.load import soak, streams
     from railyard.cluster.soak.log import Log
+    from railyard.cluster.soak.under_slurm import soak as soak_under_slurm
     from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.lifecycle import provided
+    from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted
     from railyard.provision.testbed.spec import spec_of
     from railyard.results.run_folder import new_run_id
     from railyard.site.systems.load import find_system
 
     home = find_home()
-    system = find_system(home / "systems", name)
-    if system.provider != "testbed":
-        raise SetupError(
-            f"soak: {name} is no virtual cluster, and on others nothing loads the rails yet; run railyard run --system "
-            f"{name} again and again, and compare its records (railyard compare)"
-        )
-    with provided(home, system, lambda sentence: click.echo(sentence, err=True)):
-        bed = Testbed(home, spec_of(system))
-        path = state_folder(home) / "soaks" / f"{new_run_id(datetime.now(timezone.utc))}.jsonl"
-        log = Log(path, name, streams(bed.spec))
+    folder = state_folder(home) / "soaks" / new_run_id(datetime.now(timezone.utc))
+    path = folder.with_suffix(".jsonl")
+
+    def keeper(log: Log) -> Callable[[Reading], None]:
         click.echo(f"readings are kept in {path}", err=True)
 
         def keep(reading: Reading) -> None:
             log.keep(reading)
-            click.echo(f"{reading.at_s:.0f} of {seconds:.0f} s", err=True)
+            click.echo(f"{reading.at_s:.0f} of {wanted.seconds:.0f} s", err=True)
 
-        soak(bed, seconds, every_s, keep)
+        return keep
+
+    system = find_system(home / "systems", wanted.name.partition(":")[0])
+    if system.provider == "testbed":
+        if ":" in wanted.name or wanted.asked or wanted.stack:
+            raise SetupError(
+                f"soak: found a fabric, --nodes or --stack for {system.system}, expected none of them: on the virtual "
+                f"cluster every rail of every node is loaded"
+            )
+        with provided(home, system, lambda sentence: click.echo(sentence, err=True)):
+            bed = Testbed(home, spec_of(system))
+            soak(bed, wanted.seconds, wanted.every_s, keeper(Log(path, system.system, streams(bed.spec))))
+        return path
+    job = _job(home, wanted)
+    with terminated_as_interrupted():
+        keep = keeper(Log(path, system.system, job.streams))
+        soak_under_slurm(job, folder, keep, lambda sentence: click.echo(sentence, err=True))
     return path
+
+
+def _dry(wanted: _Wanted) -> str:
+    """Return the script of the job, and that of its first load."""
+    from railyard.base.paths import find_home, state_folder
+
+    home = find_home()
+    job = _job(home, wanted)
+    first = job.loads[0]
+    shown = f"# {first.name}.sh, the first of {counted(len(job.loads), 'load')}\n{first.script}"
+    return f"{job.script(state_folder(home) / 'soaks' / 'RUN')}\n{shown}"
+
+
+def _job(home: Path, wanted: _Wanted) -> "SoakJob":
+    """Return the job of a soak under Slurm. Raises SetupError for a system that has none."""
+    from railyard.base.errors import did_you_mean
+    from railyard.cluster.soak.slurm_job import named, planned
+    from railyard.cluster.soak.under_slurm import able_nodes
+    from railyard.site.site import site_at
+    from railyard.site.systems.jobs import is_slurm
+
+    name, _, fabric = wanted.name.partition(":")
+    site = site_at(home, name)
+    if site.system.provider != "nodes" or not is_slurm(site.system.scheduler):
+        found = f"{site.system.provider} under the scheduler {site.system.scheduler}"
+        raise SetupError(
+            f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm; elsewhere run railyard "
+            f"run --system {name} again and again, and compare its records (railyard compare)"
+        )
+    if fabric and fabric not in site.system.fabrics:
+        raise SetupError(
+            f'soak --system: found the fabric "{fabric}", expected one of {name}; '
+            f"{did_you_mean(fabric, site.system.fabrics)}"
+        )
+    nodes = named(wanted.asked) if wanted.asked else able_nodes(site)
+    if not nodes:
+        raise SetupError(f"soak: found no names of nodes, neither from Slurm nor in systems/{name}.yaml; name --nodes")
+    return planned(site, nodes, fabric or None, wanted.stack, wanted.seconds, wanted.every_s)
 
 
 def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from railyard.cluster.detect.source import Source
-from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
+from railyard.job.launch import FLUX_RUN
+from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
 
 #: Asked as a person would: none of them changes anything.
 SINFO = ("sinfo", "--noheader", "--format=%P|%D|%a")
@@ -114,7 +115,7 @@ def _flux(source: Source) -> Scheduler | None:
     if said is None:
         return None
     counts = [int(word) for word in said.split() if word.isdigit()]
-    return Scheduler("flux", "mpirun", (), sum(counts) or None, remarks=("flux counts the nodes of this instance",))
+    return Scheduler(FLUX_BATCH, FLUX_RUN, (), sum(counts) or None, remarks=("flux counts the nodes of this instance",))
 
 
 def _with_choice(found: Scheduler, option: str) -> Scheduler:

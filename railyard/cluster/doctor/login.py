@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "torque": ("qsub", "qstat", "qdel"),
     "lsf": ("bsub", "bjobs", "bkill"),
     "flux": ("flux",),
+    "flux-batch": ("flux",),
     "sge": ("qsub", "qstat", "qdel"),
     "oar": ("oarsub", "oarstat", "oardel"),
 }

@@ -11,6 +11,7 @@ from statistics import median
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted
+from railyard.hardware.counters import DRIVERS
 
 #: A rail of one node.
 Place = tuple[str, str]
@@ -19,8 +20,10 @@ Stream = tuple[str, str, str]
 #: Bytes sent and received.
 TRAFFIC = ("tx_bytes", "rx_bytes")
 CHANGES = "carrier_changes"
+#: Behind the name of a counter that its driver has as a signal of load, whatever another driver's of that name is.
+SIGNAL = " (signal)"
 #: Errors of the link itself, of which a healthy one has none in a night; the others are signals of load.
-HARD = ("rx_crc_errors", "rx_frame_errors", "rx_length_errors", "tx_carrier_errors", "rx_errors", "tx_errors")
+HARD = frozenset(("rx_length_errors", *(name for row in DRIVERS.values() for name in row.errors)))
 #: What else a counter of errors is called; all others count traffic.
 _ERRORS = ("_errors", "_dropped", "collisions", "_discards", "link_downed", "symbol_error")
 #: Between two readings a rail that carries less than this share of its own median has stalled.
@@ -111,7 +114,7 @@ def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Fin
 
 def is_error(counter: str) -> bool:
     """Return whether a counter counts errors or losses; one that a driver calls otherwise is not looked at."""
-    return counter.endswith(_ERRORS)
+    return counter in HARD or counter.endswith((SIGNAL, *_ERRORS))
 
 
 def duration(seconds: float) -> str:

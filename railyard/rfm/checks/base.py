@@ -193,7 +193,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @property
     def rail_prober(self) -> "RailProber":
         """What measures each rail of the run alone, by the tool's own ping-pong, with one rank a node."""
+        from railyard.rfm.checks.probe_places import place_of
         from railyard.rfm.checks.prober import PingPong, RailProber
+        from railyard.rfm.nodes_job import ReframeJob
 
         plan = self._plan
 
@@ -203,7 +205,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             return self.command.words(program, arguments, launch.meant, plan.tag())
 
         alone = PingPong(self.probe_key, plan.read_rails, lambda rail, nodes: plan.launch_alone(rail, nodes, 1), words)
-        return RailProber(self.site, plan.test.fabric, Path(self.stagedir), alone, self.runner.watch)
+        place = place_of(self.site, plan.test.stack, plan.scheduling, Path(self.stagedir), lambda: ReframeJob(self))
+        return RailProber(self.site, plan.test.fabric, Path(self.stagedir), alone, self.runner.watch, place)
 
     def _run_again(self) -> None:
         self._job, self._tag = self._again.run(self._tag)

@@ -4,32 +4,28 @@ A slow rail, or one that loses packets, is named by what it does with several pa
 """
 
 import json
-import shlex
-import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import counted
 from railyard.benchmarks import metrics, model
 from railyard.benchmarks.table import micro
 from railyard.job.counters import node as counters
-from railyard.job.launch import TESTBEDS, Launch, exported
-from railyard.job.testbed_words import namespace_words
+from railyard.job.launch import Launch
 from railyard.parsers.parsed import Parsed, ParseError
+from railyard.rfm.checks.probe_places import Here, NotProbed, Place, Step, printed
 from railyard.rfm.checks.runner import READER
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
-from railyard.verdict.findings import with_losses, with_suspects
+from railyard.verdict.findings import with_losses, with_remark, with_suspects
 from railyard.verdict.path.ports import sends_again
 
-#: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
-PROBE_LIMIT_S = 20
 #: Segments of TCP that both nodes send, acknowledgements among them, before a rail counts as clean. A rail that loses
 #: one packet in a hundred drops what the kernel hands it in one piece, up to 64 KiB (45 segments of 1448 B). Two fifths
 #: of 70,000 are data: 620 such pieces at least, of which 6.2 are lost, one or none once in 70 times; the bound is 1.6.
@@ -100,10 +96,11 @@ class PingPong:
 
 @dataclass(frozen=True, slots=True)
 class RailProber:
-    """Measures the rails of a run alone, in a testbed of ours, where the run gives reason to.
+    """Measures the rails of a run alone, where the run gives reason to.
 
     Each probe's script and output stay in ``stage``, the run's folder (``probe-ROUND-RAIL-NODE-NODE.out``), and what
-    all gave in its ``probes.json``. ``watch`` watches a probe's processes, where it can.
+    all gave in its ``probes.json``. ``watch`` watches a probe's processes, where it can. ``place`` is where probes run;
+    None where nothing is known to start one.
     """
 
     site: Site
@@ -111,6 +108,7 @@ class RailProber:
     stage: Path
     ping_pong: PingPong
     watch: Callable[[], Watch | None]
+    place: Place | None
 
     def explain(self, found: Assessment) -> Assessment:
         """Return the assessment with who was found slow, or losing packets: one rail is named, and not its partner."""
@@ -127,15 +125,23 @@ class RailProber:
         slow = job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric")
         # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
         broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
-        is_probed = verdict.state == "fail" and (slow or broke) and not job.refused
-        if not is_probed or self.site.system.launcher not in TESTBEDS or len(launch.nodes) < 2:
+        # What the scheduler ended before its time is nobody's fault here.
+        is_over = job.ended is None or job.timed_out
+        is_probed = verdict.state == "fail" and (slow or broke) and is_over and not job.refused
+        if not is_probed or self.place is None or len(launch.nodes) < 2:
             return found
-        for pair, others in self._pairs(launch):
-            findings = self.slow_rails_of(pair, others, launch)
+        pairs = list(self._pairs(launch))
+        for pair, others in pairs[: self.place.most_pairs]:
+            try:
+                findings = self.slow_rails_of(pair, others, launch)
+            except NotProbed as why:
+                return with_remark(found, f"no rail was measured alone, so nobody is blamed: {why}")
             # Where every probe breaks as the run did, the stack is broken and no switch is.
             if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
-        return with_suspects(found, findings) if slow else found
+        found = with_suspects(found, findings) if slow else found
+        left = pairs[self.place.most_pairs :] if self.place.most_pairs is not None else []
+        return with_remark(found, f"{counted(len(left), 'pair')} of its nodes not measured alone" if left else None)
 
     def _with_lossy_rails(self, found: Assessment) -> Assessment:
         """Count what TCP sends again over each rail alone where it was too much: the node and rail that lose fail it.
@@ -147,7 +153,7 @@ class RailProber:
         proven = path.state == "proven" and path.disturbance is None
         named = any(suspect.kind == "rail" for suspect in found.verdict.suspects)
         is_tcp = self.site.system.fabrics[self.fabric].kind == "tcp"
-        if not (path.resends and proven and is_tcp) or named or self.site.system.launcher not in TESTBEDS:
+        if not (path.resends and proven and is_tcp) or named or not isinstance(self.place, Here):
             return found
         findings = None
         for pair, others in self._pairs(launch):
@@ -166,18 +172,22 @@ class RailProber:
 
         A pair is blamed only where both its nodes were in the run.
         """
-        found = slow_rails.find(
-            plan_probes(pair, tuple(others), launch.meant), self._measured, launch.nodes, time.monotonic
-        )
+        assert self.place is not None
+        with self.place.held(pair, tuple(others), launch.meant, self._step) as held:
+
+            def measured(probe: Probe, turn: int) -> RailProbe | None:
+                watcher = self.watch() if held.is_seen else None
+                text = held.output(probe, turn)
+                starved = None if watcher is None else watcher.stop()
+                if text is None:
+                    return None
+                value, expected = self.ping_pong.value(text), self.expected_alone_mb_s
+                return RailProbe(probe.node_a, probe.node_b, probe.rail, value, expected, turn, starved)
+
+            planned = plan_probes(pair, held.partners, launch.meant)
+            found = slow_rails.find(planned, measured, launch.nodes, held.clock)
         _keep(found.probes, self.stage / PROBES_FILE)
         return found
-
-    def _measured(self, probe: Probe, turn: int) -> RailProbe:
-        watcher = self.watch()
-        text = self._output(f"probe-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}", probe)
-        starved = None if watcher is None else watcher.stop()
-        value, expected = self.ping_pong.value(text), self.expected_alone_mb_s
-        return RailProbe(probe.node_a, probe.node_b, probe.rail, value, expected, turn, starved)
 
     def lossy_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
         """Return who loses packets, from what TCP sends again over each rail alone between the pair and good partners.
@@ -201,7 +211,7 @@ class RailProber:
             name = f"loss-{probe.rail}-{probe.node_a}-{probe.node_b}-{run}"
             (self.stage / name).mkdir(exist_ok=True)
             # Under the counter reader, which writes to that folder.
-            self._output(name, probe, ("sh", READER, name, name, probe.rail, "", "--"))
+            printed(name, self._step(probe, ("sh", READER, name, name, probe.rail, "", "--")), self.stage)
             counted = segments(self.stage / name, name)
             if counted is None:
                 return None
@@ -212,27 +222,11 @@ class RailProber:
                 return LossProbe(probe.node_a, probe.node_b, probe.rail, resent, sent)
         return None
 
-    def _output(self, name: str, probe: Probe, front: tuple[str, ...] = ()) -> str:
-        """Return what a probe printed, which is ended after PROBE_LIMIT_S."""
+    def _step(self, probe: Probe, front: tuple[str, ...] = ()) -> Step:
+        """Return what a probe runs, ``front`` before each process's own words."""
+        assert self.place is not None
         launch = self.ping_pong.launch(probe.rail, (probe.node_a, probe.node_b))
-        # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
-        bed = TESTBEDS[self.site.system.launcher]
-        head = namespace_words(self.site.home, probe.node_a, PROBE_LIMIT_S, launch.program, bed)
-        return printed(name, launch.env, [*head, *launch.options, *front, *self.ping_pong.words(launch)], self.stage)
-
-
-def printed(name: str, env: Mapping[str, str], words: Sequence[str], folder: Path) -> str:
-    """Return what a command printed with these variables; its script and output stay in a folder."""
-    script = folder / f"{name}.sh"
-    exports = "".join(f"export {variable}={value}\n" for variable, value in exported(env).items())
-    script.write_text(f"#!/bin/sh\n{exports}exec {shlex.join(words)}\n", encoding="utf-8")
-    output = folder / f"{name}.out"
-    with output.open("w", encoding="utf-8") as out:
-        subprocess.run(
-            ["sh", str(script)],
-            cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-    return output.read_text(encoding="utf-8", errors="replace")
+        return Step(launch.env, [*self.place.front(launch), *front, *self.ping_pong.words(launch)])
 
 
 def segments(folder: Path, tag: str) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 The options that they become stand in one table a scheduler, `_OPTIONS`; a setting that a scheduler has no option for is
 refused with that sentence when the file is read. Sources: sbatch(1) of Slurm 22.05, qsub(1B) and pbs_resources(7B) of
-PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1.
+PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1) of flux-core 0.71.
 """
 
 import re
@@ -15,6 +15,8 @@ from railyard.base.fields import Count, Duration, Model, Name, refuse, shell_rea
 
 #: Our own ReFrame backend: Slurm without an accounting database (`rfm/scheduler`).
 SLURM_WITHOUT_DATABASE = "slurm-nodb"
+#: Our own ReFrame backend: Flux by its command line (`rfm/flux`).
+FLUX_BATCH = "flux-batch"
 #: ReFrame's name of a scheduler -> the family whose options its jobs take; one that is missing takes none of them.
 FAMILIES: Mapping[str, str] = {
     "slurm": "slurm",
@@ -23,6 +25,7 @@ FAMILIES: Mapping[str, str] = {
     "pbs": "pbs",
     "torque": "pbs",
     "lsf": "lsf",
+    FLUX_BATCH: "flux",
 }
 
 
@@ -58,7 +61,7 @@ class SchedulerSettings(Model):
     """How jobs are asked for. All of it may be left out."""
 
     account: Name | None = Field(None, description="The project that jobs are charged to")
-    partition: Name | None = Field(None, description="Slurm's partition, PBS's and LSF's queue")
+    partition: Name | None = Field(None, description="Slurm's partition, PBS's, LSF's and Flux's queue")
     qos: Name | None = Field(None, description="Slurm's quality of service")
     reservation: Name | None = None
     constraint: Word | None = Field(None, description='Features that nodes must have: "edr", "edr&haswell"')
@@ -148,6 +151,12 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "partition": "-q {}",
         "reservation": "-U {}",
         "exclusive": "-x",
+    },
+    "flux": {
+        "account": "--setattr=bank={}",
+        "partition": "--queue={}",
+        "constraint": "--requires={}",
+        "exclusive": "--exclusive",
     },
 }
 

@@ -47,3 +47,8 @@ class Measure(Model):
         default_factory=lambda: Again.model_validate({"times": 0}),
         description="Disturbed measurements are made again; by default never",
     )
+    probes_within: Duration = Field(
+        "10m",
+        description="Under a scheduler each rail is measured alone after a failure, in a job of its own that may wait "
+        "so long for its nodes; 0s: never",
+    )

@@ -37,14 +37,15 @@ _Node = TypeVar("_Node", str, int)
 
 def find(
     planned: Sequence[Probe],
-    measure: Callable[[Probe, int], RailProbe],
+    measure: Callable[[Probe, int], RailProbe | None],
     run_nodes: Sequence[str],
     clock: Callable[[], float],
 ) -> Findings:
     """Return who is slow, from as many rounds of the planned probes as it takes, within the bounds of rounds and time.
 
-    ``measure`` is given a probe and its round, from 1; ``clock`` gives seconds. A rail that is decided is measured no
-    more. A pair of nodes is blamed only where both are among ``run_nodes``.
+    ``measure`` is given a probe and its round, from 1, and returns None where no more is measured; ``clock`` gives
+    seconds. A rail that is decided is measured no more. A pair of nodes is blamed only where both are among
+    ``run_nodes``.
     """
     end = clock() + PROBE_TIME.value
     made: list[RailProbe] = []
@@ -53,7 +54,10 @@ def find(
         for probe in in_turn(planned, rails, turn):
             if made and clock() >= end:
                 return findings(made, run_nodes)
-            made.append(measure(probe, turn))
+            measured = measure(probe, turn)
+            if measured is None:
+                return findings(made, run_nodes)
+            made.append(measured)
         if all(probe.value_mb_s is None for probe in made):
             break
         if turn >= PROBE_ROUNDS_LEAST.value:

@@ -20,8 +20,9 @@ NEEDED = "railyard: one of --hours, --minutes and --from is needed (see: railyar
         (["--hours", "1", "--minutes", "1"], NEEDED),
         (
             ["--system", "alps-2024", "--minutes", "1"],
-            "railyard: soak: alps-2024 is no virtual cluster, and on others nothing loads the rails yet; run railyard "
-            "run --system alps-2024 again and again, and compare its records (railyard compare)\n",
+            "railyard: soak: found alps-2024 (replay under the scheduler local), expected the virtual cluster, or "
+            "nodes under Slurm; elsewhere run railyard run --system alps-2024 again and again, and compare its records "
+            "(railyard compare)\n",
         ),
     ],
 )

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from railyard.job.launch import Launch
+from railyard.job.testbed_words import namespace_words
 from railyard.parsers.parsed import Parsed
 from railyard.provision.testbed.entry import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
+from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here
 from railyard.rfm.checks.prober import LEAST_SEGMENTS, PingPong, RailProber, Watch
 from railyard.site.site import Site
 from railyard.stacks import ask
@@ -60,7 +62,13 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
         stage = tmp_path / "stage"
         stage.mkdir(exist_ok=True)
         ping_pong = LastWord("imb/PingPong", nothing, launch, lambda launch: [])
-        return RailProber(site, "hsn", stage, ping_pong, watch), replace(launch("hsn0", PAIR), meant=rails)
+
+        def in_bed(launch: Launch) -> list[str]:
+            return [*namespace_words(home, launch.nodes[0], PROBE_LIMIT_S, launch.program), *launch.options]
+
+        return RailProber(site, "hsn", stage, ping_pong, watch, Here(stage, in_bed)), replace(
+            launch("hsn0", PAIR), meant=rails
+        )
 
     return make
 

@@ -1,0 +1,208 @@
+"""The job of a soak under Slurm: pairs of nodes that load each rail both ways, and a reader of counters on every node.
+
+Each pair of nodes runs a stack's own two-way bandwidth over each of its rails alone, all of them at once, again and
+again until the time is over. Sources: sbatch(1) and srun(1) of Slurm 22.05.
+"""
+
+import math
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import SetupError, did_you_mean
+from railyard.base.hostlist import expanded
+from railyard.base.paths import packaged_text
+from railyard.cluster.soak.judge import Stream
+from railyard.hardware.counters import DRIVERS
+from railyard.job.launch import Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
+from railyard.job.probe_job import SHARED, step_words
+from railyard.provision.installed import installed
+from railyard.site.site import Site
+from railyard.site.systems.jobs import options
+from railyard.site.systems.model import Fabric, System
+from railyard.stacks import ask
+
+READER = "soak.sh"
+SCRIPT = "job.sh"
+#: What a node's readings are called behind its name.
+READINGS = ".readings"
+_SIZE_BYTES, _WINDOW = 4 << 20, 64
+_SIZES_FILE = "sizes.txt"
+#: Seconds that one start of a benchmark measures, by the rate of its link: then it is started again.
+_LASTING_S = 60
+#: Seconds that the job may take besides: its start, and the end of its steps.
+_AROUND_S = 180
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What loads one rail of two nodes both ways: the text of a shell's script that is run again and again."""
+
+    nodes: tuple[str, str]
+    device: str
+    script: str
+
+    @property
+    def name(self) -> str:
+        """How its files are called, but for their endings."""
+        return f"load-{self.device}-{'-'.join(self.nodes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SoakJob:
+    """A soak of nodes for so many seconds, read every so many. ``drivers`` has each device's row of counters."""
+
+    system: System
+    nodes: tuple[str, ...]
+    drivers: Mapping[str, str]
+    loads: tuple[Load, ...]
+    modules: tuple[str, ...]
+    seconds: int
+    every_s: int
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """Each pair's rails, one way and the other."""
+        return tuple((sender, to, load.device) for load in self.loads for sender, to in (load.nodes, load.nodes[::-1]))
+
+    def files(self, folder: Path) -> dict[str, str]:
+        """Return what is to be in the job's folder, which all nodes see: name and text."""
+        return {
+            SCRIPT: self.script(folder),
+            READER: packaged_text(f"cluster/soak/{READER}"),
+            _SIZES_FILE: f"{_SIZE_BYTES}\n",
+            **{f"{load.name}.sh": load.script for load in self.loads},
+        }
+
+    def script(self, folder: Path) -> str:
+        """Return the job's script, as sbatch takes it."""
+        asked = (
+            "--job-name=railyard-soak", f"--nodes={len(self.nodes)}", f"--nodelist={','.join(self.nodes)}",
+            "--ntasks-per-node=1", "--exclusive", "--no-requeue",
+            f"--time={math.ceil((self.seconds + _AROUND_S) / 60)}",
+            "--output=job.out", "--error=job.err", f"--chdir={folder}",
+        )  # fmt: skip
+        own = (*self.system.access, *options(self.system.scheduler, self.system.jobs))
+        telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
+        count = len(self.nodes)
+        reader = ["srun", *SHARED, f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "sh", READER, "."]
+        lines = [
+            "#!/bin/bash -l",
+            *(f"#SBATCH {option}" for option in (*(each for each in own if each != "--exclusive"), *asked)),
+            *(f"module load {shlex.quote(module)}" for module in self.modules),
+            "begin=$(($(date +%s) + 5))",  # by then the loads have started
+            f"end=$((begin + {self.seconds}))",
+            "load() {",
+            '    while left=$((end - $(date +%s))); [ "$left" -gt 0 ]; do',
+            '        LEFT=$left sh "$1.sh" >>"$1.out" 2>&1 || sleep 2',
+            "    done",
+            "}",
+            *(f"load {shlex.quote(load.name)} &" for load in self.loads),
+            f'{shlex.join(reader)} "$begin" "$end" {self.every_s} {telemetry} -- {shlex.join(self.drivers)}',
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def planned(
+    site: Site, nodes: Sequence[str], fabric: str | None, stack: str | None, seconds: float, every_s: float
+) -> SoakJob:
+    """Return the soak of these nodes over each rail of a fabric, or of all fabrics; ``stack`` None: the first that can.
+
+    Raises SetupError where there are fewer than two nodes, no stack or counter for a rail, or the stack is not there.
+    """
+    if len(nodes) < 2:
+        found = ", ".join(nodes) or "no node"
+        raise SetupError(f"soak: found {found}, expected two nodes or more, since each rail is loaded between two")
+    drivers = _drivers(site, fabric)
+    chosen: dict[str, tuple[str, str]] = {}
+    for name in [fabric] if fabric else site.system.fabrics:
+        for rail in site.system.fabrics[name].rails:
+            chosen.setdefault(device_name(rail), (name, _stack(site, name, stack)))
+    loads = tuple(_load(site, *chosen[device], device, pair) for device in chosen for pair in _pairs(tuple(nodes)))
+    stacks = dict.fromkeys(each for _, each in chosen.values())
+    modules = tuple(dict.fromkeys(name for each in stacks for name in installed(site, each).modules))
+    return SoakJob(site.system, tuple(nodes), drivers, loads, modules, math.ceil(seconds), math.ceil(every_s))
+
+
+def named(text: str) -> tuple[str, ...]:
+    """Return the nodes of ``n[1-8],n12``. Raises SetupError for brackets that hold no ranges."""
+    try:
+        return tuple(dict.fromkeys(expanded(text)))
+    except ValueError as error:
+        raise SetupError(f"soak --nodes: found {text!r} ({error}), expected names such as n[1-8],n12") from None
+
+
+def _pairs(nodes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of neighbours; of an odd number the last is paired with the first, which carries twice."""
+    yield from zip(nodes[::2], nodes[1::2], strict=False)
+    if len(nodes) % 2:
+        yield nodes[-1], nodes[0]
+
+
+def _drivers(site: Site, fabric: str | None) -> dict[str, str]:
+    """Return the counters' driver of each rail. Raises SetupError for a rail whose counters tell no bytes."""
+    found = counter_drivers(site)
+    fabrics = [site.system.fabrics[fabric]] if fabric else site.system.fabrics.values()
+    devices = dict.fromkeys(device_name(rail) for each in fabrics for rail in each.rails)
+    for device in devices:
+        if device not in found or DRIVERS[found[device]].packets:
+            has = found.get(device, "none")
+            raise SetupError(f"soak: found counters: {has} for {device}, expected a driver whose counters tell bytes")
+    return {device: found[device] for device in devices}
+
+
+def _osu(program: Callable[[str, str], str], repetitions: int) -> list[str]:
+    sizes = f"{_SIZE_BYTES}:{_SIZE_BYTES}"
+    return [program("osu", "osu_bibw"), "-m", sizes, "-i", str(repetitions), "-x", "1", "-W", str(_WINDOW)]
+
+
+def _imb(program: Callable[[str, str], str], repetitions: int) -> list[str]:
+    # The volume in MB bounds nothing.
+    return [program("imb", ""), "Biband", "-npmin", "2", "-msglen", _SIZES_FILE, "-iter", f"{repetitions},2000000000",
+            "-iter_policy", "off", "-time", str(2 * _LASTING_S), "-window_size", str(_WINDOW)]  # fmt: skip
+
+
+#: A tool that loads a rail both ways -> its words, for so many windows of messages.
+_TOOLS: Mapping[str, Callable[[Callable[[str, str], str], int], list[str]]] = {"osu": _osu, "imb": _imb}
+
+
+def _stack(site: Site, fabric: str, asked: str | None) -> str:
+    """Return the stack that loads a fabric's rails. Raises SetupError where none can, or the asked one cannot."""
+    system = site.system
+    if asked is not None and asked not in system.stacks:
+        raise SetupError(f'soak --stack: found "{asked}", expected one of {system.system}; '
+                         f"{did_you_mean(asked, system.stacks)}")  # fmt: skip
+    kind = system.fabrics[fabric].kind
+    for name in [asked] if asked else system.stacks:
+        if _tool(system, name) is not None and ask.why_not(name, kind, 1) is None:
+            return name
+    raise SetupError(
+        f"soak: found no stack of {system.system} that drives {fabric} ({kind}) and has {' or '.join(_TOOLS)}"
+        f"{f' (asked for was {asked})' if asked else ''}, expected one; install it, or name another fabric "
+        f"(--system NAME:FABRIC)"
+    )
+
+
+def _tool(system: System, stack: str) -> str | None:
+    return next((tool for tool in _TOOLS if tool in system.stacks[stack].tools), None)
+
+
+def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str]) -> Load:
+    tool = _tool(site.system, stack)
+    assert tool is not None  # _stack has chosen it for that
+    ranks = Ranks(2, 1, launcher="srun")
+    launch = plan_launch(site, fabric, stack, (device,), pair, ranks, runs_as_root(site.system))
+    front = step_words("srun", stack, launch, "$LEFT", shared=True)
+    words = _TOOLS[tool](installed(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
+    exports = "".join(f"export {name}={value}\n" for name, value in exported(launch.env).items())
+    # The time that is left is a variable of the job's script.
+    command = " ".join(word if word == "$LEFT" else shlex.quote(word) for word in (*front, *words))
+    return Load(pair, device, f"{exports}exec {command}\n")
+
+
+def _repetitions(fabric: Fabric) -> int:
+    """Return how many windows a rail moves in a start's time, both ways at once; few where its rate is not known."""
+    limit = fabric.limit(1, 1)
+    rate = 100.0 if limit is None else limit.value_mb_s
+    return max(2, round(_LASTING_S * rate * 1e6 / (_SIZE_BYTES * _WINDOW)))

@@ -1,0 +1,127 @@
+"""A job that measures single rails under a scheduler: the nodes that it asks for, its script, and the words of a step.
+
+The two nodes of a failed run are asked for by name, and one or two more that the scheduler chooses. Each measurement is
+then a step over two of the job's nodes (``probes.sh``, package data beside this file). Sources: sbatch(1), srun(1) and
+scontrol(1) of Slurm 22.05; qsub(1B) and pbs_resources(7B) of PBS 2022.1; qsub(1) of Torque 6.1; bsub(1) of IBM
+Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71.
+"""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import packaged_text
+from railyard.job.launch import FLUX_RUN, OWN_LAUNCHERS, SRUN, Launch
+from railyard.site.systems.jobs import FAMILIES
+from railyard.stacks import ask
+
+SCRIPT = "probes.sh"
+#: Names in the steps of the nodes that the scheduler chooses.
+PARTNERS = ("railyard-partner-1", "railyard-partner-2")
+#: How srun starts a step beside others on the same nodes: each would else wait for their processors and memory, and
+#: be bound to the same first ones.
+SHARED = ("--overlap", "--cpu-bind=none")
+#: How long after its TERM a step that hangs is killed, in seconds.
+_KILL_AFTER_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NodesAsked:
+    """How a scheduler is asked for a pair of nodes and for others beside them.
+
+    ``options`` are the job's, beside the system's own. ``tasks``: whether ReFrame's words for the number of tasks are
+    to be among them, or ``options`` say it all. ``lists_nodes`` is the shell's command that prints the nodes of the
+    job, one a line.
+    """
+
+    options: tuple[str, ...]
+    tasks: bool
+    lists_nodes: str
+
+
+def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], count: int, whole: bool) -> NodesAsked:
+    """Return how a scheduler is asked for so many nodes, the pair among them.
+
+    ``others`` are the system's other nodes by name, where its file has names. ``whole``: the system's own options ask
+    for whole nodes already. Raises RailyardError for a scheduler that cannot be asked for nodes by name.
+    """
+    way = _WAYS.get(scheduler) or _WAYS.get(FAMILIES.get(scheduler, ""))
+    if way is None:
+        raise RailyardError(f"the scheduler {scheduler} is not asked for nodes by name")
+    return way(pair, others, count - len(pair), whole)
+
+
+def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+    # Of more nodes than are in the list Slurm chooses the others itself.
+    options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
+    return NodesAsked(options, True, 'scontrol show hostnames "$SLURM_JOB_NODELIST"')
+
+
+def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+    chunks = [f"1:ncpus=1:mpiprocs=1:host={node}" for node in pair]
+    chunks += [f"{more}:ncpus=1:mpiprocs=1"] if more else []
+    place = () if whole else ("-l place=scatter",)
+    return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False, 'sort -u "$PBS_NODEFILE"')
+
+
+def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+    chunks = [f"{node}:ppn=1" for node in pair] + ([f"{more}:ppn=1"] if more else [])
+    return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False, 'sort -u "$PBS_NODEFILE"')
+
+
+def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+    # LSF takes the names of all hosts that a job may have, or of none.
+    hosts = (*pair, *others[:more])
+    options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
+    return NodesAsked(options, False, 'sort -u "$LSB_DJOB_HOSTFILE"')
+
+
+def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+    # A constraint names all hosts that a job may have, or none.
+    hosts = (*pair, *others[:more])
+    options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
+    return NodesAsked(options, False, "flux hostlist -le | tr ' ' '\\n'")
+
+
+#: A scheduler of ReFrame, or its family -> how it is asked.
+_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesAsked]] = {
+    "slurm": _slurm,
+    "pbs": _pbs,
+    "torque": _torque,
+    "lsf": _lsf,
+    "flux": _flux,
+}
+
+
+def job_lines(name: str, asked: NodesAsked, pair: tuple[str, str], limit_s: float) -> list[str]:
+    """Return the lines of the job; ``name`` begins the names of its files, ``limit_s`` bounds all steps together."""
+    return [f"{asked.lists_nodes} | sh {SCRIPT} {shlex.join([name, str(int(limit_s)), *pair])}"]
+
+
+def probes_script() -> str:
+    """Return the text of the script that the job runs, to be written into its folder."""
+    return packaged_text(f"job/scripts/{SCRIPT}")
+
+
+def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, shared: bool = False) -> list[str]:
+    """Return the words that start one process on each node of a launch, within a job that has more nodes.
+
+    ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps of srun's run on the
+    same nodes at that time. Raises RailyardError for a launcher that
+    cannot be told which of a job's nodes it is to use.
+    """
+    timed, count = ["timeout", "-k", str(_KILL_AFTER_S), str(limit_s)], len(launch.nodes)
+    if launcher in SRUN:
+        words = [*(SHARED if shared else ()), f"--ntasks={count}", "--ntasks-per-node=1"]
+        if launcher == "srun":  # the options of a step in an allocation have its nodes already
+            words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
+        return [*timed, "srun", *words, *launch.options]
+    if launcher in OWN_LAUNCHERS:
+        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1)
+        return [*timed, launch.program, *hosts, *launch.options]
+    if launcher == FLUX_RUN:
+        words = ["flux", "run", f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
+        return [*timed, *words, *launch.options]
+    known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
+    raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")

@@ -1,0 +1,284 @@
+"""Where rails are measured alone after a failure: from here, or in a job of its own that holds the nodes meanwhile."""
+
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
+from railyard.base.errors import RailyardError
+from railyard.base.wording import listing
+from railyard.job import probe_job
+from railyard.job.launch import TESTBEDS, Launch, exported
+from railyard.job.probe_job import NodesAsked
+from railyard.job.scheduling import Scheduling
+from railyard.job.slurm import nodes_of
+from railyard.job.testbed_words import namespace_words
+from railyard.rfm.checks.runner import text_of
+from railyard.site.site import Site
+from railyard.site.systems.jobs import FAMILIES, seconds
+from railyard.verdict.blame import slow_rails
+from railyard.verdict.blame.suspects import Probe, plan_probes
+
+#: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
+PROBE_LIMIT_S = 20
+#: A job of its own holds four nodes for minutes: so many pairs of a run's nodes are measured at most.
+_MOST_JOBS = 2
+#: Seconds that a job may take besides its steps: its start, and the step that runs when their time is over. Together
+#: with that time whole minutes, since LSF's limits are.
+_AROUND_S = 90
+#: Seconds between two looks at what a job has left, and between two questions to its scheduler.
+_LOOK_S, _ASK_S = 0.5, 5.0
+
+
+class NotProbed(Exception):
+    """No rail was measured alone: the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one probe runs: its variables, and its words from its launcher's on."""
+
+    env: Mapping[str, str]
+    words: Sequence[str]
+
+    @property
+    def script(self) -> str:
+        """The script of a shell that becomes it."""
+        exports = "".join(f"export {name}={value}\n" for name, value in exported(self.env).items())
+        return f"#!/bin/sh\n{exports}exec {shlex.join(self.words)}\n"
+
+
+Steps = Callable[[Probe], Step]
+
+
+class Held(Protocol):
+    """A pair of a run's nodes and other nodes, for as long as their rails are measured."""
+
+    @property
+    def partners(self) -> tuple[str, ...]:
+        """The nodes beside the pair."""
+
+    def output(self, probe: Probe, turn: int) -> str | None:
+        """Return what a probe of a round printed; None where no more is measured."""
+
+    def clock(self) -> float:
+        """Return the seconds that count as the probes' time."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a probe runs just while its output is waited for, so that its processes can be watched."""
+
+
+class Place(Protocol):
+    """Where the rails of a pair of nodes are measured."""
+
+    @property
+    def most_pairs(self) -> int | None:
+        """How many pairs of a run's nodes are measured at most; None for all."""
+
+    def front(self, launch: Launch) -> list[str]:
+        """Return the words of a step before each process's own. Raises RailyardError where none can be started."""
+
+    def held(
+        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps
+    ) -> AbstractContextManager[Held]:
+        """Hold a pair of nodes; ``others`` are the system's other nodes by name. Raises NotProbed where it cannot."""
+
+
+def place_of(
+    site: Site, stack: str, scheduling: Scheduling, stage: Path, job: Callable[[], "NodesJob"]
+) -> "Place | None":
+    """Return where the rails of a run are measured alone; None where nothing here can do it, or it is switched off.
+
+    ``job`` makes a job of the system's scheduler, which writes to ``stage``.
+    """
+    system, launcher = site.system, scheduling.launcher
+    bed = TESTBEDS.get(system.launcher)
+    if bed is not None:
+        # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
+        def in_bed(launch: Launch) -> list[str]:
+            words = namespace_words(site.home, launch.nodes[0], PROBE_LIMIT_S, launch.program, bed)
+            return [*words, *launch.options]
+
+        return Here(stage, in_bed)
+    if scheduling.is_step:
+        return Here(stage, lambda launch: probe_job.step_words(launcher, stack, launch, PROBE_LIMIT_S))
+    if system.scheduler not in FAMILIES or not seconds(system.measure.probes_within):
+        return None
+    return InJob(site, stage, launcher, stack, job)
+
+
+def name_of(probe: Probe, turn: int) -> str:
+    """Return how the files of a probe are called, but for their endings."""
+    return f"probe-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
+
+
+def printed(name: str, step: Step, folder: Path) -> str:
+    """Return what a step printed that is started from here; its script and output stay in a folder."""
+    script, output = folder / f"{name}.sh", folder / f"{name}.out"
+    script.write_text(step.script, encoding="utf-8")
+    with output.open("w", encoding="utf-8") as out:
+        subprocess.run(
+            ["sh", str(script)],
+            cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    return output.read_text(encoding="utf-8", errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Each probe is started from here when its turn comes: in a testbed of ours, or as a step of our own allocation."""
+
+    stage: Path
+    words: Callable[[Launch], list[str]]
+    most_pairs: int | None = None
+
+    def front(self, launch: Launch) -> list[str]:
+        return self.words(launch)
+
+    @contextmanager
+    def held(
+        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps
+    ) -> "Iterator[_Started]":
+        yield _Started(self.stage, others, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    stage: Path
+    partners: tuple[str, ...]
+    steps: Steps
+    is_seen: bool = True
+
+    def output(self, probe: Probe, turn: int) -> str | None:
+        return printed(name_of(probe, turn), self.steps(probe), self.stage)
+
+    def clock(self) -> float:
+        return time.monotonic()
+
+
+class NodesJob(Protocol):
+    """A job of the system's scheduler beside the test's own."""
+
+    def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
+        """Submit a job of these lines, once. Raises RailyardError with the scheduler's word where it is refused."""
+
+    def state(self) -> Literal["waits", "runs", "ended"]:
+        """Ask the scheduler how it is."""
+
+    @property
+    def said(self) -> str:
+        """What the scheduler says of it, as the end of a sentence; it begins with the job's number."""
+
+    def cancel(self) -> None:
+        """End it; nothing where it has ended or was not submitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class InJob:
+    """All probes of a pair run in a job of its own, whatever they print, until it is known who is slow.
+
+    ``job`` makes one that was not submitted yet. ``launcher`` is ReFrame's name of the one that starts a step.
+    """
+
+    site: Site
+    stage: Path
+    launcher: str
+    stack: str
+    job: Callable[[], NodesJob]
+    most_pairs: int | None = _MOST_JOBS
+
+    def front(self, launch: Launch) -> list[str]:
+        return probe_job.step_words(self.launcher, self.stack, launch, PROBE_LIMIT_S)
+
+    @contextmanager
+    def held(
+        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps
+    ) -> "Iterator[_InJob]":
+        name, job, number = f"probes-{'-'.join(pair)}", self.job(), self._number(others)
+        partners = probe_job.PARTNERS[: number - len(pair)]
+        system = self.site.system
+        try:
+            self._write(name, plan_probes(pair, partners, rails), rails, steps)
+            asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive)
+            lines = probe_job.job_lines(name, asked, pair, PROBE_TIME.value)
+            job.submit(name, lines, asked, number, int(PROBE_TIME.value) + _AROUND_S)
+            yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job)
+        except RailyardError as error:
+            raise NotProbed(str(error)) from None
+        finally:
+            job.cancel()
+            for partner in partners:  # steps that the job did not come to
+                for script in self.stage.glob(f"probe-*-{partner}.sh"):
+                    script.unlink(missing_ok=True)
+
+    def _number(self, others: tuple[str, ...]) -> int:
+        """Return how many nodes the job is to have: those that can run one, at most the pair and its partners."""
+        states = nodes_of(self.site.system, self.site.home)
+        able = sum(node.unfit is None for node in states) or self.site.system.nodes.number
+        return min(max(able, 2), 2 + len(probe_job.PARTNERS))
+
+    def _write(self, name: str, planned: Sequence[Probe], rails: tuple[str, ...], steps: Steps) -> None:
+        """Write the job's own script, that of every probe of every round, and their list."""
+        (self.stage / f"{name}.nodes").unlink(missing_ok=True)
+        (self.stage / probe_job.SCRIPT).write_text(probe_job.probes_script(), encoding="utf-8")
+        names = []
+        for turn in range(1, int(PROBE_ROUNDS_MOST.value) + 1):
+            for probe in slow_rails.in_turn(planned, rails, turn):
+                names.append(name_of(probe, turn))
+                (self.stage / f"{names[-1]}.sh").write_text(steps(probe).script, encoding="utf-8")
+        (self.stage / f"{name}.list").write_text("".join(f"{step}\n" for step in names), encoding="utf-8")
+
+    def _partners(self, name: str, pair: tuple[str, str], job: NodesJob) -> list[str]:
+        """Return the nodes that the scheduler chose, once the job has begun. Raises NotProbed where it does not."""
+        system = self.site.system
+        waits_s = seconds(system.measure.probes_within)
+        if system.jobs.max_pending:
+            waits_s = min(waits_s, seconds(system.jobs.max_pending))
+        begun = time.monotonic()
+        while not is_there(self.stage, f"{name}.nodes"):
+            state = job.state()
+            if state == "ended" and not is_there(self.stage, f"{name}.nodes"):
+                raise NotProbed(f"the job for it ended before its first step: {job.said}; see {name}.err")
+            if state == "waits" and time.monotonic() - begun >= waits_s:
+                raise NotProbed(
+                    f"found no free nodes within {waits_s} s for {listing(list(pair))} and partners: {job.said}"
+                )
+            time.sleep(_LOOK_S)
+        return text_of(self.stage / f"{name}.nodes").split()
+
+
+@dataclass(slots=True)
+class _InJob:
+    stage: Path
+    partners: tuple[str, ...]
+    job: NodesJob
+    is_seen: bool = False
+    _asked_s: float = 0.0
+    _has_ended: bool = False
+
+    def output(self, probe: Probe, turn: int) -> str | None:
+        name = f"{name_of(probe, turn)}.out"
+        while not is_there(self.stage, name):
+            if self._has_ended:
+                return None
+            if time.monotonic() - self._asked_s >= _ASK_S:
+                self._asked_s = time.monotonic()
+                self._has_ended = self.job.state() == "ended"
+                continue  # what it left at its end is there by now
+            time.sleep(_LOOK_S)
+        return text_of(self.stage / name)
+
+    def clock(self) -> float:
+        return 0.0  # the job bounds the time itself, from its first step on
+
+
+def is_there(folder: Path, name: str) -> bool:
+    """Return whether a file is in a folder that other nodes write to; NFS looks again where a folder is listed."""
+    return name in os.listdir(folder)

@@ -1,0 +1,126 @@
+"""Flux by its own commands: importing this module registers the scheduler ``flux-batch`` and the launcher ``flux-run``.
+
+ReFrame's own ``flux`` needs Flux's Python bindings and asks for one task of a core, whatever the test has: no test of
+two nodes can run so, and the options of a system's file are dropped. This one writes them into the script and submits
+it by ``flux batch``. Never run on Flux. Sources: flux-batch(1), flux-run(1), flux-jobs(1) and flux-cancel(1) of
+flux-core 0.71.
+"""
+
+import itertools
+import os
+import shlex
+import time
+from typing import Any
+
+from reframe.core.backends import register_launcher, register_scheduler
+from reframe.core.exceptions import JobError, JobSchedulerError
+from reframe.core.launchers import JobLauncher
+from reframe.core.schedulers import Job, JobScheduler
+
+from railyard.base.hostlist import expanded
+from railyard.job.launch import FLUX_RUN
+from railyard.job.slurm import answer
+from railyard.job.testbed_words import TIMEOUT_EXIT
+from railyard.site.systems.jobs import FLUX_BATCH
+
+#: A job's status as flux-jobs has it, when it has ended.
+_FINAL = ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")
+#: The return code of a job that was cancelled before it began.
+_NEVER_BEGAN = -128
+
+
+class FluxJob(Job):
+    """A job of ``flux batch``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.completed = False
+
+
+@register_scheduler(FLUX_BATCH)
+class FluxBatch(JobScheduler):
+    """Flux, asked by its command line alone."""
+
+    def make_job(self, *args: Any, **kwargs: Any) -> FluxJob:
+        return FluxJob(*args, **kwargs)
+
+    def emit_preamble(self, job: Any) -> list[str]:
+        """Return the directives: whole nodes, since Flux gives those where it is told no slots."""
+        asked = [f"--job-name={job.name}", f"--output={job.stdout}", f"--error={job.stderr}"]
+        asked.append(f"--cwd={os.path.abspath(job.workdir)}")
+        if job.num_tasks is not None:
+            asked.append(f"--nodes={-(-job.num_tasks // (job.num_tasks_per_node or 1))}")
+        if job.time_limit is not None:
+            asked.append(f"--time-limit={int(job.time_limit)}s")
+        return [f"#flux: {option}" for option in (*asked, *job.sched_access, *job.options, *job.cli_options)]
+
+    def allnodes(self) -> Any:
+        raise NotImplementedError(f"{FLUX_BATCH} does not list nodes")
+
+    def filternodes(self, job: Any, nodes: Any) -> Any:
+        raise NotImplementedError(f"{FLUX_BATCH} does not filter nodes")
+
+    def submit(self, job: Any) -> None:
+        """Submit the job. Raises JobSchedulerError with Flux's own sentence."""
+        out, complaint = answer(["flux", "batch", job.script_filename])
+        if not out.split():
+            raise JobSchedulerError(f"flux batch said: {complaint or 'nothing'}")
+        job._jobid, job._submit_time = out.split()[0], time.time()
+
+    def wait(self, job: Any) -> None:
+        intervals = itertools.cycle([1, 2, 3])
+        while not self.finished(job):
+            self.poll(job)
+            time.sleep(next(intervals))
+
+    def cancel(self, job: Any) -> None:
+        answer(["flux", "cancel", job.jobid])
+
+    def finished(self, job: Any) -> bool:
+        return bool(job.completed)
+
+    def poll(self, *jobs: Any) -> None:
+        """Update each job from flux-jobs; one that it says nothing of stays as it was."""
+        for job in jobs:
+            if job is not None and not job.completed:
+                out, _ = answer(["flux", "jobs", "-n", "-o", "{status}|{returncode}|{nodelist}", job.jobid])
+                status, _, rest = out.strip().partition("|")
+                code, _, nodes = rest.partition("|")
+                if status:
+                    self._update(job, status, code, nodes)
+
+    def _update(self, job: Any, status: str, code: str, nodes: str) -> None:
+        job._state = status
+        if nodes:
+            job._nodelist = list(expanded(nodes))
+        if status in _FINAL:
+            job._exitcode = TIMEOUT_EXIT if status == "TIMEOUT" else _exit_code(code)
+            job.completed = True
+        elif status == "PENDING" and job.max_pending_time and time.time() - job.submit_time >= job.max_pending_time:
+            self.cancel(job)
+            job._exception = JobError("maximum pending time exceeded", job.jobid)
+            job.completed = True
+
+
+def _exit_code(code: str) -> int | None:
+    """Return the exit code of a job; a signal's number is negative there. None where it never began."""
+    try:
+        number = int(code)
+    except ValueError:
+        return None
+    if number == _NEVER_BEGAN:
+        return None
+    return 128 - number if number < 0 else number
+
+
+@register_launcher(FLUX_RUN)
+class FluxRun(JobLauncher):
+    """``flux run``, which starts the tasks on the nodes of the job."""
+
+    def command(self, job: Any) -> list[str]:
+        """Return the words before the launcher's options."""
+        nodes = -(-job.num_tasks // (job.num_tasks_per_node or 1))
+        words = ["flux", "run", f"--nodes={nodes}", f"--ntasks={job.num_tasks}"]
+        if job.num_cpus_per_task:
+            words.append(f"--cores-per-task={job.num_cpus_per_task}")
+        return [shlex.quote(word) for word in words]

@@ -1,0 +1,98 @@
+"""A job beside those of the tests, by ReFrame's schedulers: what a test that failed asks of nodes."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from reframe.core.environments import Environment
+from reframe.core.exceptions import ReframeError, SpawnedProcessError
+from reframe.core.schedulers import Job
+
+from railyard.base.errors import RailyardError
+from railyard.job.probe_job import NodesAsked
+from railyard.rfm.scheduler import ended
+
+#: How ReFrame's schedulers call a job that has not begun (4.10: slurm, pbs, lsf).
+_WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")
+
+
+class ReframeJob:
+    """A job with the same access, modules and variables of the environment as a test's own, in its stage directory."""
+
+    def __init__(self, test: Any) -> None:
+        self._test, self._stage = test, Path(test.stagedir)
+        self._job: Any = None
+        self._complaint = ""
+
+    def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
+        """Submit a job of these lines, once. Raises RailyardError with the scheduler's word where it is refused."""
+        test, own = self._test, self._test.job
+        job = Job.create(
+            own.scheduler, own.launcher, name=name, workdir=str(self._stage), script_filename=f"{name}.sh",
+            stdout=f"{name}.out", stderr=f"{name}.err", sched_access=list(own.sched_access),
+            sched_options=own.cli_options,
+        )  # fmt: skip
+        if asked.tasks:
+            job.num_tasks, job.num_tasks_per_node = count, 1
+        else:
+            job.num_tasks = None
+        job.options, job.time_limit = list(asked.options), limit_s
+        job.exclusive_access = test.exclusive_access
+        partition = test.current_partition
+        environs = [partition.local_env, test.current_environ, Environment(name, test.modules)]
+        try:
+            with _within(self._stage):
+                job.prepare(lines, environs, partition.prepare_cmds)
+                job.submit()
+        except SpawnedProcessError as error:
+            said = next(iter(str(error.stderr or "").strip().splitlines()), str(error))
+            raise RailyardError(f"the scheduler refused the job for it: {said}") from None
+        except ReframeError as error:
+            raise RailyardError(f"the job for it could not be submitted: {error}") from None
+        self._job = job
+
+    def state(self) -> Literal["waits", "runs", "ended"]:
+        """Ask the scheduler how it is."""
+        job = self._job
+        try:
+            with _within(self._stage):
+                job.scheduler.poll(job)
+                if job.finished():
+                    return "ended"
+        except ReframeError as error:  # so its schedulers say that a job was cancelled by them
+            self._complaint = str(error)
+            return "ended"
+        return "waits" if job.state is None or job.state in _WAITING else "runs"
+
+    @property
+    def said(self) -> str:
+        """What the scheduler says of it, as the end of a sentence; it begins with the job's number."""
+        why = getattr(self._job, "railyard_ended", None)
+        if why is not None:
+            return str(why.sentence)
+        record = getattr(self._job, "railyard_record", None)
+        if self._job.state in (None, *_WAITING):
+            reason = f" ({record.reason})" if record is not None and record.reason else ""
+            return f"job {self._job.jobid} waits{reason}"
+        over = ended(self._job) if record is not None else None
+        if over is not None:
+            return over.sentence
+        return f"job {self._job.jobid} is {self._complaint or str(self._job.state).lower()}"
+
+    def cancel(self) -> None:
+        """End it; nothing where it has ended or was not submitted."""
+        if self._job is not None and self.state() != "ended":
+            with suppress(ReframeError), _within(self._stage):
+                self._job.cancel()
+
+
+@contextmanager
+def _within(folder: Path) -> Iterator[None]:
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

@@ -1,0 +1,133 @@
+"""A job that measures single rails: how each scheduler is asked for its nodes, the words of a step, and its script."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.job.launch import Launch
+from railyard.job.probe_job import SCRIPT, job_lines, nodes_asked, probes_script, step_words
+from railyard.stacks import ask
+
+PAIR = ("n9", "n10")
+OTHERS = ("n1", "n2", "n3")
+
+
+def launch(stack: str, options: tuple[str, ...] = ()) -> Launch:
+    settings = ask.settings(stack, "ib", ("mlx5_0:1",), 1, None)
+    return Launch("/opt/mpi/bin/mpirun", {}, options, settings, ("mlx5_0:1",), (), PAIR)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "count", "whole", "options", "tasks"),
+    [
+        ("slurm-nodb", 4, True, ("--nodes=4", "--nodelist=n9,n10", "--no-requeue"), True),
+        ("slurm", 3, False, ("--nodes=3", "--nodelist=n9,n10", "--no-requeue"), True),
+        (
+            "pbs",
+            4,
+            False,
+            (
+                "-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10+2:ncpus=1:mpiprocs=1",
+                "-l place=scatter",
+            ),
+            False,
+        ),
+        ("pbs", 2, True, ("-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10",), False),
+        ("torque", 4, False, ("-l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1",), False),
+        ("lsf", 4, False, ("-n 4", '-m "n9 n10 n1 n2"', '-R "span[ptile=1]"'), False),
+        ("flux-batch", 4, False, ("--nodes=4", "--requires=host:n9,n10,n1,n2"), False),
+    ],
+)
+def test_each_scheduler_is_asked_for_the_pair_and_for_partners(
+    scheduler: str, count: int, whole: bool, options: tuple[str, ...], tasks: bool
+) -> None:
+    asked = nodes_asked(scheduler, PAIR, OTHERS, count, whole)
+    assert (asked.options, asked.tasks) == (options, tasks)
+
+
+def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
+    with pytest.raises(RailyardError, match=r"^the scheduler oar is not asked for nodes by name$"):
+        nodes_asked("oar", PAIR, (), 4, False)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "stack", "options", "words"),
+    [
+        (
+            "srun",
+            "openmpi",
+            ("--mpi=pmix",),
+            "srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n10 --mpi=pmix",
+        ),
+        (
+            "srunalloc",
+            "openmpi",
+            ("--mpi=pmix", "--nodes=2", "--nodelist=n9,n10"),
+            "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodes=2 --nodelist=n9,n10",
+        ),
+        ("mpirun", "openmpi", (), "/opt/mpi/bin/mpirun -H n9:1,n10:1 -np 2"),
+        ("mpiexec", "mpich", (), "/opt/mpi/bin/mpirun -hosts n9,n10 -n 2 -ppn 1"),
+        ("flux-run", "mpich", (), "flux run --nodes=2 --ntasks=2 --requires=host:n9,n10"),
+    ],
+)
+def test_a_step_is_told_its_two_nodes_of_the_job_and_ends(
+    launcher: str, stack: str, options: tuple[str, ...], words: str
+) -> None:
+    assert step_words(launcher, stack, launch(stack, options), 20) == ["timeout", "-k", "5", "20", *words.split()]
+
+
+def test_a_launcher_that_cannot_be_told_nodes_is_named() -> None:
+    with pytest.raises(RailyardError, match=r"^the launcher ibrun is not told which of a job's nodes to use; known"):
+        step_words("ibrun", "openmpi", launch("openmpi"), 20)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "environment"),
+    [
+        ("slurm-nodb", {"SLURM_JOB_NODELIST": "n[9-10],n5,n7"}),
+        ("pbs", {"PBS_NODEFILE": "hosts"}),
+        ("lsf", {"LSB_DJOB_HOSTFILE": "hosts"}),
+    ],
+)
+def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
+    tmp_path: Path, scheduler: str, environment: dict[str, str]
+) -> None:
+    (tmp_path / "bin").mkdir()
+    listed = 'printf "%s\\n" n9 n10 n5 n7'
+    (tmp_path / "bin/scontrol").write_text(
+        f'#!/bin/sh\n[ "$*" = "show hostnames n[9-10],n5,n7" ] && {listed}\n', encoding="ascii"
+    )
+    (tmp_path / "bin/scontrol").chmod(0o755)
+    # A node file has full names, and a line a process.
+    (tmp_path / "hosts").write_text("n9.hpc\nn10.hpc\nn10.hpc\nn5\nn7\n", encoding="ascii")
+    (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
+    steps = ["probe-1-r-n9-n10", "probe-1-r-n9-railyard-partner-2", "probe-1-r-railyard-partner-1-railyard-partner-2"]
+    for step in steps:
+        # One that reads all there is to read: the rest of the list is not its own.
+        text = f"cat; echo {step} >>order; echo ran {step}; echo and complained >&2\n"
+        (tmp_path / f"{step}.sh").write_text(text, encoding="ascii")
+    (tmp_path / "p.list").write_text("".join(f"{step}\n" for step in steps), encoding="ascii")
+    asked = nodes_asked(scheduler, PAIR, OTHERS, 4, False)
+    (tmp_path / "job.sh").write_text("\n".join(job_lines("p", asked, PAIR, 60)) + "\n", encoding="utf-8")
+    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", **environment}
+    done = subprocess.run(["sh", "job.sh"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert (tmp_path / "p.nodes").read_text(encoding="ascii").split() == ["n5", "n7"]
+    real = ["probe-1-r-n9-n10", "probe-1-r-n9-n7", "probe-1-r-n5-n7"]
+    assert (tmp_path / "order").read_text(encoding="ascii").split() == real
+    assert {path.name for path in tmp_path.glob("probe-*")} == {
+        f"{step}.{kind}" for step in real for kind in ("sh", "out")
+    }
+    assert (tmp_path / "probe-1-r-n5-n7.out").read_text(encoding="ascii") == "ran probe-1-r-n5-n7\nand complained\n"
+
+
+def test_no_step_begins_when_the_time_is_over(tmp_path: Path) -> None:
+    (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
+    (tmp_path / "a.sh").write_text("touch begun\n", encoding="ascii")
+    (tmp_path / "p.list").write_text("a\n", encoding="ascii")
+    subprocess.run(["sh", SCRIPT, "p", "0", *PAIR], cwd=tmp_path, input="n9\nn10\n", text=True, check=True)
+    assert not (tmp_path / "begun").exists()
+    assert (tmp_path / "p.nodes").read_text(encoding="ascii").split() == []

@@ -1,0 +1,228 @@
+"""Rails measured in a job of a scheduler: who is blamed from what it left, and what is said where it did not run."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.job.launch import Launch
+from railyard.job.probe_job import NodesAsked
+from railyard.job.scheduling import Scheduling
+from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks import probe_places
+from railyard.rfm.checks.probe_places import Here, InJob, NotProbed, place_of
+from railyard.rfm.checks.prober import PingPong, RailProber
+from railyard.site.site import Site
+from railyard.site.systems.model import System
+from railyard.stacks import ask
+from railyard.verdict.blame.suspects import Findings
+
+PAIR = ("n9", "n10")
+#: What the scheduler gave the job.
+GIVEN = "n10 n5 n7 n9"
+
+
+class LastWord(PingPong):
+    """A ping-pong that prints its value as its last word."""
+
+    def value(self, text: str) -> float | None:
+        words = text.split()
+        return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
+
+
+def nothing(text: str) -> Parsed:
+    raise AssertionError("nothing is parsed here")
+
+
+class FakeJob:
+    """A job that runs on this machine: as the scheduler's would, but for waiting, being refused, or failing at once."""
+
+    def __init__(self, stage: Path, path: str, refused: str = "", waits: bool = False, broken: bool = False) -> None:
+        self.stage, self.path, self.refused, self.waits, self.broken = stage, path, refused, waits, broken
+        self.running: subprocess.Popen[bytes] | None = None
+        self.asked: tuple[NodesAsked, int, int] | None = None
+        self.cancelled = 0
+
+    def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
+        if self.refused:
+            raise RailyardError(f"the scheduler refused the job for it: {self.refused}")
+        self.asked = asked, count, limit_s
+        if not self.waits:
+            env = {**os.environ, "PATH": f"{self.path}:{os.environ['PATH']}", "SLURM_JOB_NODELIST": GIVEN}
+            script = "exit 1" if self.broken else "\n".join(["echo $$ >group", *lines])
+            self.running = subprocess.Popen(["sh", "-c", script], cwd=self.stage, env=env, start_new_session=True)
+
+    def state(self) -> Literal["waits", "runs", "ended"]:
+        if self.running is None:
+            return "waits"
+        return "runs" if self.running.poll() is None else "ended"
+
+    @property
+    def said(self) -> str:
+        return "job 7 waits (Resources)" if self.running is None else "job 7 is failed"
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+        if self.running is not None and self.running.poll() is None:
+            os.killpg(self.running.pid, 15)
+            self.running.wait()
+
+
+Made = Callable[..., tuple[RailProber, Launch, FakeJob]]
+
+
+@pytest.fixture
+def made(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    """Return a maker of a prober under Slurm whose nodes are this machine: srun runs a shell script, with NODES."""
+    monkeypatch.setattr(probe_places, "_LOOK_S", 0.01)
+    monkeypatch.setattr(probe_places, "_ASK_S", 0.05)
+    monkeypatch.setattr(probe_places, "nodes_of", lambda system, home: ())
+    commands, stage = tmp_path / "bin", tmp_path / "stage"
+    commands.mkdir()
+    stage.mkdir()
+    programs = {
+        "scontrol": 'printf "%s\\n" $3',
+        "srun": "for word; do case $word in --nodelist=*) NODES=${word#*=};; --probe) break;; esac; done\n"
+        'export NODES; eval "$SCRIPT"',
+    }
+    for name, text in programs.items():
+        (commands / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+        (commands / name).chmod(0o755)
+    jobs: list[FakeJob] = []
+
+    def make(
+        script: str, rails: tuple[str, ...] = ("hsn1",), measure: dict[str, str] | None = None, **how: object
+    ) -> tuple[RailProber, Launch, FakeJob]:
+        def launch(rail: str, nodes: tuple[str, ...]) -> Launch:
+            settings = ask.settings("mpich", "tcp", (rail,), 1, None)
+            return Launch("sh", {"RAIL": rail, "SCRIPT": script}, ("--mpi=pmi2",), settings, (rail,), (), nodes)
+
+        system = virtual.system.model_copy(update={"scheduler": "slurm-nodb", "launcher": "srun"})
+        if measure:
+            system = system.model_copy(update={"measure": system.measure.model_copy(update=measure)})
+        site = replace(virtual, home=tmp_path / "home", system=system)
+        job = FakeJob(stage, str(commands), **how)  # type: ignore[arg-type]
+        jobs.append(job)
+        place = InJob(site, stage, "srun", "mpich", lambda: job)
+        one = RailProber(
+            site, "hsn", stage, LastWord("imb/PingPong", nothing, launch, lambda _: ["--probe"]), no, place
+        )
+        return one, replace(launch("hsn0", PAIR), meant=rails), job
+
+    yield make
+    for job in jobs:
+        job.cancel()
+
+
+def no() -> None:
+    return None
+
+
+def probed(prober: RailProber, launch: Launch) -> Findings:
+    return prober.slow_rails_of(PAIR, ("vn3", "vn4"), launch)
+
+
+SLOW = "case $RAIL$NODES in hsn1*n9*) echo $NODES 43.1;; *) echo $NODES 47.8;; esac"
+
+
+def test_a_slow_rail_is_blamed_beside_the_nodes_that_the_scheduler_chose(made: Made) -> None:
+    prober, launch, job = made(SLOW, rails=("hsn0", "hsn1"))
+    found = probed(prober, launch)
+    assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
+    assert found.sentence.startswith("hsn1 of n9 is slow with every partner: at best 43.10 MB/s with ")
+    assert {node for probe in found.probes for node in (probe.node_a, probe.node_b)} == {"n5", "n7", "n9", "n10"}
+    assert job.asked is not None
+    assert (job.asked[0].options[1], job.asked[1:]) == ("--nodelist=n9,n10", (4, 240))
+    # It is ended as soon as it is known, and leaves no step that it did not come to.
+    assert job.cancelled == 1
+    assert list(prober.stage.glob("*partner*")) == []
+
+
+def test_a_step_is_told_its_nodes_and_leaves_script_and_output(made: Made) -> None:
+    prober, launch, _ = made("echo $NODES 47.8")
+    probed(prober, launch)
+    assert (prober.stage / "probe-1-hsn1-n9-n5.sh").read_text(encoding="utf-8") == (
+        f"#!/bin/sh\nexport RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
+        "exec timeout -k 5 20 srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 --mpi=pmi2 --probe\n"
+    )
+    assert (prober.stage / "probe-1-hsn1-n9-n5.out").read_text(encoding="utf-8") == "n9,n5 47.8\n"
+
+
+def test_a_job_that_ends_in_mid_round_blames_by_what_it_left(made: Made) -> None:
+    # Its batch script is gone after the fourth probe, as at a time limit.
+    prober, launch, _ = made('echo >>count; [ "$(wc -l <count)" -lt 5 ] || kill -9 -$(cat group); echo 47.8')
+    found = probed(prober, launch)
+    assert found.suspects == ()
+    assert [probe.value_mb_s for probe in found.probes] == [47.8] * 4
+
+
+def test_steps_that_fail_are_no_result_and_nobody_is_blamed(made: Made) -> None:
+    prober, launch, _ = made("echo srun: error; exit 1")
+    assert probed(prober, launch).sentence == "none of 6 probes of single rails gave a result: nobody is blamed"
+
+
+@pytest.mark.parametrize(
+    ("how", "measure", "sentence"),
+    [
+        (
+            {"refused": "sbatch: error: Invalid account"},
+            {},
+            "the scheduler refused the job for it: sbatch: error: Invalid account",
+        ),
+        (
+            {"waits": True},
+            {"probes_within": "0s"},
+            "found no free nodes within 0 s for n9 and n10 and partners: job 7 waits (Resources)",
+        ),
+        ({"broken": True}, {}, "the job for it ended before its first step: job 7 is failed; see probes-n9-n10.err"),
+    ],
+)
+def test_nodes_that_are_not_given_are_said_and_the_job_is_ended(
+    made: Made, how: dict[str, object], measure: dict[str, str], sentence: str
+) -> None:
+    prober, launch, job = made("echo 47.8", measure=measure, **how)
+    with pytest.raises(NotProbed) as raised:
+        probed(prober, launch)
+    assert str(raised.value) == sentence
+    assert job.cancelled == 1
+    assert list(prober.stage.glob("*partner*")) == []
+
+
+def test_a_launcher_that_cannot_be_told_nodes_is_said(made: Made) -> None:
+    prober, launch, job = made("echo 47.8")
+    assert isinstance(prober.place, InJob)
+    with pytest.raises(NotProbed, match=r"^the launcher ibrun is not told which of a job's nodes to use"):
+        probed(replace(prober, place=replace(prober.place, launcher="ibrun")), launch)
+    assert job.asked is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"scheduler": "slurm-nodb", "launcher": "srun"}, InJob),
+        ({"scheduler": "pbs", "launcher": "mpirun"}, InJob),
+        ({"scheduler": "local", "launcher": "srunalloc"}, Here),
+        ({}, Here),
+        ({"scheduler": "local", "launcher": "local"}, type(None)),
+        ({"scheduler": "oar", "launcher": "mpirun"}, type(None)),
+    ],
+)
+def test_where_rails_are_measured(tmp_path: Path, virtual: Site, changed: dict[str, str], expected: type) -> None:
+    def job() -> FakeJob:
+        return FakeJob(tmp_path, "")
+
+    def place(system: System) -> object:
+        site = replace(virtual, system=system)
+        return place_of(site, "mpich", Scheduling(system, "mpich"), tmp_path, job)
+
+    system = virtual.system.model_copy(update=changed)
+    assert type(place(system)) is expected
+    never = system.measure.model_copy(update={"probes_within": "0s"})
+    switched_off = place(system.model_copy(update={"measure": never}))
+    assert type(switched_off) is (type(None) if expected is InJob else expected)
