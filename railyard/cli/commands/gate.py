@@ -84,6 +84,7 @@ def _refuse(given: _Options, system: "System") -> None:
 
 def _of_this(given: _Options, home: Path, system: "System") -> int:
     """Return the exit code of the gate of this node, once its line is printed."""
+    from railyard.base.hostlist import label
     from railyard.base.paths import state_folder
     from railyard.cluster.gate.ending import Stopped, bounded
     from railyard.cluster.gate.kept import Busy
@@ -92,6 +93,11 @@ def _of_this(given: _Options, home: Path, system: "System") -> int:
 
     state = given.state or state_folder(home) / "gate"
     node = _node(given)
+    if system.provider != "host" and system.nodes.names and node not in map(label, system.nodes.names):
+        raise InputError(
+            f"systems/{system.system}.yaml", f"no {show(node)}", "the node that the gate runs on", field="nodes.names",
+            action=f"name it by --node, or add it; {did_you_mean(node, system.nodes.names)}",
+        )  # fmt: skip
     asked = Asked(home, system, node, state, given.traffic, given.neighbour, given.forget)
     try:
         with bounded(system.gate.limit_s) as deadline:
@@ -115,7 +121,8 @@ def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
         answer, drained = looked.answer, looked.kept.drained
         words: tuple[str, ...] = ()
         if drain and answer.state == "unfit":
-            words, then = gate.drain, tuple(look.part for look in answer.looks if look.faults)
+            faulty = (look.part for look in answer.looks if look.faults)
+            words, then = gate.drain, tuple(dict.fromkeys((*drained, *faulty)))
         elif drain and site_commands.may_resume(answer, drained):
             words, then = gate.resume, ()
         if words:

@@ -13,6 +13,8 @@ from types import FrameType
 _CANCELS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: A process that was asked to end is given this long before it is killed, in seconds.
 _GRACE_S = 0.5
+#: What timeout(1) adds to a gate's own time, in whole seconds: the gate itself ends first, unless it was killed.
+_SPARE_S = 2
 
 
 class Stopped(Exception):
@@ -88,9 +90,14 @@ def started(
         _end(process)
 
 
+def limited(words: Sequence[str], deadline: Deadline) -> list[str]:
+    """Return the words under timeout(1): they end even where this process was killed and could end nothing."""
+    return ["timeout", "-k", "1", str(int(deadline.left_s) + _SPARE_S), *words]
+
+
 def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> Ended:
     """Return what a process printed. Raises OSError where it cannot be started, Stopped where the time is over."""
-    with started(words, folder) as process:
+    with started(limited(words, deadline), folder) as process:
         return wait_for(process, deadline)
 
 

@@ -60,7 +60,7 @@ def look(before: Counts | None, now: Reading, bounds: Mapping[str, int]) -> Look
     A counter that is lower than before was cleared in between, and one at its end cannot grow: neither is judged.
     """
     if before is None:
-        first = Gap("counters", "first gate since the node was started")
+        first = Gap("counters", "no gate of this boot to compare with")
         return Look("counters", gaps=(first, *now.gaps))
     faults: list[Fault] = []
     gaps = list(now.gaps)

@@ -66,7 +66,10 @@ def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
     """Return what doctor.sh says of this node, or why it says nothing that counts."""
     script = folder / SCRIPT
     script.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
-    ended = ending.run(["sh", str(script), rails_of(system)], deadline)
+    try:
+        ended = ending.run(["sh", str(script), rails_of(system)], deadline)
+    except OSError as error:
+        return f"doctor.sh cannot be started ({error.strerror})"
     nodes = parse(ended.out)
     if len(nodes) != 1 or not nodes[0].whole or nodes[0].format != FORMAT:
         return f"doctor.sh gave no whole answer: {ended.last_words}"

@@ -18,6 +18,8 @@ from railyard.site.systems.model import System
 
 #: A step outside of a job waits so long for its nodes, and a step takes so much longer than its gates, in seconds.
 _QUEUE_LIMIT_S, _START_S = 90, 15
+#: What timeout(1) ends with where there is no such program.
+_NO_PROGRAM = 127
 
 
 def ask(home: Path, system: System, nodes: Sequence[str], options: Sequence[str]) -> tuple[dict[str, Any], ...]:
@@ -49,11 +51,14 @@ def worst(answers: Sequence[dict[str, Any]]) -> int:
 def _ended(words: Sequence[str], limit_s: float) -> Ended:
     try:
         with ending.bounded(limit_s) as deadline:
-            return ending.run(words, deadline)
+            ended = ending.run(words, deadline)
     except OSError as error:
-        raise SetupError(f"gate: {words[0]} cannot be started ({error.strerror}); load its module") from None
+        raise SetupError(f"gate: timeout cannot be started ({error.strerror}); it comes with coreutils") from None
     except ending.Stopped as stop:
         return Ended(1, "", f"the step was ended: {stop}")
+    if ended.code == _NO_PROGRAM:
+        raise SetupError(f"gate: {words[0]} cannot be started; load its module")
+    return ended
 
 
 def _told(line: str) -> dict[str, Any] | None:

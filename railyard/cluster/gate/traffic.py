@@ -103,7 +103,7 @@ def _no_loopback(fabric: Fabric) -> str | None:
 
 def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
     """Run both ends on this node and return what the client's end printed, MB/s."""
-    words = _limited(ground, _pair_words(ground, "perftest", fabric, rail))
+    words = ending.limited(_pair_words(ground, "perftest", fabric, rail), ground.deadline)
     _write_script(ground.folder)
     with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "1"}) as server:
         with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "0"}) as client:
@@ -124,8 +124,7 @@ def memory(ground: Ground) -> Look:
 
 
 def _triad(ground: Ground) -> float | str:
-    words = _limited(ground, [_program(ground, "stream") or ""])
-    ended = ending.run(words, ground.deadline, ground.folder)
+    ended = ending.run([_program(ground, "stream") or ""], ground.deadline, ground.folder)
     text = f"# railyard: node {ground.node} gate\n{ended.out}\n# railyard: end {abs(ended.code) % 256}\n"
     value, passed = stream_of_nodes(text).tables[0].rows[0]
     return value if ended.code == 0 and isinstance(value, float) and passed is True else ended.last_words
@@ -155,7 +154,7 @@ def _stream(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
     step = ["srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"]
     step += [f"--nodelist={ground.node},{ground.neighbour}", *_pair_words(ground, _tool(fabric), fabric, rail)]
     _write_script(ground.shared)
-    return _value(_tool(fabric), ending.run(_limited(ground, step), ground.deadline, ground.shared))
+    return _value(_tool(fabric), ending.run(step, ground.deadline, ground.shared))
 
 
 def _tool(fabric: Fabric) -> str:
@@ -204,11 +203,6 @@ def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[s
 
 def _write_script(folder: Path) -> None:
     (folder / SCRIPT).write_text(packaged_text(f"job/scripts/{SCRIPT}"), encoding="utf-8")
-
-
-def _limited(ground: Ground, words: Sequence[str]) -> list[str]:
-    """Return the words under timeout(1): they end in time even if this process is killed and can end nothing."""
-    return ["timeout", "-k", "1", str(max(1, int(ground.deadline.left_s))), *words]
 
 
 def _value(tool: str, ended: Ended) -> float | str:

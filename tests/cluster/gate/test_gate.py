@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,8 +14,9 @@ import pytest
 
 from tests.cluster.gate.conftest import Site
 
+ROOT = Path(__file__).parents[3]
 NOT_SENT = "loopback, memory, pair (no --traffic)"
-FIRST = "counters (first gate since the node was started)"
+FIRST = "counters (no gate of this boot to compare with)"
 
 
 def test_a_node_that_is_well_is_fit_and_says_what_was_not_checked(site: Site) -> None:
@@ -202,7 +205,7 @@ def hung(site: Site) -> Path:
 def ended(number: Path) -> bool:
     """Return whether the process has ended within some seconds; one that waits to be reaped has."""
     pid = int(number.read_text())
-    for _ in range(100):
+    for _ in range(600):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
@@ -252,6 +255,19 @@ def test_a_gate_that_is_cancelled_ends_in_order_and_drains_nobody(site: Site, na
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_what_a_killed_gate_started_ends_by_itself(site: Site) -> None:
+    site.says({"limit": "5s"})
+    number = hung(site)
+    gate = subprocess.Popen(
+        [sys.executable, "-m", "railyard", "gate", "--system", "hdr"], env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    while not number.exists():
+        time.sleep(0.01)
+    gate.kill()
+    gate.wait()
+    assert ended(number)
+
+
 def test_an_unfit_node_is_drained_once_a_gate_with_its_reason_as_one_word(site: Site) -> None:
     log = drains(site)
     assert site.gate().code == 0
@@ -291,6 +307,21 @@ def test_what_was_drained_for_its_counters_is_not_resumed_by_a_gate_that_compare
     assert not log.exists()
     assert site.gate().code == 0
     assert log.read_text() == "<update><NodeName=n1><State=RESUME>\n"
+
+
+def test_what_was_drained_for_two_parts_is_not_resumed_for_one_of_them(site: Site) -> None:
+    log = drains(site)
+    assert site.gate().code == 0
+    site.counter("mlx5_1", "symbol_error", 8)
+    assert site.gate().code == 1
+    site.counter("mlx5_1", "symbol_error", 3)
+    site.slot("mlx5_0", current_link_width="8")
+    assert site.gate().code == 1
+    assert site.kept()["drained"] == ["counters", "slots"]
+    site.slot("mlx5_0", current_link_width="16")
+    log.unlink()
+    assert site.gate("--forget").code == 0  # the slot is well, and no counter is compared
+    assert not log.exists()
 
 
 def test_without_commands_in_the_file_nothing_is_drained(site: Site) -> None:
@@ -334,6 +365,10 @@ def test_a_folder_that_cannot_be_written_is_a_mistake_of_the_set_up(site: Site) 
         (("--neighbour", "n2"), "--neighbour goes with --traffic"),
         (("--nodes", "n[1-2]", "--node", "n1"), "--nodes goes with neither --node nor --neighbour"),
         (("--node", "n1;reboot"), '--node: found "n1;reboot", expected the name of a node'),
+        (
+            ("--node", "n7"),
+            'systems/hdr.yaml: nodes.names: found no "n7", expected the node that the gate runs on; name it by --node',
+        ),
         (("--nodes", "n[2-1]"), "--nodes n[2-1]: '2-1' does not rise"),
         (
             ("--traffic", "--neighbour", "n9"),

@@ -1,6 +1,7 @@
 """What a gate measures with --traffic, by programs that stand in for perftest, STREAM and srun."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -249,7 +250,7 @@ def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
     assert found.code == 1
     assert found.out.splitlines() == [
         "n1: unfit: mlx5_0 port 1: found Down (LinkUp), expected Active",
-        "n2: fit: links, slots; not checked: counters (first gate since the node was started), loopback, memory, pair "
+        "n2: fit: links, slots; not checked: counters (no gate of this boot to compare with), loopback, memory, pair "
         "(no --traffic)",
         "n3: undecided: no answer; srun said: srun: error: n3: task 2: Killed",
     ]
@@ -258,6 +259,15 @@ def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
     assert site.gate("--nodes", "n[2-3]").code == 3
     told = [json.loads(line) for line in site.gate("--nodes", "n2", "--json").out.splitlines()]
     assert [(each["node"], each["state"]) for each in told] == [("n2", "fit")]
+
+
+def test_a_host_without_srun_is_a_sentence(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for program in ("timeout", "sh"):
+        (site.programs / program).symlink_to(shutil.which(program) or "")
+    monkeypatch.setenv("PATH", str(site.programs))
+    found = site.gate("--nodes", "n1")
+    assert (found.code, found.out) == (2, "")
+    assert found.err == "railyard: gate: srun cannot be started; load its module\n"
 
 
 def test_a_scheduler_that_starts_no_step_here_is_a_sentence(site: Site) -> None:
