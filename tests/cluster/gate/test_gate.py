@@ -90,6 +90,14 @@ def test_a_link_that_nobody_can_read_is_undecided_and_never_fit(site: Site) -> N
     assert (found.code, found.out) == (3, "n1: undecided: nothing says whether mlx5_0:1 is up\n")
 
 
+def test_what_is_certainly_wrong_counts_before_what_nobody_can_read(site: Site) -> None:
+    site.port("mlx5_0", state="")
+    site.port("mlx5_1", state="1: DOWN", phys_state="2: Polling")
+    found = site.gate()
+    line = "n1: unfit: mlx5_1 port 1: found Down (Polling), expected Active\n"
+    assert (found.code, found.out) == (1, line)
+
+
 def test_what_a_node_does_not_show_is_said(site: Site) -> None:
     site.port("mlx5_0", rate="")
     site.slot("mlx5_0", current_link_width="0")

@@ -76,7 +76,7 @@ class Bench:
         programs = self.site.programs
         tools = f"{{perftest: {programs}, stream: {programs}/stream_c.exe}}"
         stacks = f"  verbs: {{prefix: /usr, benchmarks: {tools}}}\n"
-        text = f"{SYSTEM}{stacks}gate: {json.dumps(gate)}\n"
+        text = f"{SYSTEM}{stacks}gate: {json.dumps({'limit': '60s', **gate})}\n"
         (self.site.home / "systems/hdr.yaml").write_text(text, encoding="utf-8")
 
     def calls(self, name: str = "calls") -> list[str]:
