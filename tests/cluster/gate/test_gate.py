@@ -266,9 +266,9 @@ def test_a_gate_that_is_cancelled_ends_in_order_and_drains_nobody(site: Site, na
 def test_what_a_killed_gate_started_ends_by_itself(site: Site) -> None:
     site.says({"limit": "5s"})
     number = hung(site)
-    gate = subprocess.Popen(
-        [sys.executable, "-m", "railyard", "gate", "--system", "hdr"], env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    # a killed gate leaves its folder of temporary files
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(site.tree.root)}
+    gate = subprocess.Popen([sys.executable, "-m", "railyard", "gate", "--system", "hdr"], env=environment)
     while not number.exists():
         time.sleep(0.01)
     gate.kill()
