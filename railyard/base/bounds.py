@@ -157,6 +157,14 @@ RESENT_LEAST = JudgingBound(
     "a node that only acknowledges sends fewer, and two segments again were 0.16 % of them in a healthy run",
     "IMB Uniband observed on the virtual cluster",
 )
+GATE_BUSY_SHARE = JudgingBound(
+    "gate-busy-share",
+    0.1,
+    "of the processors",
+    "if more of a node's processors run something before a gate measures, a figure that is too low is disturbed and "
+    "drains nobody; one process besides the gate is always allowed",
+    _OWN,
+)
 CLOCK_SHARE = JudgingBound(
     "clock-share",
     0.5,
@@ -271,6 +279,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     PORT_DISCARDS,
     RESENT_SHARE,
     RESENT_LEAST,
+    GATE_BUSY_SHARE,
     CLOCK_SHARE,
     BUSY_SHARE,
     PROBE_SLOW_SHARE,

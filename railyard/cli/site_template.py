@@ -29,7 +29,7 @@ GUIDE = """\
 them, by which editors complete. `railyard detect` writes a first pair for the cluster that it runs on.
 
     railyard run                    # the virtual cluster of this machine, which needs no cluster
-    railyard matrix --system NAME   # what would run on a cluster of yours, and why the rest would not
+    railyard matrix --system NAME   # what would run on a cluster of yours; --why: why the rest would not
     railyard run --system NAME
     reframe -C reframe_settings.py -r --system NAME     # the same checks through ReFrame alone
 

@@ -77,10 +77,11 @@ def test_its_files_are_without_problem(clone: Path) -> None:
 
 
 def test_its_tests_are_those_of_its_rails_and_stacks(clone: Path) -> None:
-    done = typed(clone, "railyard", "matrix", "--system", "rivendell")
+    done = typed(clone, "railyard", "matrix", "--why", "--system", "rivendell")
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^  openmpi +2 rails +striping: osu/osu_latency, osu/osu_bw", done.stdout, re.MULTILINE)
-    assert "disabled: the management network carries no MPI\n" in done.stdout
+    assert re.search(r"^OsuBandwidth +1 2", done.stdout, re.MULTILINE)
+    assert "\nstriping over several rails: openmpi" in done.stdout
+    assert "disabled: the management network carries no MPI (" in done.stdout
     listed = typed(clone, "railyard", "run", "--system", "rivendell", "-l", "-n", "OsuBandwidth")
     assert "OsuBandwidth %rails=1" in listed.stdout and "OsuBandwidth %rails=2" in listed.stdout, listed
 

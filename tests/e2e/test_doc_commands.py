@@ -65,6 +65,7 @@ NOT_RUN = {
     r"(\S*railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
     r"\S*railyard soak --system mycluster": "Slurm: tests/cluster/soak",
     r"\S*railyard run --system (virtual-slurm|virtual-verbs|mycluster)": "Slurm or guests: tests/e2e/test_slurm.py",
+    r"(srun .*|\S*)\brailyard gate\b": "needs a node of a cluster: tests/cluster/gate",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
     r"for i in ": "ten runs on a cluster",

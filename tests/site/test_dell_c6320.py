@@ -187,12 +187,11 @@ def test_a_benchmark_without_a_reference_fails_with_a_sentence(site: Site) -> No
 
 def test_its_matrix_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
-    assert main(["matrix", "--system", "dell-c6320"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("edr\n  hpcx       1 rail   ")
-    assert "not every imb, " in printed
-    assert ": the source has figures of the OSU benchmarks and of verbs alone\n" in printed
-    assert "\nfdr\n  hpcx       1 rail   " in printed
+    assert main(["matrix", "--why", "--system", "dell-c6320"]) == 0
+    tables, _, why = capsys.readouterr().out.partition("\nwhy not:\n")
+    assert tables.startswith("edr               hpcx  verbs\nOsuLatency        1     -\n")
+    assert "\nfdr               hpcx  verbs\nOsuLatency        1     -\n" in tables
+    assert "\nthe source has figures of the OSU benchmarks and of verbs alone (22 cells)\n" in why
 
 
 def test_no_host_is_taken_for_it(site: Site) -> None:

@@ -70,7 +70,7 @@ def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, .
     if not running:
         raise RailyardError(
             f"{system}: found no cell that runs, expected one at least, since GitLab refuses an empty pipeline; "
-            f"railyard matrix --system {system} says why each does not"
+            f"railyard matrix --system {system} --why says why each does not"
         )
     checks: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for cell in running:

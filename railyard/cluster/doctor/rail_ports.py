@@ -1,6 +1,6 @@
 """RDMA ports and slots as doctor.sh shows them, judged by what judges a fabric: all commands are of one opinion."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.finding import Finding
@@ -9,7 +9,8 @@ from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.expected import VERBS, expected_of
 from railyard.cluster.fabric.judge import of_kind
 from railyard.cluster.fabric.link_state import link_findings
-from railyard.cluster.fabric.model import Card, Readings, SlotState
+from railyard.cluster.fabric.model import Card, Expected, Readings, SlotState
+from railyard.cluster.fabric.model import Finding as OfFabric
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
@@ -17,17 +18,19 @@ from railyard.job.launch import device_name
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import Fabric, Rail, System
 
-_JUDGES = (link_findings, slot_findings, uniform_findings)
+#: What is expected and what was read -> what differs.
+Judge = Callable[[Expected, Readings], list[OfFabric]]
+_JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
 
 
-def of_nodes(nodes: Sequence[NodeState], system: System) -> Iterator[Finding]:
+def of_nodes(nodes: Sequence[NodeState], system: System, judges: Sequence[Judge] = _JUDGES) -> Iterator[Finding]:
     """Yield what is wrong with the links, slots, path MTUs and firmware of all rails that are RDMA devices."""
     for name, fabric in system.fabrics.items():
         if fabric.kind not in VERBS:
             continue
         expected = expected_of(system, name)
         readings = of_kind(expected, Readings(own=tuple(_ports(nodes, fabric)), cards=tuple(_cards(nodes, fabric))))
-        for judge in _JUDGES:
+        for judge in judges:
             for one in judge(expected, readings):
                 yield Finding(one.weight, one.place, f"found {one.found}, expected {one.expected}", one.fix)
 

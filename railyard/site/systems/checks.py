@@ -62,6 +62,10 @@ def _check_nodes(system: System, document: Document) -> None:
     twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
     if twice is not None:
         raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
+    stranger = next((name for name in system.gate.neighbours if nodes.names and name not in nodes.names), None)
+    if stranger is not None:
+        near = did_you_mean(stranger, nodes.names)
+        raise document.error(("gate", "neighbours"), show(stranger), f"a node of {system.system}", near)
 
 
 def _check_jobs(system: System, document: Document) -> None:

@@ -34,6 +34,7 @@ from railyard.site.systems.fields import (
     ToolName,
     sentence_or_false,
 )
+from railyard.site.systems.gate import Gate
 from railyard.site.systems.jobs import SchedulerSettings, options, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
@@ -331,6 +332,9 @@ class System(Model):
     measure: Measure = Field(
         default_factory=lambda: Measure.model_validate({}),
         description="How it is measured, where checks have other ways",
+    )
+    gate: Gate = Field(
+        default_factory=lambda: Gate.model_validate({}), description="What `railyard gate` holds each node to"
     )
 
     def using_spack(self, asked: bool) -> "System":

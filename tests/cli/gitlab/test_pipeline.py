@@ -71,7 +71,7 @@ def test_nothing_that_runs_is_a_sentence() -> None:
         pipeline("mine", CELLS[4:], SETTINGS)
     assert str(caught.value) == (
         "mine: found no cell that runs, expected one at least, since GitLab refuses an empty pipeline; "
-        "railyard matrix --system mine says why each does not"
+        "railyard matrix --system mine --why says why each does not"
     )
 
 

@@ -1,0 +1,181 @@
+"""`railyard gate`: whether a node is fit for jobs, within a minute."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from railyard.base.errors import InputError, SetupError, did_you_mean
+from railyard.base.fields import show
+
+if TYPE_CHECKING:
+    from railyard.cluster.gate.ending import Deadline
+    from railyard.cluster.gate.look import Asked
+    from railyard.cluster.gate.model import Answer
+    from railyard.site.systems.model import System
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    name: str
+    node: str | None
+    nodes: str | None
+    state: Path | None
+    traffic: bool
+    neighbour: str | None
+    drain: bool
+    forget: bool
+    verbose: bool
+    as_json: bool
+
+
+@click.command(name="gate")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option(
+    "--node", metavar="NAME", help="What the scheduler calls this node; else SLURMD_NODENAME or the host name."
+)
+@click.option("--nodes", metavar="LIST", help="Gates of these nodes (n[1-8]), each in a step of Slurm's on its node.")
+@click.option(
+    "--state", type=click.Path(path_type=Path), metavar="DIR",
+    help="Where counters are kept from gate to gate, and the lock is; else .railyard/gate of the site.",
+)  # fmt: skip
+@click.option("--traffic", is_flag=True, help="Also measure loopback, memory and pair: only on a node without jobs.")
+@click.option("--neighbour", metavar="NAME", help="With --traffic, in a job of both: the known good node of the pair.")
+@click.option("--drain/--no-drain", default=True, help="Run the commands of the system's file, if it has any.")
+@click.option("--forget", is_flag=True, help="Count errors anew from now on, after a link was mended.")
+@click.option("--verbose", is_flag=True, help="Also print each fault with what to do, and each thing not checked.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a node, on a line each.")
+def command(**options: Any) -> int:
+    """Say on one line whether this node is fit for jobs, for a prolog, an epilog or Slurm's HealthCheckProgram.
+
+    It looks at links, PCIe slots and the growth of error counters, and sends nothing unless --traffic asks for it.
+
+    Exit code: 0 fit; 1 unfit, and the line has the reason; 3 undecided (disturbed, cancelled, its time over, another
+    gate runs); 2 wrong input or a set-up that cannot work. Only 1 may drain a node.
+    """
+    from railyard.base.paths import find_home
+    from railyard.site.systems.load import find_system
+
+    given = _Options(**options)
+    home = find_home()
+    system = find_system(home / "systems", given.name)
+    _refuse(given, system)
+    return _of_nodes(given, home, system) if given.nodes else _of_this(given, home, system)
+
+
+def _refuse(given: _Options, system: "System") -> None:
+    """Refuse what cannot be asked for. Raises SetupError, InputError and click's UsageError."""
+    if system.provider == "replay":
+        raise SetupError(f"gate: {system.system} is replayed and has no nodes; name a system that runs")
+    if given.neighbour is not None and not given.traffic:
+        raise click.UsageError("--neighbour goes with --traffic")
+    if given.nodes is not None and (given.node is not None or given.neighbour is not None):
+        raise click.UsageError("--nodes goes with neither --node nor --neighbour")
+    known = system.gate.neighbours
+    if given.neighbour is not None and given.neighbour not in known:
+        raise InputError(
+            f"systems/{system.system}.yaml", f"no {show(given.neighbour)}", "a node that is known to be good",
+            field="gate.neighbours", action=did_you_mean(given.neighbour, known),
+        )  # fmt: skip
+
+
+def _of_this(given: _Options, home: Path, system: "System") -> int:
+    """Return the exit code of the gate of this node, once its line is printed."""
+    from railyard.base.hostlist import label
+    from railyard.base.paths import state_folder
+    from railyard.cluster.gate.ending import Stopped, bounded
+    from railyard.cluster.gate.kept import Busy
+    from railyard.cluster.gate.look import Asked
+    from railyard.cluster.gate.model import EXIT_CODES, Answer
+
+    state = given.state or state_folder(home) / "gate"
+    node = _node(given)
+    if system.provider != "host" and system.nodes.names and node not in map(label, system.nodes.names):
+        raise InputError(
+            f"systems/{system.system}.yaml", f"no {show(node)}", "the node that the gate runs on", field="nodes.names",
+            action=f"name it by --node, or add it; {did_you_mean(node, system.nodes.names)}",
+        )  # fmt: skip
+    asked = Asked(home, system, node, state, given.traffic, given.neighbour, given.forget)
+    try:
+        with bounded(system.gate.limit_s) as deadline:
+            answer = _decided(asked, deadline, given.drain)
+    except Busy:
+        answer = Answer(node, "undecided", "another gate of this node runs")
+    except Stopped as stop:
+        answer = Answer(node, "undecided", str(stop))
+    _print(answer.as_json(), given)
+    return EXIT_CODES[answer.state]
+
+
+def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
+    """Return what the gate says, after the site's command has run, where there is one for it."""
+    from railyard.cluster.gate import kept, site_commands
+    from railyard.cluster.gate.look import look
+
+    gate = asked.system.gate
+    with kept.locked(asked.state, asked.node):
+        looked = look(asked, deadline)
+        answer, drained = looked.answer, looked.kept.drained
+        words: tuple[str, ...] = ()
+        if drain and answer.state == "unfit":
+            faulty = (look.part for look in answer.looks if look.faults)
+            words, then = gate.drain, tuple(dict.fromkeys((*drained, *faulty)))
+        elif drain and site_commands.may_resume(answer, drained):
+            words, then = gate.resume, ()
+        if words:
+            wrong = site_commands.started(words, answer, deadline)
+            drained = drained if wrong else then
+            if wrong:
+                click.echo(f"railyard: gate of {answer.node}: {wrong}", err=True)
+        kept.save(asked.state, asked.node, kept.Kept(looked.kept.boot, looked.kept.counts, drained))
+    return answer
+
+
+def _of_nodes(given: _Options, home: Path, system: "System") -> int:
+    """Return the exit code of the gates of many nodes, once the line of each is printed."""
+    from railyard.base.hostlist import expanded
+    from railyard.cluster.gate.on_nodes import ask, worst
+
+    try:
+        nodes = tuple(dict.fromkeys(expanded(given.nodes or "")))
+    except ValueError as error:
+        raise click.UsageError(f"--nodes {given.nodes}: {error}") from None
+    for node in nodes:
+        _check_name(node, "--nodes")
+    handed = [f"--state={given.state.absolute()}"] if given.state is not None else []
+    handed += [word for word, is_set in (("--traffic", given.traffic), ("--forget", given.forget)) if is_set]
+    answers = ask(home, system, nodes, [*handed, "--drain" if given.drain else "--no-drain"])
+    for told in answers:
+        _print(told, given)
+    return worst(answers)
+
+
+def _print(told: dict[str, Any], given: _Options) -> None:
+    if given.as_json:
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    for line in (told["line"], *(f"  {line}" for line in told["details"] if given.verbose)):
+        click.echo(line)
+
+
+def _node(given: _Options) -> str:
+    """Return what the scheduler calls this node: a name, since it is a word of the site's commands and of a file."""
+    import platform
+
+    from railyard.base.hostlist import label
+
+    node = given.node or os.environ.get("SLURMD_NODENAME") or label(platform.node())
+    return _check_name(node, "--node" if given.node else "this node's name")
+
+
+def _check_name(node: str, option: str) -> str:
+    import re
+
+    from railyard.base.fields import NAME_PATTERN
+
+    if not re.fullmatch(NAME_PATTERN, node):
+        raise click.UsageError(f"{option}: found {show(node)}, expected the name of a node")
+    return node

@@ -1,0 +1,121 @@
+"""How a gate ends: within its time, when it is cancelled, and without a process that it started."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+_CANCELS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+#: A process that was asked to end is given this long before it is killed, in seconds.
+_GRACE_S = 0.5
+#: What timeout(1) adds to a gate's own time, in whole seconds: the gate itself ends first, unless it was killed.
+_SPARE_S = 2
+
+
+class Stopped(Exception):
+    """The gate was stopped before it could decide; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a gate must have ended, by the monotonic clock in seconds."""
+
+    end_s: float
+
+    @property
+    def left_s(self) -> float:
+        """Return the seconds that are left, never below 0."""
+        return max(0.0, self.end_s - time.monotonic())
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a process printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def last_words(self) -> str:
+        """Return its last line, for a sentence."""
+        lines = [line.strip() for line in (*self.out.splitlines(), *self.err.splitlines()) if line.strip()]
+        return lines[-1] if lines else f"exit code {self.code} and no word"
+
+
+@contextlib.contextmanager
+def bounded(seconds: float) -> Iterator[Deadline]:
+    """Raise Stopped in what runs within, once the time is over or a signal asks the process to end.
+
+    A second signal is taken no notice of, so that what was started is ended in order.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in (*_CANCELS, signal.SIGALRM):
+            signal.signal(each, signal.SIG_IGN)
+        over = number == signal.SIGALRM
+        raise Stopped(f"its time of {seconds:g} s was over" if over else f"cancelled ({signal.Signals(number).name})")
+
+    before = {each: signal.signal(each, stop) for each in (*_CANCELS, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield Deadline(time.monotonic() + seconds)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@contextlib.contextmanager
+def started(
+    words: Sequence[str], folder: Path | None = None, more: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a process with a group of its own; whatever happens within, the whole group has ended afterwards.
+
+    Raises OSError where it cannot be started.
+    """
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace", cwd=folder,
+        env={**os.environ, **(more or {})}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def limited(words: Sequence[str], deadline: Deadline) -> list[str]:
+    """Return the words under timeout(1): they end even where this process was killed and could end nothing."""
+    return ["timeout", "-k", "1", str(int(deadline.left_s) + _SPARE_S), *words]
+
+
+def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> Ended:
+    """Return what a process printed. Raises OSError where it cannot be started, Stopped where the time is over."""
+    with started(limited(words, deadline), folder) as process:
+        return wait_for(process, deadline)
+
+
+def wait_for(process: "subprocess.Popen[str]", deadline: Deadline) -> Ended:
+    """Return what a process printed, once it has ended. Raises Stopped where the time is over."""
+    try:
+        out, err = process.communicate(timeout=deadline.left_s)
+    except subprocess.TimeoutExpired:
+        raise Stopped("its time was over") from None
+    return Ended(process.returncode, out, err)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_GRACE_S)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

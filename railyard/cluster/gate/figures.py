@@ -1,0 +1,66 @@
+"""A measured figure held to the least that it must reach: made again where it is too low, within the gate's bytes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from railyard.base.wording import number
+from railyard.cluster.gate.model import Fault, Look, Part
+from railyard.parsers.parsed import ParseError
+
+#: The size of a message: a floor of a link holds from here on.
+MESSAGE_BYTES = 1 << 20
+#: perftest takes no fewer iterations; more than these would only lengthen the gate.
+FEWEST, MOST = 5, 2000
+#: A figure that is too low is measured so often, the first time among them.
+TIMES = 2
+
+_FIX = "measure it by railyard run on this node alone, and see railyard doctor --nodes for its settings"
+
+
+def messages(most_bytes: int, measurements: int) -> int:
+    """Return how many messages of ``MESSAGE_BYTES`` each of so many measurements may send, also if all are repeated."""
+    return min(MOST, most_bytes // (MESSAGE_BYTES * TIMES * max(1, measurements)))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is measured, and the least that it must reach in MB/s (10^6 B/s), with who says so.
+
+    ``busy`` says what ran on the node before anything was measured, None where it was idle.
+    """
+
+    part: Part
+    what: str
+    least_mb_s: float
+    source: str
+    busy: str | None = None
+
+
+def look(wanted: Wanted, measure: Callable[[], float | str]) -> Look:
+    """Return what a measurement says of the node; ``measure`` returns MB/s, or why there is no figure.
+
+    One figure that is too low is no fault: only where it is low again, on a node that was idle.
+    """
+    found: list[float] = []
+    while len(found) < TIMES and not (found and found[-1] >= wanted.least_mb_s):
+        try:
+            value = measure()
+        except (OSError, ParseError) as error:
+            value = str(error)
+        if isinstance(value, str):
+            return Look(wanted.part, doubt=f"{wanted.what} gave no figure: {value}")
+        found.append(value)
+    return _judged(wanted, found)
+
+
+def _judged(wanted: Wanted, found: Sequence[float]) -> Look:
+    reached = found[-1] >= wanted.least_mb_s
+    if reached and len(found) == 1:
+        return Look(wanted.part, True)
+    shown = " and ".join(f"{number(each)} MB/s" for each in found)
+    said = f"{wanted.what}: {shown}, expected at least {number(wanted.least_mb_s)} ({wanted.source})"
+    if reached:
+        return Look(wanted.part, True, doubt=f"disturbed: {said}, and the second time is well")
+    if wanted.busy is not None:
+        return Look(wanted.part, True, doubt=f"disturbed: {said}, and {wanted.busy}")
+    return Look(wanted.part, True, (Fault(said, _FIX),))

@@ -1,0 +1,100 @@
+"""What a node's gates keep from one to the next, a file a node, and the lock by which there is one gate at a time."""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from railyard.base.errors import SetupError
+
+FORMAT = 1
+
+
+class Busy(Exception):
+    """Another gate of the node runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Counters as the last gate left them, by rail, and the parts for which it drained the node.
+
+    ``boot`` is the kernel's name of the time since the node was started: counters of another one are no base.
+    """
+
+    boot: str | None = None
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    drained: tuple[str, ...] = ()
+
+
+@contextlib.contextmanager
+def locked(folder: Path, node: str) -> Iterator[None]:
+    """Hold the node's lock. Raises Busy where another gate has it, SetupError where the folder cannot be written."""
+    path = folder / f"{node}.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise _unusable(path, error) from None
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy from None
+        except OSError as error:
+            raise _unusable(path, error) from None
+        yield
+
+
+def load(folder: Path, node: str) -> Kept:
+    """Return what the last gate kept; nothing where there was none, or its file has another form."""
+    try:
+        told = json.loads(_file(folder, node).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return Kept()
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        return Kept()
+    return Kept(_text(told.get("boot")), _counts(told.get("counters")), tuple(_texts(told.get("drained"))))
+
+
+def save(folder: Path, node: str, kept: Kept) -> None:
+    """Replace the node's file at once, so that no reader sees half of it. Raises SetupError where it cannot be."""
+    path = _file(folder, node)
+    new = path.with_suffix(".new")
+    told = {"format": FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained}
+    try:
+        new.write_text(json.dumps(told, indent=1), encoding="utf-8")
+        os.replace(new, path)
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, error: OSError) -> SetupError:
+    return SetupError(
+        f"gate: {path} cannot be written ({error.strerror}), where a gate keeps its lock and counters; "
+        "name a folder that this user may write: --state DIR"
+    )
+
+
+def _file(folder: Path, node: str) -> Path:
+    return folder / f"{node}.json"
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _counts(value: Any) -> dict[str, dict[str, int]]:
+    rails = value if isinstance(value, dict) else {}
+    return {
+        rail: {name: count for name, count in counts.items() if isinstance(count, int)}
+        for rail, counts in rails.items()
+        if isinstance(counts, dict)
+    }

@@ -1,0 +1,120 @@
+"""One gate of the node that this process runs on: what is read, then what is measured, then what is kept."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.paths import packaged_text, state_folder
+from railyard.cluster.doctor.ask_nodes import rails_of
+from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
+from railyard.cluster.fabric.sysfs import text
+from railyard.cluster.gate import ending, error_counters, kept, links_and_slots, traffic
+from railyard.cluster.gate.ending import Deadline, Stopped
+from railyard.cluster.gate.model import Answer, Gap, Look, Part, decided
+from railyard.site.systems.model import System
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a gate was asked for: of which node and system, where it keeps its counters, and whether it may send.
+
+    ``forget``: counters that grew before count no more.
+    """
+
+    home: Path
+    system: System
+    node: str
+    state: Path
+    traffic: bool = False
+    neighbour: str | None = None
+    forget: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a gate says, and what the node's next gate is to know."""
+
+    answer: Answer
+    kept: kept.Kept
+
+
+def look(asked: Asked, deadline: Deadline) -> Looked:
+    """Return what a gate says of this node. Raises Stopped where it was cancelled or its time was over."""
+    system, before = asked.system, kept.load(asked.state, asked.node)
+    with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
+        folder = Path(name)
+        facts = _facts(system, folder, deadline)
+        if isinstance(facts, str):
+            return Looked(decided(asked.node, (Look("links", doubt=facts),)), before)
+        sys, proc = _root("RAILYARD_SYSFS", "/sys"), _root("RAILYARD_PROC", "/proc")
+        boot = text(proc / "sys/kernel/random/boot_id")
+        now = error_counters.read(sys, system)
+        same = boot == before.boot and before.counts and not asked.forget
+        counters = error_counters.look(before.counts if same else None, now, system.gate.counters)
+        looks = [*links_and_slots.look(facts, system), counters]
+        # A base that was exceeded stays, or the next gate would find the node fit.
+        counts = before.counts if counters.faults else now.counts
+        after = kept.Kept(boot, counts, before.drained)
+        looks += _measured(asked, facts, tuple(looks), folder, deadline)
+        return Looked(decided(asked.node, looks), after)
+
+
+def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
+    """Return what doctor.sh says of this node, or why it says nothing that counts."""
+    script = folder / SCRIPT
+    script.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
+    try:
+        ended = ending.run(["sh", str(script), rails_of(system)], deadline)
+    except OSError as error:
+        return f"doctor.sh cannot be started ({error.strerror})"
+    nodes = parse(ended.out)
+    if len(nodes) != 1 or not nodes[0].whole or nodes[0].format != FORMAT:
+        return f"doctor.sh gave no whole answer: {ended.last_words}"
+    return nodes[0]
+
+
+def _measured(
+    asked: Asked, facts: NodeState, looks: tuple[Look, ...], folder: Path, deadline: Deadline
+) -> Iterator[Look]:
+    """Yield what was measured; nothing is sent without --traffic, over what is faulty, or beside another benchmark."""
+    if not asked.traffic:
+        yield from traffic.not_asked()
+        return
+    others = ", ".join(sorted({name for _, name in facts.processes}))
+    why = f"{others} runs there already" if others else None
+    if any(one.faults or one.doubt for one in looks):
+        why = "not measured after what was found"
+    if why is not None:
+        yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
+        return
+    with _shared(asked) as shared:
+        ground = traffic.Ground(asked.home, asked.system, asked.node, facts, folder, shared, deadline, asked.neighbour)
+        yield _within("loopback", lambda: traffic.loopback(ground))
+        yield _within("memory", lambda: traffic.memory(ground))
+        yield _within("pair", lambda: traffic.pair(ground))
+
+
+def _within(part: Part, measure: Callable[[], Look]) -> Look:
+    try:
+        return measure()
+    except Stopped as stop:
+        raise Stopped(f"{stop}, in {part}") from None
+
+
+@contextlib.contextmanager
+def _shared(asked: Asked) -> Iterator[Path]:
+    """Give a folder in the site's state, which the neighbour sees too; it is gone afterwards."""
+    if asked.neighbour is None:
+        yield asked.state
+        return
+    folder = state_folder(asked.home) / "gate"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"pair-{asked.node}-", dir=folder) as name:
+        yield Path(name)
+
+
+def _root(variable: str, default: str) -> Path:
+    return Path(os.environ.get(variable) or default)

@@ -1,0 +1,37 @@
+"""The site's own commands that drain and resume a node: words of its file, no shell, at most once a gate."""
+
+import re
+from collections.abc import Sequence
+
+from railyard.cluster.gate import ending
+from railyard.cluster.gate.ending import Deadline, Stopped
+from railyard.cluster.gate.model import Answer, short
+
+_BLANK = re.compile(r"\{(node|reason)\}")
+
+
+def filled(words: Sequence[str], node: str, reason: str) -> list[str]:
+    """Return the words with their blanks filled; what a reason says is never read as a blank."""
+    values = {"node": node, "reason": reason}
+    return [_BLANK.sub(lambda found: values[found[1]], word) for word in words]
+
+
+def started(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | None:
+    """Run a command for a node; return None where it ended with 0, else a sentence that says how it ended."""
+    given = filled(words, answer.node, short(f"railyard gate: {answer.reason}"))
+    try:
+        ended = ending.run(given, deadline)
+    except OSError as error:
+        return f"{given[0]} cannot be started ({error.strerror})"
+    except Stopped as stop:
+        return f"{given[0]} did not end: {stop}"
+    return None if ended.code == 0 else f"{given[0]} ended with {ended.code}: {ended.last_words}"
+
+
+def may_resume(answer: Answer, drained: Sequence[str]) -> bool:
+    """Return whether a gate found everything clean for which an earlier one drained the node.
+
+    A gate that only looks resumes no node that was drained for what was measured.
+    """
+    clean = {look.part for look in answer.looks if look.is_clean}
+    return answer.state == "fit" and bool(drained) and set(drained) <= clean

@@ -1,0 +1,225 @@
+"""What a gate measures with --traffic: each card's loop to itself, STREAM, and a stream between it and a neighbour.
+
+All of it is bounded in bytes and in time. The neighbour is known to be good, so that a slow pair is the node's fault.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from railyard.base.bounds import GATE_BUSY_SHARE
+from railyard.base.paths import packaged_text
+from railyard.benchmarks.apps.every_node import stream_of_nodes
+from railyard.cluster.doctor.node_block import NodeState
+from railyard.cluster.fabric.expected import VERBS
+from railyard.cluster.gate import ending, figures
+from railyard.cluster.gate.ending import Deadline, Ended
+from railyard.cluster.gate.links_and_slots import is_foreign
+from railyard.cluster.gate.model import Gap, Look, Part
+from railyard.hardware.limits import LinkFloor, day_one_floor
+from railyard.job.client_server import SCRIPT, run_words
+from railyard.job.launch import device_name
+from railyard.parsers import iperf3, perftest, rail_parts
+from railyard.parsers.parsed import Parsed
+from railyard.site.systems.model import Fabric, Rail, System
+
+NO_TRAFFIC = "no --traffic"
+_IPERF3_BYTES = 128 << 10
+
+_READERS: dict[str, Callable[[str], Parsed]] = {"perftest": perftest.parse, "iperf3": iperf3.parse}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """On what a gate measures: the system and its site folder, the node's facts, and a folder of the gate's own.
+
+    ``shared`` is a folder that the neighbour sees too.
+    """
+
+    home: Path
+    system: System
+    node: str
+    facts: NodeState
+    folder: Path
+    shared: Path
+    deadline: Deadline
+    neighbour: str | None = None
+
+    @property
+    def rails(self) -> tuple[tuple[Fabric, Rail], ...]:
+        """Every rail with its fabric, but for ports that are of another link layer than the fabric now."""
+        every = ((fabric, rail) for fabric in self.system.fabrics.values() for rail in fabric.rails)
+        return tuple((fabric, rail) for fabric, rail in every if not is_foreign(self.facts, fabric, rail))
+
+    @property
+    def messages(self) -> int:
+        """How many messages each measurement may send: the loop of each rail, and its pair where one is asked for."""
+        most = self.system.gate.most_bytes
+        return figures.messages(most, len(self.rails) * (1 if self.neighbour is None else 2))
+
+    @property
+    def busy(self) -> str | None:
+        """Why a low figure would be disturbed: what ran on the node before anything was measured; None: it was idle."""
+        word = (self.facts.facts.get("load", "").split(" ") + [""] * 4)[3].partition("/")[0]
+        processors = self.facts.number("processors") or 1
+        running = int(word) - 1 if word.isdigit() else 0  # one is who asks
+        if running > max(1, GATE_BUSY_SHARE.value * processors):
+            return f"{running} processes were running on {processors:g} processors"
+        return None
+
+    def held(self, part: Part, what: str, least: tuple[float, str], measure: Callable[[], float | str]) -> Look:
+        """Return what a measurement says; ``least`` is in MB/s (10^6 B/s), with who says so."""
+        return figures.look(figures.Wanted(part, what, *least, self.busy), measure)
+
+
+def not_asked() -> tuple[Look, ...]:
+    """Return the parts that a gate without traffic leaves out."""
+    parts: tuple[Part, ...] = ("loopback", "memory", "pair")
+    return tuple(Look(part, gaps=(Gap(part, NO_TRAFFIC),)) for part in parts)
+
+
+def loopback(ground: Ground) -> Look:
+    """Return what each card gives to itself: card and slot, without cable and switch."""
+    looks = []
+    for fabric, rail in ground.rails:
+        what, least = f"loopback of {device_name(rail)}", ground.system.gate.loopback_mb_s
+        why = _no_loopback(fabric) or _no_program(ground, "perftest") or _too_few(ground)
+        if why is None and least is not None:
+            measure = partial(_loop, ground, fabric, rail)
+            looks.append(ground.held("loopback", what, (least, "gate.loopback_mb_s"), measure))
+        else:
+            looks.append(Look("loopback", gaps=(Gap(what, why or "gate.loopback_mb_s is not set"),)))
+    return _together("loopback", looks)
+
+
+def _no_loopback(fabric: Fabric) -> str | None:
+    if fabric.kind == "tcp":
+        return "no loopback over TCP: the kernel shortens the way"
+    return None if fabric.kind in VERBS else f"no tool measures one over {fabric.kind}"
+
+
+def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
+    """Run both ends on this node and return what the client's end printed, MB/s."""
+    words = ending.limited(_pair_words(ground, "perftest", fabric, rail), ground.deadline)
+    _write_script(ground.folder)
+    with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "1"}) as server:
+        with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "0"}) as client:
+            ended = ending.wait_for(client, ground.deadline)
+        if ended.code:
+            other = ending.wait_for(server, ground.deadline)
+            return other.last_words if other.code else ended.last_words
+    return _value("perftest", ended)
+
+
+def memory(ground: Ground) -> Look:
+    """Return what STREAM gives, where the system's file has it and says what it must give."""
+    least = ground.system.gate.memory_mb_s
+    why = "gate.memory_mb_s is not set" if least is None else _no_program(ground, "stream")
+    if why is not None or least is None:
+        return Look("memory", gaps=(Gap("memory", why or ""),))
+    return ground.held("memory", "memory", (least, "gate.memory_mb_s"), partial(_triad, ground))
+
+
+def _triad(ground: Ground) -> float | str:
+    ended = ending.run([_program(ground, "stream") or ""], ground.deadline, ground.folder)
+    text = f"# railyard: node {ground.node} gate\n{ended.out}\n# railyard: end {abs(ended.code) % 256}\n"
+    value, passed = stream_of_nodes(text).tables[0].rows[0]
+    return value if ended.code == 0 and isinstance(value, float) and passed is True else ended.last_words
+
+
+def pair(ground: Ground) -> Look:
+    """Return what each rail gives between the node and a neighbour, both of them in the job that the gate runs in."""
+    if ground.neighbour is None:
+        return Look("pair", gaps=(Gap("pair", "no --neighbour"),))
+    if "SLURM_JOB_ID" not in os.environ:
+        return Look("pair", gaps=(Gap("pair", "not in a job of Slurm's that has both nodes"),))
+    looks = []
+    for fabric, rail in ground.rails:
+        what, floor = f"pair over {device_name(rail)} with {ground.neighbour}", _floor(ground, fabric, rail)
+        if fabric.kind not in ("tcp", *VERBS):
+            floor = f"no tool measures one over {fabric.kind}"
+        why = floor if isinstance(floor, str) else _no_program(ground, _tool(fabric)) or _too_few(ground)
+        if why is None and not isinstance(floor, str):
+            looks.append(ground.held("pair", what, floor, partial(_stream, ground, fabric, rail)))
+        else:
+            looks.append(Look("pair", gaps=(Gap(what, why or ""),)))
+    return _together("pair", looks)
+
+
+def _stream(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
+    """Run an end on each node in a step of the job and return what the client's end printed, MB/s."""
+    step = ["srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"]
+    step += [f"--nodelist={ground.node},{ground.neighbour}", *_pair_words(ground, _tool(fabric), fabric, rail)]
+    _write_script(ground.shared)
+    return _value(_tool(fabric), ending.run(step, ground.deadline, ground.shared))
+
+
+def _tool(fabric: Fabric) -> str:
+    return "iperf3" if fabric.kind == "tcp" else "perftest"
+
+
+def _together(part: Part, looks: Sequence[Look]) -> Look:
+    """Return the rails' looks as one."""
+    doubts = [look.doubt for look in looks if look.doubt is not None]
+    return Look(
+        part,
+        any(look.checked for look in looks),
+        tuple(fault for look in looks for fault in look.faults),
+        tuple(dict.fromkeys(gap for look in looks for gap in look.gaps)),
+        doubts[0] if doubts else None,
+    )
+
+
+def _program(ground: Ground, tool: str) -> str | None:
+    """Return a tool's program, of the first stack that has the tool; perftest's is in a folder of several."""
+    for entry in ground.system.stacks.values():
+        if tool in entry.benchmarks:
+            path = entry.executable(tool, ground.home)
+            return f"{path}/ib_write_bw" if tool == "perftest" else path
+    return None
+
+
+def _no_program(ground: Ground, tool: str) -> str | None:
+    return f"no stack of the system's file has {tool}" if _program(ground, tool) is None else None
+
+
+def _too_few(ground: Ground) -> str | None:
+    return "gate.most_bytes is too small for all rails" if ground.messages < figures.FEWEST else None
+
+
+def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[str]:
+    """Return the words of both ends over one rail."""
+    if tool == "perftest":
+        arguments: tuple[str, ...] = ("-s", str(figures.MESSAGE_BYTES), "-n", str(ground.messages))
+    else:
+        arguments = ("-J", "-l", str(_IPERF3_BYTES), "-n", str(ground.messages * figures.MESSAGE_BYTES))
+    tag = f"gate-{ground.node}-{os.getpid()}-{time.monotonic_ns()}"
+    program = _program(ground, tool) or ""
+    return run_words(tool, fabric.kind, (device_name(rail),), program, arguments, tag=tag, in_turn=True)
+
+
+def _write_script(folder: Path) -> None:
+    (folder / SCRIPT).write_text(packaged_text(f"job/scripts/{SCRIPT}"), encoding="utf-8")
+
+
+def _value(tool: str, ended: Ended) -> float | str:
+    """Return the bandwidth that a client printed, MB/s (10^6 B/s), or why there is none. Raises ParseError."""
+    if ended.code:
+        return ended.last_words
+    parsed = rail_parts.parse(ended.out, _READERS[tool])
+    values = [value for table in parsed.tables for value in table.column("bandwidth") if isinstance(value, int | float)]
+    if parsed.failures or not values:
+        return parsed.failures[0].text if parsed.failures else "no row of a bandwidth"
+    return float(values[-1])
+
+
+def _floor(ground: Ground, fabric: Fabric, rail: Rail) -> tuple[float, str] | str:
+    stated = ground.system.gate.pair_mb_s
+    if stated is not None:
+        return stated, "gate.pair_mb_s"
+    alone = fabric.model_copy(update={"rails": (rail,)})
+    floor = day_one_floor(fabric.link, alone.limit(1, 1, one_stream=True), 1, streaming=True)
+    return (floor.value_mb_s, "day-one floor of the link") if isinstance(floor, LinkFloor) else floor

@@ -1,0 +1,390 @@
+"""`railyard gate` on a synthetic node: each fault with its line and exit code, and what is never a fault."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.gate.conftest import Site
+
+ROOT = Path(__file__).parents[3]
+NOT_SENT = "loopback, memory, pair (no --traffic)"
+FIRST = "counters (no gate of this boot to compare with)"
+
+
+def test_a_node_that_is_well_is_fit_and_says_what_was_not_checked(site: Site) -> None:
+    first = site.gate()
+    assert (first.code, first.err) == (0, "")
+    assert first.out == f"n1: fit: links, slots; not checked: {FIRST}, {NOT_SENT}\n"
+    second = site.gate()
+    assert (second.code, second.out) == (0, f"n1: fit: links, slots, counters; not checked: {NOT_SENT}\n")
+
+
+@pytest.mark.parametrize(
+    ("port", "line"),
+    [
+        (
+            {"state": "1: DOWN", "phys_state": "2: Polling"},
+            "mlx5_1 port 1: found Down (Polling), expected Active",
+        ),
+        (
+            {"state": "2: INIT"},
+            "mlx5_1 port 1: found Initializing (LinkUp), expected Active",
+        ),
+        (
+            {"rate": "100 Gb/sec (4X EDR)"},
+            "mlx5_1 port 1: found 4X EDR (100 Gbit/s), expected 4X HDR (200 Gbit/s)",
+        ),
+        (
+            {"rate": "100 Gb/sec (2X HDR)"},
+            "mlx5_1 port 1: found 2X HDR (100 Gbit/s), expected 4X HDR (200 Gbit/s)",
+        ),
+    ],
+)
+def test_a_link_that_is_down_slow_or_narrow_is_the_reason(site: Site, port: dict[str, str], line: str) -> None:
+    site.port("mlx5_1", **port)
+    found = site.gate()
+    assert (found.code, found.out) == (1, f"n1: unfit: {line}\n")
+
+
+def test_two_rails_that_are_slow_alike_are_two_faults_and_no_contradiction_of_the_file(site: Site) -> None:
+    for card in ("mlx5_0", "mlx5_1"):
+        site.port(card, rate="100 Gb/sec (2X HDR)")
+    found = site.gate("--verbose")
+    first = "mlx5_0 port 1: found 2X HDR (100 Gbit/s), expected 4X HDR (200 Gbit/s)"
+    assert (found.code, found.out.splitlines()[0]) == (1, f"n1: unfit: {first} (+1 more)")
+    assert found.out.splitlines()[1:3] == [
+        f"  fault: {first}; lanes are lost: reseat or replace its cable",
+        f"  fault: {first.replace('mlx5_0', 'mlx5_1')}; lanes are lost: reseat or replace its cable",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("slot", "found"),
+    [({"current_link_width": "8"}, "PCIe Gen4 x8"), ({"current_link_speed": "8.0 GT/s PCIe"}, "PCIe Gen3 x16")],
+)
+def test_a_slot_that_is_narrow_or_slow_is_the_reason(site: Site, slot: dict[str, str], found: str) -> None:
+    site.slot("mlx5_0", **slot)
+    said = site.gate()
+    assert said.code == 1
+    assert said.out.startswith(f"n1: unfit: mlx5_0: found {found} (mlx5_0), ")
+    assert said.out.endswith(", expected PCIe Gen4 x16\n")
+
+
+def test_a_device_that_is_gone_is_the_reason(site: Site) -> None:
+    (site.tree.root / "sys/class/infiniband/mlx5_1").rename(site.tree.root / "gone")
+    found = site.gate()
+    assert (found.code, found.out) == (1, "n1: unfit: mlx5_1:1: there is no such device\n")
+
+
+def test_a_link_that_nobody_can_read_is_undecided_and_never_fit(site: Site) -> None:
+    site.port("mlx5_0", state="")
+    found = site.gate()
+    assert (found.code, found.out) == (3, "n1: undecided: nothing says whether mlx5_0:1 is up\n")
+
+
+def test_what_is_certainly_wrong_counts_before_what_nobody_can_read(site: Site) -> None:
+    site.port("mlx5_0", state="")
+    site.port("mlx5_1", state="1: DOWN", phys_state="2: Polling")
+    found = site.gate()
+    line = "n1: unfit: mlx5_1 port 1: found Down (Polling), expected Active\n"
+    assert (found.code, found.out) == (1, line)
+
+
+def test_what_a_node_does_not_show_is_said(site: Site) -> None:
+    site.port("mlx5_0", rate="")
+    site.slot("mlx5_0", current_link_width="0")
+    found = site.gate()
+    gaps = f"rate of mlx5_0:1, slot of mlx5_0:1 (the kernel shows none), {FIRST}, {NOT_SENT}"
+    assert (found.code, found.out) == (0, f"n1: fit: links, slots; not checked: {gaps}\n")
+
+
+def test_ethernet_has_neither_slots_nor_a_loopback(site: Site) -> None:
+    found = site.gate("--traffic", system="eth")
+    assert found.code == 0
+    assert found.out == (
+        f"n1: fit: links; not checked: slot of eth1 (only slots of RDMA cards are read), {FIRST}, "
+        "tx_errors, rx_crc_errors, rx_frame_errors, tx_carrier_errors of eth1 (the kernel shows none), "
+        "loopback of eth1 (no loopback over TCP: the kernel shortens the way), memory (gate.memory_mb_s is not set), "
+        "pair (no --neighbour)\n"
+    )
+    (site.tree.root / "sys/class/net/eth1/speed").write_text("1000\n")
+    slow = site.gate(system="eth")
+    assert (slow.code, slow.out) == (1, "n1: unfit: eth1: its link runs at 1 Gbit/s, the system's file says eth-10\n")
+
+
+def test_errors_that_grew_since_the_last_gate_stay_the_reason_until_they_are_forgotten(site: Site) -> None:
+    assert site.gate().code == 0
+    site.counter("mlx5_1", "symbol_error", 8)
+    site.counter("mlx5_1", "link_downed", 4)
+    found, again = site.gate(), site.gate()
+    assert found.out == (
+        "n1: unfit: mlx5_1:1: link_downed grew by 1 since the last gate, expected at most 0; "
+        "symbol_error grew by 5 since the last gate, expected at most 0\n"
+    )
+    assert (found.code, again.code, again.out) == (1, 1, found.out)
+    assert site.gate("--forget").code == 0
+    assert site.gate().out == f"n1: fit: links, slots, counters; not checked: {NOT_SENT}\n"
+
+
+def test_growth_within_the_bound_of_the_file_is_no_fault_and_a_signal_counts_where_the_file_bounds_it(
+    site: Site,
+) -> None:
+    site.says({"counters": {"symbol_error": 5, "hw/out_of_sequence": 10}})
+    for card in ("mlx5_0", "mlx5_1"):
+        site.counter(card, "hw/out_of_sequence", 100)
+    assert site.gate().code == 0
+    site.counter("mlx5_0", "symbol_error", 8)
+    assert site.gate().code == 0
+    site.counter("mlx5_0", "hw/out_of_sequence", 111)
+    found = site.gate()
+    line = "n1: unfit: mlx5_0:1: hw/out_of_sequence grew by 11 since the last gate, expected at most 10\n"
+    assert (found.code, found.out) == (1, line)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("boot", 0), FIRST),
+        (("symbol_error", 1), "symbol_error of mlx5_0:1 (cleared since the last gate)"),
+        (("symbol_error", 65535), "symbol_error of mlx5_0:1 (at its largest value: clear it)"),
+    ],
+)
+def test_counters_of_another_boot_cleared_or_full_ones_drain_nobody_and_are_said(
+    site: Site, change: tuple[str, int], said: str
+) -> None:
+    assert site.gate().code == 0
+    name, value = change
+    if name == "boot":
+        (site.tree.root / "proc/sys/kernel/random/boot_id").write_text("8e20\n")
+        site.counter("mlx5_0", "symbol_error", 900)
+    else:
+        site.counter("mlx5_0", name, value)
+    found = site.gate()
+    assert found.code == 0
+    assert f"not checked: {said}, " in found.out
+
+
+def test_a_state_that_is_damaged_is_a_first_gate(site: Site) -> None:
+    assert site.gate().code == 0
+    for text in ("{", "[]", '{"format": 9}', '{"format": 1, "boot": "7d1f", "counters": {"mlx5_0:1": 3}}'):
+        (site.home / ".railyard/gate/n1.json").write_text(text)
+        assert site.gate().out == f"n1: fit: links, slots; not checked: {FIRST}, {NOT_SENT}\n", text
+
+
+def test_two_gates_of_one_node_at_once_are_one(site: Site) -> None:
+    folder = site.home / ".railyard/gate"
+    folder.mkdir(parents=True)
+    with (folder / "n1.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = site.gate()
+        assert (found.code, found.out) == (3, "n1: undecided: another gate of this node runs\n")
+        assert site.gate("--node", "n2").code == 0
+    assert site.gate().code == 0
+
+
+def test_the_program_is_told_all_of_it_in_one_line_of_json(site: Site) -> None:
+    site.port("mlx5_1", rate="100 Gb/sec (2X HDR)")
+    found = site.gate("--json")
+    (line,) = found.out.splitlines()
+    told = json.loads(line)
+    assert (told["format"], told["node"], told["state"]) == (1, "n1", "unfit")
+    assert told["line"] == f"n1: unfit: {told['reason']}"
+    parts = {part["part"]: part for part in told["parts"]}
+    assert list(parts) == ["links", "slots", "counters", "loopback", "memory", "pair"]
+    assert [fault["fix"] for fault in parts["links"]["faults"]] == ["lanes are lost: reseat or replace its cable"]
+    assert parts["pair"]["gaps"] == [{"what": "pair", "why": "no --traffic"}]
+
+
+def hung(site: Site) -> Path:
+    """Make doctor.sh hang in the program that it asks for addresses; return where that program writes its number."""
+    number = site.tree.root / "getent.pid"
+    site.program("getent", f"#!/bin/sh\necho $$ >'{number}.new'\nmv '{number}.new' '{number}'\nexec sleep 600\n")
+    return number
+
+
+def ended(number: Path) -> bool:
+    """Return whether the process has ended within some seconds; one that waits to be reaped has."""
+    pid = int(number.read_text())
+    for _ in range(600):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def drains(site: Site, **more: object) -> Path:
+    """Give the system commands that drain and resume; return the file where a fake scontrol writes its words."""
+    log = site.tree.root / "scontrol.log"
+    site.program("scontrol", f"#!/bin/sh\nfor word; do printf '<%s>' \"$word\"; done >>'{log}'\necho >>'{log}'\n")
+    update = ["scontrol", "update", "NodeName={node}"]
+    site.says(
+        {"drain": [*update, "State=DRAIN", "Reason={reason}"], "resume": [*update, "State=RESUME"], **more},
+    )
+    return log
+
+
+def test_a_gate_whose_time_is_over_is_undecided_and_ends_what_it_started(site: Site) -> None:
+    log, number = drains(site, limit="5s"), hung(site)
+    found = site.gate()
+    assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 5 s was over\n", "")
+    assert ended(number)
+    assert not log.exists()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_a_gate_that_is_cancelled_ends_in_order_and_drains_nobody(site: Site, name: str) -> None:
+    log, number = drains(site), hung(site)
+    site.port("mlx5_0", state="1: DOWN")
+
+    def cancel() -> None:
+        while not number.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), getattr(signal, name))
+
+    waiting = threading.Thread(target=cancel)
+    waiting.start()
+    found = site.gate()
+    waiting.join()
+    assert (found.code, found.out) == (3, f"n1: undecided: cancelled ({name})\n")
+    assert ended(number)
+    assert not log.exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_a_killed_gate_started_ends_by_itself(site: Site) -> None:
+    site.says({"limit": "5s"})
+    number = hung(site)
+    # a killed gate leaves its folder of temporary files
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(site.tree.root)}
+    gate = subprocess.Popen([sys.executable, "-m", "railyard", "gate", "--system", "hdr"], env=environment)
+    while not number.exists():
+        time.sleep(0.01)
+    gate.kill()
+    gate.wait()
+    assert ended(number)
+
+
+def test_an_unfit_node_is_drained_once_a_gate_with_its_reason_as_one_word(site: Site) -> None:
+    log = drains(site)
+    assert site.gate().code == 0
+    assert not log.exists()
+    site.port("mlx5_1", rate="100 Gb/sec (2X HDR)")
+    assert site.gate("--no-drain").code == 1
+    assert not log.exists()
+    assert site.gate().code == 1
+    assert log.read_text() == (
+        "<update><NodeName=n1><State=DRAIN><Reason=railyard gate: mlx5_1 port 1: found 2X HDR (100 Gbit/s), "
+        "expected 4X HDR (200 Gbit/s)>\n"
+    )
+    assert site.kept()["drained"] == ["links"]
+
+
+def test_a_node_that_a_gate_drained_is_resumed_when_what_was_wrong_is_well(site: Site) -> None:
+    log = drains(site)
+    site.port("mlx5_1", rate="100 Gb/sec (2X HDR)")
+    assert site.gate().code == 1
+    site.port("mlx5_1", rate="200 Gb/sec (4X HDR)")
+    log.unlink()
+    assert site.gate("--no-drain").code == 0
+    assert not log.exists()
+    assert site.gate().code == 0
+    assert log.read_text() == "<update><NodeName=n1><State=RESUME>\n"
+    assert site.gate().code == 0
+    assert log.read_text().count("\n") == 1  # and not again
+
+
+def test_what_was_drained_for_its_counters_is_not_resumed_by_a_gate_that_compares_none(site: Site) -> None:
+    log = drains(site)
+    assert site.gate().code == 0
+    site.counter("mlx5_1", "symbol_error", 8)
+    assert site.gate().code == 1
+    log.unlink()
+    assert site.gate("--forget").code == 0
+    assert not log.exists()
+    assert site.gate().code == 0
+    assert log.read_text() == "<update><NodeName=n1><State=RESUME>\n"
+
+
+def test_what_was_drained_for_two_parts_is_not_resumed_for_one_of_them(site: Site) -> None:
+    log = drains(site)
+    assert site.gate().code == 0
+    site.counter("mlx5_1", "symbol_error", 8)
+    assert site.gate().code == 1
+    site.counter("mlx5_1", "symbol_error", 3)
+    site.slot("mlx5_0", current_link_width="8")
+    assert site.gate().code == 1
+    assert site.kept()["drained"] == ["counters", "slots"]
+    site.slot("mlx5_0", current_link_width="16")
+    log.unlink()
+    assert site.gate("--forget").code == 0  # the slot is well, and no counter is compared
+    assert not log.exists()
+
+
+def test_without_commands_in_the_file_nothing_is_drained(site: Site) -> None:
+    log = site.tree.root / "scontrol.log"
+    site.program("scontrol", f"#!/bin/sh\necho called >>'{log}'\n")
+    site.port("mlx5_1", state="1: DOWN")
+    assert site.gate().code == 1
+    assert not log.exists()
+
+
+def test_an_undecided_gate_drains_nobody(site: Site) -> None:
+    log = drains(site)
+    site.port("mlx5_0", state="")
+    assert site.gate().code == 3
+    assert not log.exists()
+
+
+def test_a_drain_that_fails_is_said_and_the_node_stays_unfit(site: Site) -> None:
+    drains(site)
+    site.program("scontrol", "#!/bin/sh\necho 'Invalid node name specified' >&2\nexit 1\n")
+    site.port("mlx5_1", state="1: DOWN")
+    found = site.gate()
+    assert (found.code, found.err) == (
+        1,
+        "railyard: gate of n1: scontrol ended with 1: Invalid node name specified\n",
+    )
+    assert site.kept()["drained"] == []
+
+
+def test_a_folder_that_cannot_be_written_is_a_mistake_of_the_set_up(site: Site) -> None:
+    (site.home / "file").write_text("")
+    found = site.gate("--state", str(site.home / "file/below"))
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith(f"railyard: gate: {site.home}/file/below/n1.lock cannot be written (")
+    assert found.err.endswith("; name a folder that this user may write: --state DIR\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--neighbour", "n2"), "--neighbour goes with --traffic"),
+        (("--nodes", "n[1-2]", "--node", "n1"), "--nodes goes with neither --node nor --neighbour"),
+        (("--node", "n1;reboot"), '--node: found "n1;reboot", expected the name of a node'),
+        (
+            ("--node", "n7"),
+            'systems/hdr.yaml: nodes.names: found no "n7", expected the node that the gate runs on; name it by --node',
+        ),
+        (("--nodes", "n[2-1]"), "--nodes n[2-1]: '2-1' does not rise"),
+        (
+            ("--traffic", "--neighbour", "n9"),
+            'systems/hdr.yaml: gate.neighbours: found no "n9", expected a node that is known to be good; none are',
+        ),
+    ],
+)
+def test_a_mistake_of_the_user_is_a_sentence_and_2(site: Site, words: tuple[str, ...], said: str) -> None:
+    found = site.gate(*words)
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith(f"railyard: {said}")

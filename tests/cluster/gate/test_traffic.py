@@ -1,0 +1,279 @@
+"""What a gate measures with --traffic, by programs that stand in for perftest, STREAM and srun."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.gate.conftest import SYSTEM, Site
+from tests.made.sysfs import write
+
+#: Takes the words of ib_write_bw and prints its table; the bandwidths that it prints stand in a file, one a run.
+IB_WRITE_BW = """\
+#!{python}
+import pathlib, socket, sys
+words = sys.argv[1:]
+folder = pathlib.Path({folder!r})
+port, size, count = (words[words.index(name) + 1] for name in ("-p", "-s", "-n"))
+if words[-2] == "-n":  # no word behind its own: the server
+    with socket.create_server(("", int(port))) as server:
+        line, _ = server.accept()
+        line.recv(1)
+    sys.exit(0)
+with (folder / "calls").open("a") as log:
+    print(*words, file=log)
+socket.create_connection((words[-1], int(port))).close()
+values = (folder / "values").read_text().split()
+(folder / "values").write_text(" ".join(values[1:] or values))
+print(" " + "-" * 87)
+print("                    RDMA_Write BW Test")
+print(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]")
+print(f" {{size}}    {{count}}      {{float(values[0]):.2f}}       {{float(values[0]):.2f}}       0.02")
+print(" " + "-" * 87)
+"""
+STREAM = """\
+#!/bin/sh
+echo 'Function    Best Rate MB/s  Avg time     Min time     Max time'
+echo "Triad:           $(cat {folder}/memory)     0.012345     0.012345     0.012345"
+echo 'Solution Validates: avg error less than 1.000000e-13 on all three arrays'
+"""
+#: Starts the words behind its options twice, as two processes of a step do.
+SRUN = """\
+#!/bin/sh
+echo "$@" >>'{folder}/srun'
+while :; do case $1 in -*) shift ;; *) break ;; esac; done
+SLURM_PROCID=1 "$@" &
+SLURM_PROCID=0 "$@"
+code=$?
+wait
+exit $code
+"""
+MIB = (1 << 20) / 1e6
+
+
+class Bench:
+    """The site with programs that measure, and what they were called with."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.folder = site.tree.root / "bench"
+        self.folder.mkdir()
+        texts = {"ib_write_bw": IB_WRITE_BW, "stream_c.exe": STREAM, "srun": SRUN}
+        for name, text in texts.items():
+            site.program(name, text.format(python=sys.executable, folder=str(self.folder)))
+        self.gives("23000")
+
+    def gives(self, *mib_s: str, memory: str = "200000.0") -> None:
+        """Set what ib_write_bw prints, run by run (the last one from then on), and what STREAM does."""
+        (self.folder / "values").write_text(" ".join(mib_s))
+        (self.folder / "memory").write_text(memory)
+
+    def says(self, **gate: Any) -> None:
+        """Give the system the stacks, and this section of the gate."""
+        programs = self.site.programs
+        tools = f"{{perftest: {programs}, stream: {programs}/stream_c.exe}}"
+        stacks = f"  verbs: {{prefix: /usr, benchmarks: {tools}}}\n"
+        text = f"{SYSTEM}{stacks}gate: {json.dumps({'limit': '60s', **gate})}\n"
+        (self.site.home / "systems/hdr.yaml").write_text(text, encoding="utf-8")
+
+    def calls(self, name: str = "calls") -> list[str]:
+        """Return the words of each call of ib_write_bw's client, or of srun."""
+        path = self.folder / name
+        return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def bench(site: Site) -> Bench:
+    """A node that is well, with one gate behind it; pair.sh finds the node by a name that every host has."""
+    site.gate()
+    (site.tree.root / "proc/sys/kernel/hostname").write_text("localhost\n")
+    write(site.tree.root / "proc/net", {})
+    (site.tree.root / "proc/net/tcp").symlink_to("/proc/net/tcp")
+    (site.tree.root / "proc/net/tcp6").symlink_to("/proc/net/tcp6")
+    return Bench(site)
+
+
+def test_nothing_is_sent_unless_it_is_asked_for(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000, memory_mb_s=100000)
+    found = bench.site.gate()
+    assert found.out == "n1: fit: links, slots, counters; not checked: loopback, memory, pair (no --traffic)\n"
+    assert bench.calls() == []
+
+
+def test_loopback_and_memory_are_measured_within_the_bytes_that_the_file_allows(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000, memory_mb_s=100000, most_bytes="3000M")
+    found = bench.site.gate("--traffic")
+    assert (found.code, found.err) == (0, "")
+    assert found.out == "n1: fit: links, slots, counters, loopback, memory; not checked: pair (no --neighbour)\n"
+    words = [call.split() for call in bench.calls()]
+    assert [(call[call.index("-d") + 1], call[call.index("-s") + 1]) for call in words] == [
+        ("mlx5_0", "1048576"),
+        ("mlx5_1", "1048576"),
+    ]
+    # two rails, each measured twice at most: a quarter of 3000 MiB
+    assert [call[call.index("-n") + 1] for call in words] == ["750", "750"]
+
+
+def test_too_few_bytes_for_all_rails_send_nothing(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000, most_bytes="19M")
+    found = bench.site.gate("--traffic")
+    assert "loopback of mlx5_0:1, loopback of mlx5_1:1 (gate.most_bytes is too small for all rails)" in found.out
+    assert bench.calls() == []
+
+
+def test_without_a_least_value_nothing_is_measured(bench: Bench) -> None:
+    bench.says()
+    found = bench.site.gate("--traffic")
+    assert found.out == (
+        "n1: fit: links, slots, counters; not checked: loopback of mlx5_0:1, loopback of mlx5_1:1 "
+        "(gate.loopback_mb_s is not set), memory (gate.memory_mb_s is not set), pair (no --neighbour)\n"
+    )
+    assert bench.calls() == []
+
+
+def test_a_card_whose_loop_is_slow_twice_is_the_reason(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000)
+    bench.gives("23000", "9000", "9100")
+    found = bench.site.gate("--traffic")
+    first, second = (f"{value * MIB:.0f}" for value in (9000, 9100))
+    assert (found.code, found.out) == (
+        1,
+        f"n1: unfit: loopback of mlx5_1:1: {first} MB/s and {second} MB/s, expected at least 20000 "
+        "(gate.loopback_mb_s)\n",
+    )
+
+
+def test_a_card_whose_loop_was_slow_once_is_disturbed_and_drains_nobody(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000, drain=["touch", f"{bench.folder}/drained-{{node}}"])
+    bench.gives("9000", "23000")
+    found = bench.site.gate("--traffic")
+    assert found.code == 3
+    assert found.out.startswith("n1: undecided: disturbed: loopback of mlx5_0:1: 9437 MB/s and 24117 MB/s, ")
+    assert not list(bench.folder.glob("drained*"))
+
+
+def test_what_is_slow_on_a_busy_node_is_disturbed(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000)
+    bench.gives("9000")
+    (bench.site.tree.root / "proc/loadavg").write_text("0.10 0.20 0.30 12/500 4711\n")
+    found = bench.site.gate("--traffic")
+    assert found.code == 3
+    assert found.out.endswith(" (gate.loopback_mb_s), and 11 processes were running on 64 processors\n")
+
+
+def test_memory_that_is_slow_is_the_reason(bench: Bench) -> None:
+    bench.says(memory_mb_s=100000)
+    bench.gives("23000", memory="61000.5")
+    found = bench.site.gate("--traffic")
+    assert (found.code, found.out) == (
+        1,
+        "n1: unfit: memory: 61000 MB/s and 61000 MB/s, expected at least 100000 (gate.memory_mb_s)\n",
+    )
+
+
+def test_a_tool_that_fails_is_undecided_with_its_last_words(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000)
+    bench.site.program("ib_write_bw", '#!/bin/sh\necho "Couldn\'t create QP" >&2\nexit 1\n')
+    found = bench.site.gate("--traffic")
+    assert found.code == 3
+    assert found.out.startswith("n1: undecided: loopback of mlx5_0:1 gave no figure: ")
+    # the same with a program that is not there
+    bench.says(loopback_mb_s=20000)
+    (bench.site.programs / "ib_write_bw").unlink()
+    assert bench.site.gate("--traffic").code == 3
+
+
+def test_nothing_is_sent_over_what_is_faulty_or_beside_another_benchmark(bench: Bench) -> None:
+    bench.says(loopback_mb_s=20000, memory_mb_s=100000)
+    bench.site.port("mlx5_1", rate="100 Gb/sec (2X HDR)")
+    found = bench.site.gate("--traffic", "--verbose")
+    assert found.code == 1
+    assert "  not checked: loopback: not measured after what was found" in found.out.splitlines()
+    bench.site.port("mlx5_1", rate="200 Gb/sec (4X HDR)")
+    write(bench.site.tree.root / "proc/4711", {"comm": "osu_bw"})
+    beside = bench.site.gate("--traffic")
+    assert (
+        beside.out
+        == "n1: fit: links, slots, counters; not checked: loopback, memory, pair (osu_bw runs there already)\n"
+    )
+    assert bench.calls() == []
+
+
+def test_a_pair_is_measured_in_the_job_of_both_nodes_against_the_floor_of_the_link(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.says(neighbours=["n2"])
+    outside = bench.site.gate("--traffic", "--neighbour", "n2")
+    assert "pair (not in a job of Slurm's that has both nodes)" in outside.out
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    found = bench.site.gate("--traffic", "--neighbour", "n2")
+    assert (found.code, found.err) == (0, "")
+    assert found.out.startswith("n1: fit: links, slots, counters, pair; not checked: loopback of mlx5_0:1, ")
+    step = "--overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist=n1,n2 "
+    assert [step in call for call in bench.calls("srun")] == [True, True]
+    bench.gives("12000")
+    slow = bench.site.gate("--traffic", "--neighbour", "n2")
+    assert slow.code == 1
+    assert slow.out.startswith("n1: unfit: pair over mlx5_0:1 with n2: 12583 MB/s and 12583 MB/s, expected at least ")
+    assert slow.out.endswith(" (day-one floor of the link) (+1 more)\n")
+    assert [path.name for path in (bench.site.home / ".railyard/gate").iterdir() if path.is_dir()] == []
+
+
+#: Runs a gate for each node of the list, but for those that it is told to leave out.
+SRUN_OF_NODES = """\
+#!/bin/sh
+echo "$@" >>'{folder}/srun'
+while :; do
+    case $1 in --nodelist=*) nodes=${{1#*=}} ;; esac
+    case $1 in -*) shift ;; *) break ;; esac
+done
+IFS=,
+for node in $nodes; do
+    [ "$node" = n3 ] && echo 'srun: error: n3: task 2: Killed' >&2 && continue
+    [ "$node" = n2 ] && echo '4: ACTIVE' >'{port}/state' || echo '1: DOWN' >'{port}/state'
+    SLURMD_NODENAME=$node "$@"
+done
+exit 1
+"""
+
+
+def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = site.tree.root / "sys/class/infiniband/mlx5_0/ports/1"
+    site.program("srun", SRUN_OF_NODES.format(folder=site.programs, port=port))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    found = site.gate("--nodes", "n[1-3]")
+    assert found.code == 1
+    assert found.out.splitlines() == [
+        "n1: unfit: mlx5_0 port 1: found Down (LinkUp), expected Active",
+        "n2: fit: links, slots; not checked: counters (no gate of this boot to compare with), loopback, memory, pair "
+        "(no --traffic)",
+        "n3: undecided: no answer; srun said: srun: error: n3: task 2: Killed",
+    ]
+    (call,) = (site.programs / "srun").parent.glob("srun")
+    assert call.is_file()
+    assert site.gate("--nodes", "n[2-3]").code == 3
+    told = [json.loads(line) for line in site.gate("--nodes", "n2", "--json").out.splitlines()]
+    assert [(each["node"], each["state"]) for each in told] == [("n2", "fit")]
+
+
+def test_a_host_without_srun_is_a_sentence(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for program in ("timeout", "sh"):
+        (site.programs / program).symlink_to(shutil.which(program) or "")
+    monkeypatch.setenv("PATH", str(site.programs))
+    found = site.gate("--nodes", "n1")
+    assert (found.code, found.out) == (2, "")
+    assert found.err == "railyard: gate: srun cannot be started; load its module\n"
+
+
+def test_a_scheduler_that_starts_no_step_here_is_a_sentence(site: Site) -> None:
+    found = site.gate("--nodes", "n1", system="eth")
+    assert (found.code, found.out) == (2, "")
+    assert found.err == (
+        "railyard: gate: no step is started here under the scheduler local; inside a job of yours run on every node: "
+        "railyard gate --system eth\n"
+    )
