@@ -4,12 +4,20 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from railyard.base.wording import counted
-from railyard.site.policies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
+from railyard.site.policies import (
+    DEFAULT,
+    alone_reason,
+    is_extended,
+    pairs_reason,
+    policies,
+    policy_features,
+    policy_of,
+)
 from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
 
-#: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
+#: The rail counts that tests are made for where no system is known; a fabric has its own (``Fabric.counts``).
 RAIL_COUNTS = (1, 2, 4, 8)
 #: The most nodes that a check may ask for by number; a check of all nodes asks for none.
 MOST_NODES = 64
@@ -106,7 +114,7 @@ def refused_policies(system: System) -> tuple[Cell, ...]:
     cells = []
     for name, fabric in system.fabrics.items():
         for stack in system.stacks:
-            for rails in (count for count in RAIL_COUNTS if 1 < count <= len(fabric.rails)):
+            for rails in (count for count in fabric.counts if count > 1):
                 there = policies(system, name, stack, rails)
                 for policy in (each for each in model.POLICIES if there and each not in ("single", *there)):
                     reason = stack_reason(fabric, stack, rails, policy)
@@ -150,6 +158,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or tool_reason(system, stack, need.tool)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
+        or alone_reason(policy, need.check_class)
     )
 
 
@@ -167,14 +176,14 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     A stack that has several rail policies has the checks once more for each that is not its default. ``has_number``
     says whether the references have a number for a test.
     """
-    most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
-    counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
+    counts = sorted({count for fabric in system.fabrics.values() for count in fabric.counts})
     asked = asked_for(system, needs)
     return tuple(
         cell
-        for fabric in system.fabrics
+        for fabric, stated in system.fabrics.items()
         for stack in system.stacks
         for rails in counts
+        if rails in stated.counts or rails > len(stated.rails)
         for cell in _cells(system, fabric, stack, rails, asked, has_number)
     )
 
@@ -237,19 +246,18 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 def partition_features(system: System, fabric_name: str) -> list[str]:
     """Return a partition's ReFrame features: kind, ``first``, ``verbs`` (RDMA ports), ``railsN`` and ``nodesN``."""
     fabric = system.fabrics[fabric_name]
-    counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     # What belongs to no fabric (a pair within a node) runs once, on the first.
     first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
     # Of a replayed system there are no ports to look at.
     verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
-    return [fabric.kind, *first, *verbs, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
+    return [fabric.kind, *first, *verbs, *(f"rails{n}" for n in fabric.counts), *(f"nodes{n}" for n in nodes)]
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
     """Return a stack's ReFrame features on one fabric: its tools, ``railsN`` for all N that it can drive, policies."""
     fabric = system.fabrics[fabric_name]
-    counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
+    counts = [n for n in sorted({*RAIL_COUNTS, *fabric.counts}) if stack_reason(fabric, stack, n) is None]
     there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
     policed = policy_features(system, fabric_name, stack, there)
     named = system.stacks[stack].tools

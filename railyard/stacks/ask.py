@@ -6,7 +6,20 @@ from dataclasses import asdict, dataclass
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.stacks.choice import split_from, spread_of, tuned_line, why_not_rails
-from railyard.stacks.model import KINDS, KNOBS, Launch, Proof, Setting, Stack, Way, blanks, parted, tuned, unknown
+from railyard.stacks.model import (
+    KINDS,
+    KNOBS,
+    Launch,
+    Proof,
+    Setting,
+    Stack,
+    Way,
+    blanks,
+    number_alone,
+    parted,
+    tuned,
+    unknown,
+)
 from railyard.stacks.table import STACKS
 
 
@@ -28,7 +41,8 @@ class Settings:
     """What one run is told: variables in the table's order, words for the stack's own launcher, and what follows.
 
     ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
-    or where no number is known. ``policy_name`` is the policy with the threshold that was asked for: ``striping-8K``.
+    or where no number is known. ``policy_name`` is the policy as it was asked for, with its threshold or its rail:
+    ``striping-8K``, ``rail-2``.
     """
 
     env: Mapping[str, str]
@@ -109,6 +123,8 @@ def settings(
         env[setting.name] = setting.value.format_map({**values, "knob": str(number)})
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
     name = spread.policy if threshold is None else tuned(threshold)
+    if policy is not None and number_alone(policy) is not None:
+        name = policy
     return Settings(env, spread.options, spread.policy, split_from(spread, threshold), proof, name)
 
 

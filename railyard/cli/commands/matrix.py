@@ -13,6 +13,7 @@ from railyard.base.paths import find_home
 from railyard.base.wording import counted
 from railyard.site.matrix import Cell, matrix, refused_policies
 from railyard.site.test_id import TestId
+from railyard.stacks.model import SINGLE
 
 
 @click.command(name="matrix")
@@ -81,7 +82,7 @@ def text(cells: tuple[Cell, ...], refused: tuple[Cell, ...] = ()) -> str:
         runs = [cell.test.benchmark for cell in members if cell.reason is None and not cell.extended]
         more = [cell.test.benchmark for cell in members if cell.reason is None and cell.extended]
         words = ", ".join(runs) or ("nothing runs every day" if more else "nothing runs")
-        by = f"{policy}: " if policy and rails > 1 else ""
+        by = f"{policy}: " if policy not in ("", SINGLE) else ""
         lines.append(f"  {stack:<10} {counted(rails, 'rail'):<7}  {by}{words}")
         if more:
             lines.append(f"{'':22}with --extended: {', '.join(more)}")

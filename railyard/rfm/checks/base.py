@@ -21,7 +21,7 @@ from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
-from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
+from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
 
@@ -89,6 +89,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         tool = pair_feature(self.tool) if self.pair else self.tool
         pairs = max(self.pairs, self.rails) if self.pair_a_rail else self.pairs
         terms = environment_terms(tool, self.rails, self.policy, pairs, beside_default=made)
+        if alone_reason(self.policy, self.check_class) is not None:
+            terms = []
         if self.starts_itself and self.rails == 1:
             terms += environment_terms(own_feature(self.tool), 1, self.policy, self.pairs, beside_default=made)
         feature = self.feature_of(own)

@@ -86,7 +86,7 @@ class Plan:
             node_pairs=max(1, check.num_nodes // 2),
             pairs=check.pairs,
             validates=check.validates,
-            hops=self.runner.hops(launch, check.rails),
+            hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
             remarks=(*check.remarks, *self.placing.remarks(launch)),
             threads=check.threads_a_rank if check.prints_threads else 0,
@@ -128,7 +128,7 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         launcher=scheduling.launcher,
         variables=check.told_ranks,
     )
-    devices = tuple(device_name(rail) for rail in fabric.rails[: check.rails])
+    devices = tuple(device_name(rail) for rail in fabric.used(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
     check.choose_amounts(runner.pace(), system.measure.benchmarks.get(test.benchmark))

@@ -4,6 +4,7 @@ A variant that no partition could run would never be selected, and making each c
 system all variants are made: the matrix reads the checks so, and leaves out what a system has not.
 """
 
+import re
 from typing import TypeVar
 
 from reframe.core.builtins import parameter
@@ -17,16 +18,15 @@ from railyard.stacks.model import NIC_PER_RANK
 
 Check = TypeVar("Check", bound=type)
 
+_RAILS = re.compile(r"rails([1-9][0-9]*)")
 #: On how many nodes a sweep is where no system is known.
 _COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def rail_counts() -> tuple[int, ...]:
     """Return the rail counts that tests are made for: those that the current system has."""
-    features = partition_features()
-    if features is None:
-        return RAIL_COUNTS
-    return tuple(count for count in RAIL_COUNTS if f"rails{count}" in features) or RAIL_COUNTS
+    features = partition_features() or ()
+    return tuple(sorted(int(found[1]) for found in map(_RAILS.fullmatch, features) if found)) or RAIL_COUNTS
 
 
 def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from functools import cache
 from typing import NoReturn
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.site.matrix import RAIL_COUNTS
 from railyard.site.policies import DEFAULT, policies
 from railyard.site.systems.model import System
+from railyard.stacks.model import number_alone
 
 #: The tag of a check that an everyday run leaves out: what it asks is answered, less closely, by another.
 EXTENDED = "extended"
@@ -134,8 +134,7 @@ def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> N
                 f'-p: found "{pattern}", expected a stack of {system.system}; {did_you_mean(pattern, system.stacks)}'
             )
     fabrics = system.fabrics if fabric is None else {fabric: system.fabrics[fabric]}
-    most = max(len(each.rails) for each in fabrics.values())
-    counts = [str(count) for count in RAIL_COUNTS if count <= max(most, 1)]
+    counts = [str(count) for count in sorted({count for each in fabrics.values() for count in each.counts})]
     where = f"{system.system}:{fabric}" if fabric else system.system
     named = [(f"-n {text}", _RAILS.findall(text)) for text in words.name]
     named += [(f"-P {text}", _assigned(text, "rails")) for text in words.parameterize]
@@ -153,8 +152,7 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
         policies(system, fabric, stack, rails)
         for fabric in fabrics
         for stack in system.stacks
-        for rails in range(1, len(system.fabrics[fabric].rails) + 1)
-        if rails in RAIL_COUNTS
+        for rails in system.fabrics[fabric].counts
     ]
     known = {DEFAULT, *(policy for each in there for policy in each)}
     named = {policy for each in there for policy in each[1:]}
@@ -168,6 +166,12 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
                 raise RailyardError(
                     f"{option}: found {policy}, which stacks of {where} do unasked, so that no test has it in its "
                     f"name; choose it by -P policy={policy}"
+                )
+            number = number_alone(policy)
+            if number is not None and any(number <= len(system.fabrics[fabric].rails) for fabric in fabrics):
+                raise RailyardError(
+                    f"{option}: found {policy}, and no fabric of {where} with that rail is measured over each rail "
+                    f"alone, expected one that is; write each_rail: true into the fabric's entry"
                 )
             expected = f"a rail policy that a stack of {where} has; {did_you_mean(policy, allowed or known)}"
             raise RailyardError(f'{option}: found "{policy}", expected {expected}')

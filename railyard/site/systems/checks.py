@@ -73,6 +73,12 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
         _check_mtu(path, fabric.mtu, link, document)
     _check_state(path, fabric, document)
     _check_error_bounds(path, fabric, document)
+    most = len(fabric.rails)
+    if max(fabric.rail_counts, default=1) > most:
+        expected = f"numbers of rails up to {most}, as many as there are"
+        raise document.error((*path, "rail_counts"), str(max(fabric.rail_counts)), expected)
+    if fabric.each_rail and most == 1:
+        raise document.error((*path, "each_rail"), "true", "a fabric with several rails", "leave it out")
     seen: dict[tuple[str, int | None], int] = {}
     for index, rail in enumerate(fabric.rails):
         here = (*path, "rails", index)

@@ -108,6 +108,18 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         ),
         (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
         (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
+        (
+            ("-P", "policy=rail-2"),
+            None,
+            "-P policy=rail-2: found rail-2, and no fabric of virtual with that rail is measured over each rail alone, "
+            "expected one that is; write each_rail: true into the fabric's entry",
+        ),
+        (
+            ("-P", "policy=rail-3"),
+            None,
+            '-P policy=rail-3: found "rail-3", expected a rail policy that a stack of virtual has; known: default, '
+            "nic-per-rank, round-robin, single, striping",
+        ),
         (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
         (
             ("-P", "ImbUniband.rails=1,0"),
