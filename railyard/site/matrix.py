@@ -1,9 +1,10 @@
 """Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import counted
+from railyard.benchmarks.table.applications import key_on, nodes_of_key, on_part
 from railyard.site.policies import (
     DEFAULT,
     alone_reason,
@@ -14,12 +15,13 @@ from railyard.site.policies import (
     policy_of,
 )
 from railyard.site.systems.model import Fabric, System
+from railyard.site.takes import Takes
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
 
 #: The rail counts that tests are made for where no system is known; a fabric has its own (``Fabric.counts``).
 RAIL_COUNTS = (1, 2, 4, 8)
-#: The most nodes that a check may ask for by number; a check of all nodes asks for none.
+#: The most nodes that a partition has a feature for; a check of more names the partitions that have them.
 MOST_NODES = 64
 #: A partition's feature: its nodes have ports with verbs, whose state can be read.
 RDMA_PORTS = "verbs"
@@ -41,7 +43,8 @@ class Need:
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
-    has. ``starts_itself``: an application that starts its own processes on a stack without MPI.
+    has. ``starts_itself``: an application that starts its own processes on a stack without MPI. ``takes``: which
+    numbers of nodes and ranks it can be asked for.
     """
 
     check: str
@@ -60,6 +63,15 @@ class Need:
     all_nodes: bool = False
     check_class: str = "micro"
     starts_itself: bool = False
+    takes: Takes = field(default_factory=Takes)
+
+    def asked(self, nodes: int | None, ranks: int | None) -> "Need":
+        """Return what it needs where it is asked for so many nodes and ranks a node, None for its own."""
+        a_node = ranks or self.ranks // self.nodes
+        if nodes is None:
+            return replace(self, ranks=self.nodes * a_node)
+        key = on_part(self.benchmark, nodes)
+        return replace(self, nodes=nodes, ranks=nodes * a_node, all_nodes=False, benchmark=key)
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
@@ -191,11 +203,61 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
 def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
     """Return the needs whose problems the system asks for, those of its own applications by their names.
 
-    A problem that the site does not ask for is no combination that is missing.
+    A problem that the site does not ask for is no combination that is missing. Nodes and ranks are those that the
+    system's file states.
     """
-    stated = (each for need in needs for each in _of_applications(system, need))
+    stated = [each for need in needs for each in _of_applications(system, need)]
     known = problem_features(system)
-    return tuple(need for need in stated if not need.feature or need.feature in known)
+    there = [need for need in _swept(system, stated) if not need.feature or need.feature in known]
+    return tuple(_as_stated(system, need) for need in there)
+
+
+def _as_stated(system: System, need: Need) -> Need:
+    """Return a need with the nodes and ranks that the system's file states for its benchmark, as far as it takes them.
+
+    What no check takes is refused before a run (``untaken``).
+    """
+    stated = system.measure.stated(need.benchmark)
+    if stated is None or need.takes.swept:
+        return need
+    nodes = stated.nodes if stated.nodes and need.takes.why_not_nodes(stated.nodes) is None else None
+    ranks = stated.ranks_per_node if need.takes.ranks else None
+    return need.asked(nodes, ranks) if nodes or ranks else need
+
+
+def _swept(system: System, needs: Sequence[Need]) -> Iterator[Need]:
+    """Yield needs, a sweep's up to the largest number of nodes that the system asks for, and on all that there are."""
+    known = {need.check for need in needs}
+    largest = system.measure.largest_sweep
+    for need in needs:
+        if need.takes.swept and largest is not None and need.nodes > largest:
+            continue
+        yield need
+        if not need.takes.swept or need.nodes != 1:
+            continue
+        for count in system.sweep:
+            check = need.check.replace("%nodes=1", f"%nodes={count}")
+            if check not in known and need.takes.sweeps(count):
+                key = key_on(nodes_of_key(need.benchmark)[0], count)
+                ranks = count * need.ranks
+                yield replace(need, check=check, benchmark=key, nodes=count, ranks=ranks, within_node=False)
+
+
+def untaken(system: System, needs: Sequence[Need]) -> Iterator[str]:
+    """Yield a sentence for each number of nodes or ranks of the system's file that no check takes."""
+    for key, stated in system.measure.benchmarks.items():
+        named = [need for need in needs if key in (nodes_of_key(need.benchmark)[0], need.benchmark.partition("/")[0])]
+        for field_, asked, why in (
+            ("nodes", stated.nodes, [need.takes.why_not_nodes(stated.nodes or 0) for need in named]),
+            (
+                "ranks_per_node",
+                stated.ranks_per_node,
+                [need.takes.why_not_ranks(stated.ranks_per_node or 0) for need in named],
+            ),
+        ):
+            if asked is not None and all(why):
+                expected = next(filter(None, why), "nothing: there is no check of it")
+                yield f"measure: benchmarks: {key}: {field_}: found {asked}, expected {expected}"
 
 
 def _of_applications(system: System, need: Need) -> tuple[Need, ...]:

@@ -84,7 +84,8 @@ def _not_of(group: Group, system: System) -> str | None:
     there = system.fabrics[group.fabric]
     if not there.has(group.rails, group.policy):
         found = group.policy if there.has(group.rails) else counted(group.rails, "rail")
-        return f"found {found}, expected a test of systems/{system.system}.yaml, where {group.fabric} has {len(there.rails)}"
+        rails = counted(len(there.rails), "rail")
+        return f"found {found}, expected a test of systems/{system.system}.yaml, where {group.fabric} has {rails}"
     return None
 
 

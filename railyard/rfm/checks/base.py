@@ -14,9 +14,12 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 
+from railyard.base.errors import RailyardError
 from railyard.rfm.checks.declaration import Declaration
+from railyard.rfm.checks.numbers import take_numbers
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import builds_with_spack
+from railyard.rfm.current import places, stated_amounts
 from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
@@ -77,10 +80,11 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
             self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
+        take_numbers(self, self.takes_of(own), self.told, stated_amounts(self.key))
         self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
-        self.valid_systems = [f"+rails{self.rails} +nodes{self.num_nodes}"]
+        self.valid_systems = places(self.rails, self.num_nodes)
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
@@ -103,6 +107,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         from railyard.rfm.checks.record import store_untested
 
         with as_reframe_error():
+            if self.refused:
+                raise RailyardError(f"{self.display_name}: {self.refused}")
             try:
                 self._plan = planned(self, self.site, self.test_id, self.is_dry_run())
             except Untested as untested:

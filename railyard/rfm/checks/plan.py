@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from railyard.base.errors import RailyardError
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
 from railyard.job.placement import Placing, side_of
 from railyard.job.scheduling import Scheduling, span
 from railyard.parsers import rail_parts
 from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.numbers import why_not_taken
 from railyard.rfm.checks.runner import Left, PlannedJob, runner_of
 from railyard.rfm.checks.sizes import largest_allowed
 from railyard.site.matrix import disabled_reason
@@ -111,6 +113,9 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         raise Untested(there.untested, f"not tested: {there.untested}")
     check.num_nodes = there.nodes
     runner.choose_ranks(check.shape)
+    unlike = why_not_taken(check)
+    if unlike is not None:
+        raise RailyardError(unlike)
     if check.pair_a_rail and test.policy == NIC_PER_RANK:
         check.ranks_per_node = max(check.ranks_per_node, check.rails)
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
@@ -131,5 +136,5 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     devices = tuple(device_name(rail) for rail in fabric.used(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
-    check.choose_amounts(runner.pace(), system.measure.benchmarks.get(test.benchmark))
+    check.choose_amounts(runner.pace(), system.measure.stated(test.benchmark))
     return Plan(check, site, test, runner, scheduling, placing, ranks, launch, there.remark)

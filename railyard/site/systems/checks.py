@@ -30,6 +30,7 @@ KINDS_WITH_PORTS = ("ib", "roce", "opa")
 def check_system(system: System, document: Document) -> None:
     """Raise InputError at the first part that is wrong."""
     _check_nodes(system, document)
+    _check_numbers(system, document)
     _check_jobs(system, document)
     for name, fabric in system.fabrics.items():
         _check_fabric(("fabrics", name), fabric, document)
@@ -50,6 +51,18 @@ def _check_nodes(system: System, document: Document) -> None:
     twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
     if twice is not None:
         raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
+
+
+def _check_numbers(system: System, document: Document) -> None:
+    """Refuse more nodes for a benchmark or a sweep than there are."""
+    if system.provider == "host":
+        return
+    asked: list[tuple[Path_, int | None]] = [(("measure", "largest_sweep"), system.measure.largest_sweep)]
+    asked += [(("measure", "benchmarks", key, "nodes"), each.nodes) for key, each in system.measure.benchmarks.items()]
+    for path, nodes in asked:
+        if nodes is not None and nodes > system.nodes.number:
+            expected = f"at most {system.nodes.number}, the nodes that {system.system} has"
+            raise document.error(path, str(nodes), expected)
 
 
 def _check_jobs(system: System, document: Document) -> None:

@@ -19,6 +19,7 @@ from railyard.base.fields import (
     Template,
     Variable,
 )
+from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps.installed import Application
 from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
@@ -173,8 +174,7 @@ class Fabric(Model):
     def counts(self) -> tuple[int, ...]:
         """The numbers of rails that tests use, rising: 1 and those that are stated, else powers of two and all."""
         most = len(self.rails)
-        powers = {1 << power for power in range(most.bit_length())}
-        return tuple(sorted({1, *self.rail_counts} if self.rail_counts else powers | {most}))
+        return tuple(sorted({1, *(self.rail_counts or (*powers_of_two(most), most))}))
 
     def has(self, rails: int, policy: str = "") -> bool:
         """Return whether it has so many rails, or the one that a policy names."""
@@ -295,6 +295,8 @@ class Disabled(Model):
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
 
+#: The most nodes that a single host stands in for in a sweep.
+HOST_SWEEP = 64
 #: ReFrame's launcher of steps in an allocation that is there already.
 _OF_ALLOCATION = "srunalloc"
 
@@ -370,6 +372,16 @@ class System(Model):
     def is_allocated(self) -> bool:
         """Whether its tests are steps of one allocation, and ReFrame runs within it."""
         return self.launcher == _OF_ALLOCATION
+
+    @property
+    def sweep(self) -> tuple[int, ...]:
+        """On how many nodes a sweep is measured, rising: powers of two up to the largest that is asked for, and that.
+
+        A single host stands in for any number of nodes.
+        """
+        there = HOST_SWEEP if self.provider == "host" else self.nodes.number
+        most = min(self.measure.largest_sweep or there, there)
+        return tuple(sorted({*powers_of_two(most), most}))
 
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""

@@ -473,8 +473,8 @@ MEASURES = [
     ),
     (
         "{benchmarks: {osu/osu_latancy: {repetitions: 5}}}",
-        'measure.benchmarks.osu/osu_latancy: found "osu/osu_latancy", expected a benchmark that Railyard knows; '
-        'did you mean "osu/osu_latency"?',
+        'measure.benchmarks.osu/osu_latancy: found "osu/osu_latancy", expected a benchmark that Railyard knows, '
+        'or the tool of applications (hpl, npb, wrf, milc, installed); did you mean "osu/osu_latency"?',
     ),
     (
         "{benchmarks: {osu/osu_latency: {repetitions: 0}}}",
