@@ -52,9 +52,8 @@ def places(rails: int, nodes: int) -> list[str]:
 
 def stated_amounts(benchmark: str) -> StatedAmounts | None:
     """Return what the current system's file states for a benchmark; None where it states nothing, or there is none."""
-    found = next(
-        (each.extras["railyard_numbers"] for each in partitions() or () if "railyard_numbers" in each.extras), {}
-    )
+    there = partitions() or ()
+    found = there[0].extras.get("railyard_numbers") if there else None  # each partition has those of its system
     return Measure.model_validate({"benchmarks": found}).stated(benchmark) if found else None
 
 

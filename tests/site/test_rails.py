@@ -189,8 +189,8 @@ def test_a_rail_is_switched_off_by_its_name_and_with_the_policy_of_one(tmp_path:
     reasons = {cell.test.policy: cell.reason for cell in matrix(system, (LATENCY,)) if cell.test.rails == 1}
     assert reasons == {"single": None, "rail-2": "its cable is on order", "rail-3": None}
     first = Disabled.model_validate({"policy": "single", "reason": "one rail is not used here"})
-    reasons = {cell.reason for cell in matrix(system.model_copy(update={"disabled": (first,)}), (LATENCY,))}
-    assert first.reason in reasons
+    whys = {cell.reason for cell in matrix(system.model_copy(update={"disabled": (first,)}), (LATENCY,))}
+    assert first.reason in whys
     assert first.covers("edr", "openmpi", 1, policy="rail-3") and not first.covers(
         "edr", "openmpi", 2, policy="striping"
     )

@@ -69,7 +69,7 @@ def test_a_sweep_ends_at_the_largest_that_is_asked_for_and_has_it(
 ) -> None:
     system = site(tmp_path, measure, count)
     assert list(system.sweep) == nodes
-    needs = asked_for(system, [sweep(1 << power) for power in range(7)])
+    needs = asked_for(system, tuple(sweep(1 << power) for power in range(7)))
     there = {need.nodes: need for need in needs if need.nodes <= count}
     assert sorted(there) == nodes
     last = there[nodes[-1]]
@@ -78,7 +78,7 @@ def test_a_sweep_ends_at_the_largest_that_is_asked_for_and_has_it(
 
 def test_a_sweep_over_powers_of_two_has_no_other_numbers(tmp_path: Path) -> None:
     system = site(tmp_path, "{}", 12)
-    assert [need.nodes for need in asked_for(system, [sweep(1, 16), sweep(2, 16)])] == [1, 4, 8, 2]
+    assert [need.nodes for need in asked_for(system, (sweep(1, 16), sweep(2, 16)))] == [1, 4, 8, 2]
 
 
 @pytest.mark.parametrize(

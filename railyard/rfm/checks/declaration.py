@@ -8,6 +8,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, variable
 from reframe.core.exceptions import ReframeError
+from reframe.core.meta import RegressionTestMeta
 
 from railyard.base.errors import RailyardError
 from railyard.rfm.checks.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
@@ -110,7 +111,7 @@ class Declaration(rfm.RegressionTestPlugin):
         """Set a variable, as ReFrame does for ``-S``, and note that it was set: a hook may set it, too."""
         # As a number, since ReFrame gives the variable itself, which is about to change.
         own = int(getattr(cls, name)) if name in (NODES, RANKS, "all_nodes") else None
-        done = bool(type(cls).setvar(cls, name, value))
+        done = bool(RegressionTestMeta.setvar(cls, name, value))
         if done:
             cls.told = {name: own, **cls.told}
         return done

@@ -82,8 +82,8 @@ def test_each_check_says_which_numbers_of_nodes_and_ranks_it_takes() -> None:
     assert takes["OsuMessageRate"] == Takes(nodes=4, fewest=2, even=True, ranks=True)
     assert takes["Hpl"] == Takes(nodes=2, fewest=2, ranks=True)
     assert takes["HplEveryNode"] == Takes(nodes=2, fewest=2)
-    assert takes["HplScaling %nodes=4"] == Takes(nodes=4, swept=True, ranks=True)
-    assert takes["MilcScaling %edge=4 %nodes=2"] == Takes(nodes=2, swept=True, powers=16, ranks=True)
+    assert takes["HplScaling %nodes=4"] == Takes(swept=True, ranks=True)
+    assert takes["MilcScaling %edge=4 %nodes=2"] == Takes(swept=True, powers=16, ranks=True)
     assert takes["GpcnetCongestion"] == Takes(nodes=10, fewest=10, ranks=True)
     assert takes["SharedProcessor"] == Takes(nodes=1)
 
@@ -151,7 +151,7 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     (zones,) = (need for need in needs(ROOT / "checks") if need.benchmark == "npb/LU-MZ/C")
     assert zones == Need(
         *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True, feature="npb-C",
-        all_nodes=True, check_class="app",
+        all_nodes=True, check_class="app", takes=Takes(fewest=2, ranks=True),
     )  # fmt: skip
 
 

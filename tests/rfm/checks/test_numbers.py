@@ -42,10 +42,10 @@ def test_what_is_told_wins_over_the_systems_file() -> None:
     check = told(tool="osu", benchmark="osu_allreduce")
     take_numbers(check, COLLECTIVE, ("num_nodes",), stated)
     assert (check.num_nodes, check.ranks_per_node) == (16, 2)
-    check = MadeCheck(tool="osu", benchmark="osu_allreduce", num_nodes=4)
-    take_numbers(check, COLLECTIVE, (), stated)
-    assert (check.num_nodes, check.ranks_per_node) == (8, 2)
-    assert check.remarks == (
+    other = MadeCheck(tool="osu", benchmark="osu_allreduce", num_nodes=4)
+    take_numbers(other, COLLECTIVE, (), stated)
+    assert (other.num_nodes, other.ranks_per_node) == (8, 2)
+    assert other.remarks == (
         "8 nodes (nodes of the system's file), against the same references",
         "2 ranks a node (ranks_per_node of the system's file), against the same references",
     )
@@ -64,7 +64,8 @@ def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
         (
             Takes(swept=True),
             ("num_nodes",),
-            "-S num_nodes: found 16, expected none: it has a test for each of several numbers, which -P nodes=… chooses",
+            "-S num_nodes: found 16, expected none: it has a test for each of several numbers, which -P nodes=… "
+            "chooses",
         ),
         (
             Takes(),
