@@ -26,6 +26,7 @@ class MadeCheck:
     asked_nodes: int = 0
     asked_ranks: int = 0
     refused: str = ""
+    told: Mapping[str, int | None] = field(default_factory=dict)
     within_node: bool = False
     pair_a_rail: bool = False
     in_turn: bool = False

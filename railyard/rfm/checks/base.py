@@ -16,7 +16,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 
 from railyard.base.errors import RailyardError
 from railyard.rfm.checks.declaration import Declaration
-from railyard.rfm.checks.numbers import take_numbers
+from railyard.rfm.checks.numbers import take_numbers, why_refused
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.current import places, stated_amounts
@@ -107,8 +107,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         from railyard.rfm.checks.record import store_untested
 
         with as_reframe_error():
-            if self.refused:
-                raise RailyardError(f"{self.display_name}: {self.refused}")
+            refused = why_refused(self, self.site.system.provider == "replay")
+            if refused is not None:
+                raise RailyardError(f"{self.display_name}: {refused}")
             try:
                 self._plan = planned(self, self.site, self.test_id, self.is_dry_run())
             except Untested as untested:

@@ -63,6 +63,14 @@ def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "State
         check.remarks = (*check.remarks, f"{ranks} ranks a node ({by_ranks}), against the same references")
 
 
+def why_refused(check: Any, replayed: bool) -> str | None:
+    """Return why a check cannot be told what it was told, None where it can: a recording is as it was made."""
+    numbers = [name for name in (NODES, RANKS) if name in check.told]
+    if replayed and numbers:
+        return f"-S {numbers[0]}: a recording is played, expected the nodes and ranks that it was made with"
+    return str(check.refused) or None
+
+
 def why_not_taken(check: Any) -> str | None:
     """Return why a check has other nodes or ranks than it was asked for, once it has chosen them; None if it has those.
 

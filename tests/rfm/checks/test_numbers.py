@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from railyard.rfm.checks.numbers import SET_BY_CHECKS, take_numbers, why_not_taken
+from railyard.rfm.checks.numbers import SET_BY_CHECKS, take_numbers, why_not_taken, why_refused
 from railyard.site.systems.measure import StatedAmounts
 from railyard.site.takes import Takes
 from tests.made.check import MadeCheck
@@ -83,6 +83,15 @@ def test_what_a_check_cannot_be_told_is_a_sentence(takes: Takes, names: tuple[st
     check = told()
     take_numbers(check, takes, names, None)
     assert check.refused == sentence
+
+
+def test_a_recording_has_the_nodes_that_it_was_made_with() -> None:
+    check = told(told={"num_nodes": 2})
+    assert why_refused(check, replayed=False) is None
+    assert why_refused(check, replayed=True) == (
+        "-S num_nodes: a recording is played, expected the nodes and ranks that it was made with"
+    )
+    assert why_refused(MadeCheck(refused="why"), replayed=True) == "why"
 
 
 def test_every_variable_that_a_check_sets_is_one_of_reframe() -> None:
