@@ -26,7 +26,8 @@ class MilcScaling(ApplicationCheck):
     tags = {"apps", "scaling"}
     all_nodes = False
     edge = parameter(MILC_EDGES, type=int, loggable=True)
-    nodes = parameter([count for count in node_counts() if count <= milc_input.MOST_NODES], type=int, loggable=True)
+    powers = milc_input.MOST_NODES
+    nodes = parameter(node_counts(milc_input.MOST_NODES), type=int, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -41,7 +42,7 @@ class MilcScaling(ApplicationCheck):
         return milc_run.parse(text, self.num_nodes)
 
     def shape(self) -> None:
-        self.ranks_per_node = milc_input.ranks_per_node(self.edge, self.num_nodes, self.cores)
+        self.ranks_per_node = milc_input.ranks_per_node(self.edge, self.num_nodes, self.most_ranks)
         self.remarks = (f"{self.ranks_per_node} of {self.cores} cores a node",)
 
     def input_files(self) -> dict[str, str]:

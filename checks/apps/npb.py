@@ -40,9 +40,9 @@ class NpbCheck(ApplicationCheck):
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         if self.all_nodes:
-            self.num_nodes, self.ranks_per_node = npb_shape.layout(self.kernel, self.problem, there, self.cores)
+            self.num_nodes, self.ranks_per_node = npb_shape.layout(self.kernel, self.problem, there, self.most_ranks)
         else:
-            self.ranks_per_node = npb_shape.ranks_per_node(self.kernel, self.problem, there, self.cores)
+            self.ranks_per_node = npb_shape.ranks_per_node(self.kernel, self.problem, there, self.most_ranks)
         if hardware is not None:
             npb_shape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
         self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)

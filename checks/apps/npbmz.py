@@ -75,7 +75,7 @@ class NpbMz(ApplicationCheck):
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         policy = self.test_id.policy
         chosen = npb_mz_shape.layout(
-            *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks,
+            *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks or self.asked_ranks,
             least=self.rails if policy == NIC_PER_RANK else 1,
         )  # fmt: skip
         self.num_nodes, self.ranks_per_node, self.threads = chosen.nodes, chosen.ranks_per_node, chosen.threads

@@ -23,6 +23,7 @@ class SharedProcessor(ApplicationCheck):
     num_nodes = 1
     all_nodes = False
     pair_a_rail = False
+    takes_ranks = False
     parse = staticmethod(sharing.parse)
     rails = parameter([1], type=int, loggable=True)
     policy = parameter([DEFAULT], type=str, loggable=True)

@@ -34,9 +34,9 @@ class WrfCheck(ApplicationCheck):
     def shape(self) -> None:
         there, system = self.num_nodes, self.site.system
         if self.all_nodes:
-            self.num_nodes, self.ranks_per_node = wrf_cases.layout(self.case, there, self.cores)
+            self.num_nodes, self.ranks_per_node = wrf_cases.layout(self.case, there, self.most_ranks)
         else:
-            self.ranks_per_node = wrf_cases.ranks_per_node(self.case, there, self.cores)
+            self.ranks_per_node = wrf_cases.ranks_per_node(self.case, there, self.most_ranks)
         self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
 

@@ -73,6 +73,7 @@ class ImbWindows(ImbCheck):
     """Windows of messages from the first half of the ranks to the second: a pair of nodes, as many pairs of ranks."""
 
     own = WINDOWS
+    takes_ranks = True
 
 
 @rfm.simple_test
@@ -101,6 +102,8 @@ class ImbAllreduce(ImbCheck):
 
     benchmark = "Allreduce"
     num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
     fewest = Amounts(3)
     #: IMB reduces floats of 4 bytes, and rounds other sizes up.
     smallest = 4
@@ -135,6 +138,8 @@ class ImbAlltoall(ImbExtended):
 
     benchmark = "Alltoall"
     num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
     passes = 1
 
 

@@ -45,6 +45,9 @@ class OsuPairs(OsuCheck):
 
     extended = True
     num_nodes = 4
+    fewest_nodes = 2
+    even_nodes = True
+    takes_ranks = True
 
 
 @rfm.simple_test

@@ -23,6 +23,8 @@ class OsuAllreduce(OsuCheck):
 
     benchmark = "osu_allreduce"
     num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
     fewest, own = Amounts(3, 1), COLLECTIVE
     reduces = True
     #: OSU reduces floats of 4 bytes.
@@ -36,6 +38,8 @@ class OsuCollective(OsuCheck):
     extended = True
     collective = parameter(COLLECTIVES, type=str, loggable=True)
     num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
     fewest, own = Amounts(1, 1), COLLECTIVE
     smallest = 4
 
@@ -57,6 +61,8 @@ class OsuInit(OsuCheck):
     extended = True
     benchmark = "osu_init"
     num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
     can_validate = False
 
     @property

@@ -1,4 +1,4 @@
-"""Quantiles of sorted values."""
+"""Quantiles of sorted values, and powers of two."""
 
 from collections.abc import Sequence
 
@@ -13,3 +13,8 @@ def quantile(rising: Sequence[float], share: float) -> float:
     below = int(place)
     above = min(below + 1, len(rising) - 1)
     return rising[below] + (place - below) * (rising[above] - rising[below])
+
+
+def powers_of_two(most: int) -> tuple[int, ...]:
+    """Return 1, 2, 4 … up to a number."""
+    return tuple(1 << power for power in range(most.bit_length())) if most > 0 else ()

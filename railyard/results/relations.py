@@ -15,6 +15,7 @@ from railyard.site.references.model import Relation, Side
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.references.relation_state import RelationState
+from railyard.stacks.model import number_alone
 
 #: Rules whose failure leaves no curve that can be compared; a failed reference (rule 5) leaves one.
 _LAST_RULE = 5
@@ -69,6 +70,7 @@ def _is_of(side: Side, record: Record) -> bool:
         (record.fabric, record.rails, record.benchmark) == (side.fabric, side.rails, side.benchmark)
         and side.stack in (None, record.stack)
         and side.policy in ("any", record.policy)
+        and (side.policy == record.policy or number_alone(record.policy or "") is None)
     )
 
 

@@ -61,11 +61,6 @@ class Sweep:
         return "; ".join(said)
 
 
-def node_counts_up_to(nodes: int) -> tuple[int, ...]:
-    """Return 1, 2, 4 … up to so many nodes."""
-    return tuple(1 << power for power in range(nodes.bit_length())) if nodes > 0 else ()
-
-
 def sweep(rates: Mapping[int, float], kind: Kind = "strong", meant: Sequence[int] = ()) -> Sweep:
     """Return the sweep of rates by number of nodes; ``meant`` are the numbers of nodes that it should have.
 

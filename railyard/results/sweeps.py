@@ -9,6 +9,7 @@ from railyard.benchmarks.table.applications import A_NODE, nodes_of_key
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
 from railyard.results.scaling import Kind, Sweep, sweep
+from railyard.stacks.model import SINGLE
 
 #: States whose figure is a measurement.
 _SOUND = ("pass", "report-only")
@@ -31,7 +32,7 @@ class Group:
     def title(self) -> str:
         """The group in a line."""
         rails = counted(self.rails, "rail")
-        by = f" {self.policy}" if self.policy and self.rails > 1 else ""
+        by = f" {self.policy}" if self.policy not in ("", SINGLE) else ""
         return f"{self.benchmark} on {self.system}:{self.fabric}, {self.stack}, {rails}{by}"
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from reframe.core.exceptions import ReframeFatalError
 from reframe.core.runtime import runtime
 
+from railyard.site.matrix import MOST_NODES
 from railyard.site.site import Site, site_at
+from railyard.site.systems.measure import Measure, StatedAmounts
 
 
 def partitions() -> tuple[Any, ...] | None:
@@ -29,6 +31,30 @@ def environment_features() -> set[str] | None:
     """Return every feature that some environment of the current system has; None without a system."""
     found = partitions()
     return None if found is None else {f for each in found for environ in each.environs for f in environ.features}
+
+
+def sweep() -> tuple[int, ...]:
+    """Return on how many nodes the current system measures a sweep; none without a system."""
+    found = partitions() or ()
+    return tuple(sorted({count for each in found for count in each.extras.get("railyard_sweep", ())}))
+
+
+def places(rails: int, nodes: int) -> list[str]:
+    """Return what a test over so many rails and nodes asks of a partition, in ReFrame's terms.
+
+    A partition has a feature for each number of nodes up to ``MOST_NODES``; above, those that have as many are named.
+    """
+    if nodes <= MOST_NODES:
+        return [f"+rails{rails} +nodes{nodes}"]
+    there = [each for each in partitions() or () if (each.extras.get("railyard_nodes") or nodes) >= nodes]
+    return [f"{each.fullname} +rails{rails}" for each in there]
+
+
+def stated_amounts(benchmark: str) -> StatedAmounts | None:
+    """Return what the current system's file states for a benchmark; None where it states nothing, or there is none."""
+    there = partitions() or ()
+    found = there[0].extras.get("railyard_numbers") if there else None  # each partition has those of its system
+    return Measure.model_validate({"benchmarks": found}).stated(benchmark) if found else None
 
 
 def site_of(test: Any) -> Site:

@@ -138,11 +138,28 @@ def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
         "access": list(system.job_options),
         "environs": list(system.stacks),
         "features": partition_features(system, fabric),
-        "extras": {"railyard_home": str(home), "railyard_spack": any(each.spack for each in system.stacks.values())},
+        "extras": {
+            "railyard_home": str(home),
+            "railyard_spack": any(each.spack for each in system.stacks.values()),
+            # A single host stands in for any number of nodes.
+            "railyard_nodes": None if system.provider == "host" else system.nodes.number,
+            "railyard_sweep": list(system.sweep),
+            "railyard_numbers": _numbers(system),
+        },
         "max_jobs": 1,
         # Without it ReFrame looks at the host that it runs on and writes what it saw into the user's home.
         "processor": {"num_cpus": 1},
     }
+
+
+def _numbers(system: System) -> dict[str, dict[str, int]]:
+    """Return the nodes and ranks that the system's file states, by benchmark: a check knows them before its set-up."""
+    asked = {
+        key: {"nodes": each.nodes, "ranks_per_node": each.ranks_per_node}
+        for key, each in system.measure.benchmarks.items()
+    }
+    given = {key: {name: value for name, value in each.items() if value} for key, each in asked.items()}
+    return {key: each for key, each in given.items() if each}
 
 
 def _environments(system: System) -> list[dict[str, Any]]:

@@ -1,17 +1,27 @@
 """Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import counted
-from railyard.site.policies import DEFAULT, is_extended, pairs_reason, policies, policy_features, policy_of
+from railyard.benchmarks.table.applications import key_on, nodes_of_key, on_part
+from railyard.site.policies import (
+    DEFAULT,
+    alone_reason,
+    is_extended,
+    pairs_reason,
+    policies,
+    policy_features,
+    policy_of,
+)
 from railyard.site.systems.model import Fabric, System
+from railyard.site.takes import Takes
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
 
-#: The rail counts that tests are made for; a system's own counts select among them, so hashes are the same everywhere.
+#: The rail counts that tests are made for where no system is known; a fabric has its own (``Fabric.counts``).
 RAIL_COUNTS = (1, 2, 4, 8)
-#: The most nodes that a check may ask for by number; a check of all nodes asks for none.
+#: The most nodes that a partition has a feature for; a check of more names the partitions that have them.
 MOST_NODES = 64
 #: A partition's feature: its nodes have ports with verbs, whose state can be read.
 RDMA_PORTS = "verbs"
@@ -37,7 +47,7 @@ class Need:
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
     has. ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has
     a rank on each core of its nodes, however many there are (``ranks`` are then the fewest). ``kinds``: of fabric, over
-    which it is measured; empty: all.
+    which it is measured; empty: all. ``takes``: which numbers of nodes and ranks it can be asked for.
     """
 
     check: str
@@ -58,6 +68,15 @@ class Need:
     starts_itself: bool = False
     every_core: bool = False
     kinds: tuple[str, ...] = ()
+    takes: Takes = field(default_factory=Takes)
+
+    def asked(self, nodes: int | None, ranks: int | None) -> "Need":
+        """Return what it needs where it is asked for so many nodes and ranks a node, None for its own."""
+        a_node = ranks or self.ranks // self.nodes
+        if nodes is None:
+            return replace(self, ranks=self.nodes * a_node)
+        key = on_part(self.benchmark, nodes)
+        return replace(self, nodes=nodes, ranks=nodes * a_node, all_nodes=False, benchmark=key)
 
     def pairs(self, rails: int) -> int:
         """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
@@ -121,7 +140,7 @@ def refused_policies(system: System) -> tuple[Cell, ...]:
     cells = []
     for name, fabric in system.fabrics.items():
         for stack in system.stacks:
-            for rails in (count for count in RAIL_COUNTS if 1 < count <= len(fabric.rails)):
+            for rails in (count for count in fabric.counts if count > 1):
                 there = policies(system, name, stack, rails)
                 for policy in (each for each in model.POLICIES if there and each not in ("single", *there)):
                     reason = stack_reason(fabric, stack, rails, policy)
@@ -167,6 +186,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or tool_reason(system, stack, need.tool)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
+        or alone_reason(policy, need.check_class)
     )
 
 
@@ -191,14 +211,14 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
     A stack that has several rail policies has the checks once more for each that is not its default. ``has_number``
     says whether the references have a number for a test.
     """
-    most = max((len(fabric.rails) for fabric in system.fabrics.values()), default=1)
-    counts = [n for n in RAIL_COUNTS if n <= max(most, 1)]
+    counts = sorted({count for fabric in system.fabrics.values() for count in fabric.counts})
     asked = asked_for(system, needs)
     return tuple(
         cell
-        for fabric in system.fabrics
+        for fabric, stated in system.fabrics.items()
         for stack in system.stacks
         for rails in counts
+        if rails in stated.counts or rails > len(stated.rails)
         for cell in _cells(system, fabric, stack, rails, asked, has_number)
     )
 
@@ -206,11 +226,61 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
 def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
     """Return the needs whose problems the system asks for, those of its own applications by their names.
 
-    A problem that the site does not ask for is no combination that is missing.
+    A problem that the site does not ask for is no combination that is missing. Nodes and ranks are those that the
+    system's file states.
     """
-    stated = (each for need in needs for each in _of_applications(system, need))
+    stated = [each for need in needs for each in _of_applications(system, need)]
     known = problem_features(system)
-    return tuple(need for need in stated if not need.feature or need.feature in known)
+    there = [need for need in _swept(system, stated) if not need.feature or need.feature in known]
+    return tuple(_as_stated(system, need) for need in there)
+
+
+def _as_stated(system: System, need: Need) -> Need:
+    """Return a need with the nodes and ranks that the system's file states for its benchmark, as far as it takes them.
+
+    What no check takes is refused before a run (``untaken``).
+    """
+    stated = system.measure.stated(need.benchmark)
+    if stated is None or need.takes.swept:
+        return need
+    nodes = stated.nodes if stated.nodes and need.takes.why_not_nodes(stated.nodes) is None else None
+    ranks = stated.ranks_per_node if need.takes.ranks else None
+    return need.asked(nodes, ranks) if nodes or ranks else need
+
+
+def _swept(system: System, needs: Sequence[Need]) -> Iterator[Need]:
+    """Yield needs, a sweep's up to the largest number of nodes that the system asks for, and on all that there are."""
+    known = {need.check for need in needs}
+    largest = system.measure.largest_sweep
+    for need in needs:
+        if need.takes.swept and largest is not None and need.nodes > largest:
+            continue
+        yield need
+        if not need.takes.swept or need.nodes != 1:
+            continue
+        for count in system.sweep:
+            check = need.check.replace("%nodes=1", f"%nodes={count}")
+            if check not in known and need.takes.sweeps(count):
+                key = key_on(nodes_of_key(need.benchmark)[0], count)
+                ranks = count * need.ranks
+                yield replace(need, check=check, benchmark=key, nodes=count, ranks=ranks, within_node=False)
+
+
+def untaken(system: System, needs: Sequence[Need]) -> Iterator[str]:
+    """Yield a sentence for each number of nodes or ranks of the system's file that no check takes."""
+    for key, stated in system.measure.benchmarks.items():
+        named = [need for need in needs if key in (nodes_of_key(need.benchmark)[0], need.benchmark.partition("/")[0])]
+        for field_, asked, why in (
+            ("nodes", stated.nodes, [need.takes.why_not_nodes(stated.nodes or 0) for need in named]),
+            (
+                "ranks_per_node",
+                stated.ranks_per_node,
+                [need.takes.why_not_ranks(stated.ranks_per_node or 0) for need in named],
+            ),
+        ):
+            if asked is not None and all(why):
+                expected = next(filter(None, why), "nothing: there is no check of it")
+                yield f"measure: benchmarks: {key}: {field_}: found {asked}, expected {expected}"
 
 
 def _of_applications(system: System, need: Need) -> tuple[Need, ...]:
@@ -261,20 +331,20 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 def partition_features(system: System, fabric_name: str) -> list[str]:
     """Return a partition's ReFrame features: kind, ``first``, ``verbs``, ``cores``, ``railsN`` and ``nodesN``."""
     fabric = system.fabrics[fabric_name]
-    counts = [n for n in RAIL_COUNTS if fabric_reason(fabric_name, fabric, n) is None]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     # What belongs to no fabric (a pair within a node) runs once, on the first.
     first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
     # Of a replayed system there are no ports to look at.
     verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
     cores = [OWN_CORES] if cores_reason(system) is None else []
+    counts = fabric.counts
     return [fabric.kind, *first, *verbs, *cores, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
     """Return a stack's ReFrame features on one fabric: its tools, ``railsN`` for all N that it can drive, policies."""
     fabric = system.fabrics[fabric_name]
-    counts = [n for n in RAIL_COUNTS if stack_reason(fabric, stack, n) is None]
+    counts = [n for n in sorted({*RAIL_COUNTS, *fabric.counts}) if stack_reason(fabric, stack, n) is None]
     there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]
     policed = policy_features(system, fabric_name, stack, there)
     named = system.stacks[stack].tools

@@ -13,17 +13,22 @@ from railyard.stacks import ask, model
 DEFAULT = "default"
 
 #: ``round-robin-2``: what a stack can do over two rails; ``default-striping-2``: what it does there unasked.
-_FEATURE = re.compile(rf"(?P<policy>{'|'.join(model.POLICIES)}|{model.TUNED_PATTERN})-(?P<rails>[0-9]+)")
+_FEATURE = re.compile(
+    rf"(?P<policy>{'|'.join(model.POLICIES)}|{model.TUNED_PATTERN}|{model.ALONE_PATTERN})-(?P<rails>[0-9]+)"
+)
 _BY_DEFAULT = "default-"
 
 
 def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, ...]:
     """Return the rail policies that tests of a stack have, its default first; none where it cannot use the rails.
 
-    Thresholds that the system's file names (``striping_thresholds``) are policies of their own.
+    Thresholds that the system's file names (``striping_thresholds``) are policies of their own; so is each rail alone
+    but the first, where the fabric asks for it (``each_rail``).
     """
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
     found = ask.policies(stack, kind, rails, knobs)
+    if found and rails == 1 and system.fabrics[fabric].each_rail:
+        return (*found, *map(model.alone, range(2, len(system.fabrics[fabric].rails) + 1)))
     if model.STRIPING not in found:
         return found
     own = dict.fromkeys(model.tuned(size) for size in system.stacks[stack].striping_thresholds)
@@ -41,6 +46,16 @@ def is_extended(policy: str) -> bool:
     A NIC per rank where the stack has another way unasked: a pair of ranks a rail, for rails that are proven anyhow.
     """
     return policy == model.NIC_PER_RANK
+
+
+def alone_reason(policy: str, check_class: str) -> str | None:
+    """Return why a check of this class does not run over a rail alone that is not the first, or None.
+
+    An application over each of eight rails takes a system for days and tells no more of a rail than a stream does.
+    """
+    if check_class != "app" or model.number_alone(policy) is None:
+        return None
+    return "an application runs over the first rail, or several: each rail alone is for micro-benchmarks"
 
 
 def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
@@ -77,7 +92,9 @@ def named_policies(environments: Iterable[Sequence[str]]) -> tuple[str, ...]:
     for features in environments:
         for feature in features:
             found = _FEATURE.fullmatch(feature)
-            if found is None or feature.startswith(_BY_DEFAULT) or found["rails"] == "1":
+            if found is None or feature.startswith(_BY_DEFAULT):
+                continue
+            if found["rails"] == "1" and model.number_alone(found["policy"]) is None:
                 continue
             if f"{_BY_DEFAULT}{feature}" not in features:
                 named[found["policy"]] = None

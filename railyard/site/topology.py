@@ -14,7 +14,7 @@ from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
-from railyard.site.systems.model import System
+from railyard.site.systems.model import Rail, System
 
 # History of the format: 1 the first.
 
@@ -96,15 +96,14 @@ def stated(switches: Mapping[str, Sequence[str]]) -> Leaves:
     return {label(node): switch for switch, nodes in switches.items() for node in nodes}
 
 
-def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], rails: int) -> int | None:
-    """Return the switches between the two nodes of a run over the first so many rails of a fabric.
+def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], rails: Sequence[Rail]) -> int | None:
+    """Return the switches between the two nodes of a run over these rails of a fabric.
 
     None for other numbers of nodes, where the rails differ, and where no distance is known. Raises InputError for a
     file of distances that is damaged or of another form.
     """
-    meant = system.fabrics[fabric]
-    devices = [rail.device for rail in meant.rails[:rails]]
-    return hops_between(home, system.system, fabric, nodes, devices, stated(meant.leaf_switches))
+    devices, switches = [rail.device for rail in rails], system.fabrics[fabric].leaf_switches
+    return hops_between(home, system.system, fabric, nodes, devices, stated(switches))
 
 
 def leaves(

@@ -17,6 +17,7 @@ from railyard.stacks.model import (
     Way,
     Words,
     blanks,
+    number_alone,
     parted,
     tuned,
     unknown,
@@ -42,9 +43,9 @@ class Settings:
     """What one run is told: variables in the table's order, words for the stack's own launcher, and what follows.
 
     ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
-    or where no number is known. ``policy_name`` is the policy with the threshold that was asked for: ``striping-8K``.
-    ``rank_variable`` as in Spread.
-    ``words`` stand behind those of a benchmark that is a client and a server, at both ends.
+    or where no number is known. ``policy_name`` is the policy as it was asked for, with its threshold or its rail:
+    ``striping-8K``, ``rail-2``. ``rank_variable`` as in Spread. ``words`` stand behind those of a benchmark that is a
+    client and a server, at both ends.
     """
 
     env: Mapping[str, str]
@@ -137,15 +138,17 @@ def settings(
             words += [word.format_map(filled) for word in knob.words]
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
     name = spread.policy if threshold is None else tuned(threshold)
+    if policy is not None and number_alone(policy) is not None:
+        name = policy
     return Settings(
-        env,
-        spread.options,
-        spread.policy,
-        split_from(spread, threshold),
-        proof,
-        name,
-        spread.rank_variable,
-        tuple(words),
+        env=env,
+        options=spread.options,
+        policy=spread.policy,
+        threshold_bytes=split_from(spread, threshold),
+        proof=proof,
+        policy_name=name,
+        rank_variable=spread.rank_variable,
+        words=tuple(words),
     )
 
 

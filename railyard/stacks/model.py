@@ -1,6 +1,7 @@
 """The types of the stacks' table: what one MPI is told for one kind of fabric, and what it cannot be told.
 
-A rail policy is one of POLICIES, or striping with a threshold of its own behind it (``striping-8K``).
+A rail policy is one of POLICIES, striping with a threshold of its own behind it (``striping-8K``), or one rail of the
+fabric alone that is not its first (``rail-2``): the stack is told that device, and does with it what it does with one.
 
 A value may hold these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
 ``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{sets}`` (the same with semicolons), ``{hcas}`` (colons:
@@ -19,11 +20,16 @@ from railyard.base.errors import did_you_mean
 KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
 KNOBS = ("gid_index", "traffic_class", "service_level")
+SINGLE = "single"
 STRIPING = "striping"
 NIC_PER_RANK = "nic-per-rank"
 #: What a policy with a threshold looks like, for a schema; K is 1024 bytes.
 TUNED_PATTERN = rf"{STRIPING}-[1-9][0-9]*[KMG]?"
 
+#: What one rail alone looks like, for a schema: the fabric's second is rail-2. The first is what SINGLE uses.
+ALONE_PATTERN = r"rail-(?:[2-9]|[1-9][0-9]+)"
+
+_ALONE = re.compile(ALONE_PATTERN)
 _TUNED = re.compile(rf"{STRIPING}-([1-9][0-9]*)([KMG]?)")
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -45,8 +51,28 @@ def tuned(threshold_bytes: int) -> str:
     return f"{STRIPING}-{threshold_bytes // _FACTORS[unit]}{unit}"
 
 
+def alone(number: int) -> str:
+    """Return the policy by which a rail of a fabric is used alone, counted from 1: ``rail-2``, of the first single."""
+    return SINGLE if number == 1 else f"rail-{number}"
+
+
+def number_alone(policy: str) -> int | None:
+    """Return which rail of the fabric a policy uses alone, counted from 1; None where it names none."""
+    return int(policy.removeprefix("rail-")) if _ALONE.fullmatch(policy) else None
+
+
+def holds_for(stated: str, policy: str) -> bool:
+    """Return whether what is stated for one policy is for another too: ``single`` is for each rail alone."""
+    return stated == policy or (stated == SINGLE and number_alone(policy) is not None)
+
+
 def parted(name: str) -> tuple[str, int | None]:
-    """Return a policy's name without its threshold, and the threshold in bytes; None where it names none."""
+    """Return what a stack does by a policy, without its threshold, and the threshold in bytes; None where it has none.
+
+    One rail alone is ``single``, whichever it is.
+    """
+    if number_alone(name) is not None:
+        return SINGLE, None
     found = _TUNED.fullmatch(name)
     return (name, None) if found is None else (STRIPING, int(found[1]) * _FACTORS[found[2]])
 

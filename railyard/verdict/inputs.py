@@ -44,7 +44,7 @@ class Target:
     def rail_names(self) -> tuple[str, ...]:
         """The rails as a sentence names them."""
         if self.system:
-            return tuple(device_name(rail) for rail in self.fabric.rails[: self.rails])
+            return tuple(device_name(rail) for rail in self.fabric.used(self.rails, self.policy))
         return (self.fabric_name if self.rails == 1 else f"{self.rails} rails of {self.fabric_name}",)
 
     @property
@@ -56,6 +56,10 @@ class Target:
             return f"{self.fabric_name}{slot}, {rails}"
         hops = "" if self.hops is None else f", hops {self.hops}"
         return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
+
+    def limit(self, directions: int, one_stream: bool = False) -> limits.Limit | None:
+        """Return the physical bound of its rails in MB/s; None where the link's rate is not known."""
+        return self.fabric.limit(self.rails, directions, one_stream, self.policy)
 
     def blocking(self, benchmark: Benchmark) -> float:
         """Return what half a network against the other half is blocked by: the fabric's figure for it, else 1."""
@@ -185,9 +189,9 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     benchmark, target = run.benchmark, run.target
     bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node)
     limited = metric.is_bandwidth and bounded
-    limit = target.fabric.limit(target.rails, metric.directions) if limited else None
+    limit = target.limit(metric.directions) if limited else None
     # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
-    due = target.fabric.limit(target.rails, metric.directions, one_stream=True) if limited else None
+    due = target.limit(metric.directions, one_stream=True) if limited else None
     if limit is not None and metric.shape == "figure":  # it has no message size at which the limit would begin
         limit = replace(limit, from_bytes=0)
     if limit is not None:  # messages of a window follow one another, so the first alone has the burst

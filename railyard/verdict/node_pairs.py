@@ -28,7 +28,7 @@ SLOW_NODE = 0.85
 
 def least_of(site: Site, test: TestId, size: int) -> float | None:
     """Return the least bandwidth that the references allow at a size, in MB/s; None where they set no bound."""
-    limit = site.system.fabrics[test.fabric].limit(test.rails, 1, one_stream=True)
+    limit = site.system.fabrics[test.fabric].limit(test.rails, 1, one_stream=True, policy=test.policy)
     one_way = metric(test.benchmark, BANDWIDTH)
     return _least(site.references.bands(test, one_way, None if limit is None else limit.value_mb_s), size)
 
@@ -139,7 +139,7 @@ class NodePairs(Sizes):
     def bounds(self, case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
         """Return the fastest pair, to be held against the link's limit; () where that is no question, or not read."""
         benchmark = find(case.benchmark)
-        limit = case.site.system.fabrics[case.fabric].limit(case.rails, 1)
+        limit = case.site.system.fabrics[case.fabric].limit(case.rails, 1, policy=case.test.policy)
         if benchmark.within_node or not tables:
             return ()
         try:

@@ -23,6 +23,10 @@ class MadeCheck:
     num_nodes: int = 2
     all_nodes: bool = False
     ranks_per_node: int = 1
+    asked_nodes: int = 0
+    asked_ranks: int = 0
+    refused: str = ""
+    told: Mapping[str, int | None] = field(default_factory=dict)
     within_node: bool = False
     pair_a_rail: bool = False
     in_turn: bool = False

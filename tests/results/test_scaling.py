@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.results.scaling import karp_flatt, node_counts_up_to, sweep
+from railyard.results.scaling import karp_flatt, sweep
 
 
 def test_a_strong_sweep() -> None:
@@ -78,11 +78,3 @@ def test_karp_and_flatt_find_the_fraction_that_amdahl_was_given(serial: float, n
 def test_a_serial_fraction_of_one_node_is_none() -> None:
     with pytest.raises(ValueError, match=r"^a serial fraction on 1 nodes, expected at least 2$"):
         karp_flatt(1.0, 1)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "counts"),
-    [(0, ()), (1, (1,)), (2, (1, 2)), (4, (1, 2, 4)), (6, (1, 2, 4)), (64, (1, 2, 4, 8, 16, 32, 64))],
-)
-def test_a_sweep_is_measured_on_powers_of_two(nodes: int, counts: tuple[int, ...]) -> None:
-    assert node_counts_up_to(nodes) == counts

@@ -45,7 +45,13 @@ def test_a_partition_a_fabric_with_its_features() -> None:
             assert partition["features"] == partition_features(system, partition["name"])
             assert partition["environs"] == list(system.stacks)
             is_built = any(stack.spack is not None for stack in system.stacks.values())
-            assert partition["extras"] == {"railyard_home": str(ROOT), "railyard_spack": is_built}
+            assert partition["extras"] == {
+                "railyard_home": str(ROOT),
+                "railyard_spack": is_built,
+                "railyard_nodes": None if system.provider == "host" else system.nodes.number,
+                "railyard_sweep": list(system.sweep),
+                "railyard_numbers": {},
+            }
             assert (partition["scheduler"], partition["launcher"]) == (system.scheduler, system.launcher)
             assert (partition["access"], partition["max_jobs"]) == (
                 [*system.access, *options(system.scheduler, system.jobs)],

@@ -52,6 +52,8 @@ def _is_part(table: Table) -> bool:
     return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
 
 
+#: The tools whose figures belong to a number of nodes.
+APPLICATIONS = ("hpl", "npb", "wrf", "milc", "installed")
 _KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 TOOLS = (
     Tool("hpl", Package("hpl", "bin/xhpl")),
@@ -142,6 +144,14 @@ ENTRIES = (
 def key_on(key: str, nodes: int) -> str:
     """Return the key of an application's problem on so many nodes."""
     return f"{key}/{nodes}-nodes"
+
+
+def on_part(key: str, nodes: int) -> str:
+    """Return the key of a benchmark that is asked to run on so many nodes of its system.
+
+    An application's says them; of what each node does alone, and of any other benchmark, it stays as it is.
+    """
+    return key_on(key, nodes) if key.partition("/")[0] in APPLICATIONS and not key.endswith("/every-node") else key
 
 
 def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:

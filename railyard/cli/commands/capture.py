@@ -75,9 +75,11 @@ def command(**options: Any) -> int:
     records = _records(home, wanted, given.runs, given.without)
 
     def hops(record: "Record") -> int | None:
-        if record.fabric not in system.fabrics:  # which the plan says
+        fabric, policy = system.fabrics.get(record.fabric), record.policy or ""
+        if fabric is None or not fabric.has(record.rails, policy):  # which the plan says
             return 0
-        return hops_of_run(home, system, record.fabric, record.nodes, record.rails)
+        rails = fabric.used(record.rails, policy)
+        return hops_of_run(home, system, record.fabric, record.nodes, rails)
 
     asked = Asked(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
     made = plan(system, path, references, records, asked)

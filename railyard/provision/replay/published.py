@@ -158,7 +158,8 @@ def _targets(
     The floors of the link's class are nobody's published number, and a nominal upper limit is no measured one.
     """
     each, test = micro.metric(key, metric), replace(test, benchmark=key)
-    limit = site.system.fabrics[test.fabric].limit(test.rails, each.directions) if metric == BANDWIDTH else None
+    fabric = site.system.fabrics[test.fabric]
+    limit = fabric.limit(test.rails, each.directions, policy=test.policy) if metric == BANDWIDTH else None
     bands = site.references.bands(test, each, limit.value_mb_s if limit else None)
     found = []
     for band in bands:
@@ -210,5 +211,5 @@ def _bandwidth(site: Site, test: TestId) -> float:
         found = [points for _, points in _targets(site, test, key, BANDWIDTH, (1 << 20, 4 << 20))]
         if found:
             return max(value for points in found for value in points.values())
-    limit = site.system.fabrics[test.fabric].limit(test.rails, 1)
+    limit = site.system.fabrics[test.fabric].limit(test.rails, 1, policy=test.policy)
     return _SHARE_OF_LIMIT * limit.value_mb_s if limit is not None else 1000.0

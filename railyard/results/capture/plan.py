@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import counted
 from railyard.results.capture.chosen import Group, chosen, too_few
 from railyard.results.capture.edit import with_entries
 from railyard.results.capture.entry import Captured, captured, entry_id
@@ -75,11 +76,16 @@ class _Refused(ValueError):
 
 
 def _not_of(group: Group, system: System) -> str | None:
-    """Return why a test is not of the system as it is now: a fabric or stack that was renamed or removed."""
+    """Return why a test is not of the system as it is now: a fabric, stack or rail that was renamed or removed."""
     if group.fabric not in system.fabrics:
         return f'found the fabric "{group.fabric}", expected one of systems/{system.system}.yaml'
     if group.stack not in system.stacks:
         return f'found the stack "{group.stack}", expected one of systems/{system.system}.yaml'
+    there = system.fabrics[group.fabric]
+    if not there.has(group.rails, group.policy):
+        found = group.policy if there.has(group.rails) else counted(group.rails, "rail")
+        rails = counted(len(there.rails), "rail")
+        return f"found {found}, expected a test of systems/{system.system}.yaml, where {group.fabric} has {rails}"
     return None
 
 
@@ -102,7 +108,7 @@ def _captured(group: Group, metric: str, system: System, references: References,
         raise _Refused(f"found repeats that spread too far at every size, expected some that agree{hint}")
     _check_place(group, metric, references, asked)
     fabric = system.fabrics[group.fabric]
-    limit = fabric.limit(group.rails, curves[0].directions) if metric == "bandwidth" else None
+    limit = fabric.limit(group.rails, curves[0].directions, policy=group.policy) if metric == "bandwidth" else None
     return captured(group, metric, UNITS[metric], curves[0].directions, found, limit)
 
 
@@ -144,6 +150,8 @@ def _check_place(group: Group, metric: str, references: References, asked: Asked
         if entry.id == name and entry.kind != "baseline":
             raise _Refused(f"found {name}, a {entry.kind} entry, expected none or a baseline; no capture replaces it")
         if entry.kind != "baseline" or not entry.matches(test, metric):
+            continue
+        if group.policy not in entry.policy and ANY not in entry.policy:  # of the first rail, and of this one no number
             continue
         if group.hops is not None and not entry.holds_at(group.hops):
             continue

@@ -14,6 +14,7 @@ from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
 from railyard.results.store.units import unit_factor
 from railyard.site.test_id import plain_check
+from railyard.stacks.model import SINGLE
 
 #: A gap is said where so many days, and so many times the usual distance, lie between two days with runs.
 _GAP_DAYS = 3
@@ -50,7 +51,7 @@ class Series:
         """Return the test in words: benchmark, and the rest of its name (``ImbUniband, hsn, mpich, 1 rail``)."""
         last = self.points[-1].record
         rails = counted(last.rails, "rail")
-        policy = [last.policy] if last.policy and last.rails > 1 else []
+        policy = [last.policy] if last.policy not in (None, SINGLE) else []
         own = plain_check(self.case).split()[1:]
         return f"{self.benchmark} ({', '.join([self.system, last.fabric, last.stack, rails, *policy, *own])})"
 

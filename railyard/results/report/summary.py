@@ -11,6 +11,7 @@ from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State
 from railyard.results.report.text import STATE_WORDS, number, percent, state_words
 from railyard.results.run_files import RelationRecord
 from railyard.site.test_id import named_policy
+from railyard.stacks.model import SINGLE
 
 # A device that was not meant to carry traffic shows in the split from this share on: below it is launch and clocks.
 _SHOWN_SHARE = 0.01
@@ -117,7 +118,7 @@ def row(record: Record, policies: bool = False) -> Row:
 
 def _rails(record: Record, policies: bool) -> str:
     policy = record.policy or named_policy(record.case)
-    return f"{record.rails}, {policy}" if policies and policy and record.rails > 1 else str(record.rails)
+    return f"{record.rails}, {policy}" if policies and policy not in (None, SINGLE) else str(record.rails)
 
 
 def key_figure(record: Record) -> Figure | None:

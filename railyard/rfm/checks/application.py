@@ -35,6 +35,7 @@ class ApplicationCheck(InterconnectCheck):
     check_class = "app"
     #: All cores of a node compute, so that where each rank has a card of its own all cards are used.
     pair_a_rail = True
+    takes_ranks = True
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -63,6 +64,11 @@ class ApplicationCheck(InterconnectCheck):
         return self.words
 
     @property
+    def most_ranks(self) -> int:
+        """How many ranks a node is to have at most: as many as it was told, else as it can have."""
+        return int(self.asked_ranks) or self.cores
+
+    @property
     def told_ranks(self) -> Mapping[str, str]:
         """The variables that every rank is given: its threads, one unless a check says another number."""
         shared = self.threads_a_rank > 1 and self.site.system.provider in ("testbed", "guests")
@@ -70,7 +76,7 @@ class ApplicationCheck(InterconnectCheck):
 
     def shape(self) -> None:
         """Choose ``ranks_per_node`` (and fewer nodes, where all of them will not do) once the nodes are known."""
-        self.ranks_per_node = self.cores
+        self.ranks_per_node = self.most_ranks
 
     @property
     def prober(self) -> "Prober":
@@ -90,6 +96,7 @@ class EveryNodeCheck(ApplicationCheck):
     benchmark = every_node.EVERY_NODE
     within_node = True
     pair_a_rail = False
+    takes_ranks = False
     rails = parameter([1], type=int, loggable=True)
     policy = parameter([DEFAULT], type=str, loggable=True)
 

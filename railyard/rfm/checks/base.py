@@ -14,15 +14,18 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 
+from railyard.base.errors import RailyardError
 from railyard.rfm.checks.declaration import Declaration
+from railyard.rfm.checks.numbers import take_numbers, why_refused
 from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import builds_with_spack
+from railyard.rfm.current import places, stated_amounts
 from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import OWN_CORES
-from railyard.site.policies import DEFAULT, environment_terms, is_extended, policy_of
+from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
 
@@ -78,12 +81,13 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
             self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
+        take_numbers(self, self.takes_of(own), self.told, stated_amounts(self.key))
         self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
         cores = f" +{OWN_CORES}" if self.every_core else ""
-        place = f"+rails{self.rails} +nodes{self.num_nodes}{cores}"
-        self.valid_systems = [f"{place} +{kind}" for kind in self.kinds] or [place]
+        there = [f"{term}{cores}" for term in places(self.rails, self.num_nodes)]
+        self.valid_systems = [f"{term} +{kind}" for term in there for kind in self.kinds] or there
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
@@ -92,6 +96,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         tool = pair_feature(self.tool) if self.pair else self.tool
         pairs = max(self.pairs, self.rails) if self.pair_a_rail else self.pairs
         terms = environment_terms(tool, self.rails, self.policy, pairs, beside_default=made)
+        if alone_reason(self.policy, self.check_class) is not None:
+            terms = []
         if self.starts_itself and self.rails == 1:
             terms += environment_terms(own_feature(self.tool), 1, self.policy, self.pairs, beside_default=made)
         feature = self.feature_of(own)
@@ -104,6 +110,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         from railyard.rfm.checks.record import store_untested
 
         with as_reframe_error():
+            refused = why_refused(self, self.site.system.provider == "replay")
+            if refused is not None:
+                raise RailyardError(f"{self.display_name}: {refused}")
             try:
                 self._plan = planned(self, self.site, self.test_id, self.is_dry_run())
             except Untested as untested:

@@ -66,6 +66,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             feature=cls.feature_of(own),
             all_nodes=bool(cls.all_nodes),
             check_class=str(cls.check_class),
+            takes=cls.takes_of(own),
         )
 
 

@@ -1,12 +1,14 @@
 """What a check declares of its benchmark: ReFrame's variables and parameters, and what follows from them alone."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, variable
 from reframe.core.exceptions import ReframeError
+from reframe.core.meta import RegressionTestMeta
 
 from railyard.base.errors import RailyardError
 from railyard.rfm.checks.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
@@ -14,6 +16,7 @@ from railyard.rfm.checks.variants import rail_counts, rail_policies
 from railyard.rfm.current import site_of
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
+from railyard.site.takes import NODES, RANKS, Takes
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions
@@ -42,6 +45,21 @@ class Declaration(rfm.RegressionTestPlugin):
     #: Whether it spans all nodes of the system, of which there must be ``num_nodes``.
     all_nodes = variable(typ.Bool, value=False)
     ranks_per_node = variable(int, value=1)
+    #: The fewest nodes that it can be told to have (``-S num_nodes``, ``nodes`` in the system's file); 0: its own
+    #: number alone. One that spans all can be told any number from its own on.
+    fewest_nodes = 0
+    #: Whether such a number is even: half of the nodes are the others' partners.
+    even_nodes = False
+    #: Whether it can be told how many ranks a node has.
+    takes_ranks = False
+    #: The largest of a sweep over powers of two alone; 0 for any numbers of nodes.
+    powers = 0
+    #: What it was told, 0 where it was told nothing; and why it cannot be told what it was.
+    asked_nodes = 0
+    asked_ranks = 0
+    refused = ""
+    #: The variables that ``-S`` set, each with what the check has by itself.
+    told: Mapping[str, Any] = MappingProxyType({})
     #: Whether each rank's partner is on its own node, so that no rail is meant to carry anything: then it belongs to
     #: no fabric, and runs on the first one alone.
     within_node = variable(typ.Bool, value=False)
@@ -91,6 +109,29 @@ class Declaration(rfm.RegressionTestPlugin):
     probe_program = ""
     #: What makes its output, from its set-up on: the benchmark itself, or a recording.
     runner: "Runner"
+
+    @classmethod
+    def setvar(cls, name: str, value: Any) -> bool:
+        """Set a variable, as ReFrame does for ``-S``, and note that it was set: a hook may set it, too."""
+        # As a number, since ReFrame gives the variable itself, which is about to change.
+        own = int(getattr(cls, name)) if name in (NODES, RANKS, "all_nodes") else None
+        done = bool(RegressionTestMeta.setvar(cls, name, value))
+        if done:
+            cls.told = {name: own, **cls.told}
+        return done
+
+    @classmethod
+    def takes_of(cls, parameters: Mapping[str, str]) -> Takes:
+        """Return which numbers of nodes and ranks such a variant can be told."""
+        own = int(cls.told.get(NODES, cls.num_nodes))
+        return Takes(
+            nodes=own,
+            fewest=own if cls.told.get("all_nodes", cls.all_nodes) else cls.fewest_nodes,
+            even=cls.even_nodes,
+            swept="nodes" in parameters,
+            powers=cls.powers,
+            ranks=cls.takes_ranks,
+        )
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:

@@ -56,7 +56,8 @@ class Measured:
     def pace(self) -> Pace | None:
         """Return how fast messages go over the run's rails, and the time that there is; None without a known rate."""
         system, fabric = self.site.system, self.site.system.fabrics[self.test.fabric]
-        limit, rail_mb_s = fabric.limit(self.test.rails, 1), data_rate_mb_s(fabric.link)
+        limit = fabric.limit(self.test.rails, 1, policy=self.test.policy)
+        rail_mb_s = data_rate_mb_s(fabric.link)
         if limit is None or rail_mb_s is None:
             return None
         stated = system.measure.duration
@@ -226,9 +227,11 @@ class Measured:
     def _has_slurm(self) -> bool:
         return is_slurm(self.site.system.scheduler) and not self.dry
 
-    def hops(self, launch: Launch, rails: int) -> int | None:
+    def hops(self, launch: Launch) -> int | None:
         """Return how many switches lie between the run's two nodes, where that was kept."""
-        return hops_of_run(self.site.home, self.site.system, self.test.fabric, launch.nodes, rails)
+        test = self.test
+        rails = self.site.system.fabrics[test.fabric].used(test.rails, test.policy)
+        return hops_of_run(self.site.home, self.site.system, test.fabric, launch.nodes, rails)
 
     def environment(self, evidence: Evidence | None) -> dict[str, object]:
         """Return the versions that belong to the result."""

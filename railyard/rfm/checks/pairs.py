@@ -53,7 +53,7 @@ class PairsCheck(InterconnectCheck):
         return [str(size), str(window), str(self._repeats(size * window)), "1", str(exchanges)]
 
     def _repeats(self, window_bytes: int) -> int:
-        limit = self.site.system.fabrics[self.current_partition.name].limit(self.rails, 1)
+        limit = self.site.system.fabrics[self.current_partition.name].limit(self.rails, 1, policy=self.policy)
         rate = 0.0 if limit is None else limit.value_mb_s * 1e6
         return max(1, round(rate * float(self.stream_s) / window_bytes))
 
@@ -87,7 +87,7 @@ class PairsCheck(InterconnectCheck):
     def _leaves(self) -> "topology.Leaves":
         """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
         system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].rails[: self.rails]]
+        devices = [rail.device for rail in system.fabrics[fabric].used(self.rails, self.policy)]
         return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     def _least(self) -> float | None:

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from railyard.base.errors import RailyardError
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
 from railyard.job.placement import Placing, side_of
 from railyard.job.scheduling import Scheduling, span
 from railyard.parsers import rail_parts
 from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.numbers import why_not_taken
 from railyard.rfm.checks.runner import Left, PlannedJob, runner_of
 from railyard.rfm.checks.sizes import largest_allowed
 from railyard.site.matrix import disabled_reason
@@ -88,7 +90,7 @@ class Plan:
             node_pairs=max(1, check.num_nodes // 2),
             pairs=check.pairs,
             validates=check.validates,
-            hops=self.runner.hops(launch, check.rails),
+            hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
             remarks=(*check.remarks, *self.placing.remarks(launch)),
             threads=check.threads_a_rank if check.prints_threads else 0,
@@ -113,6 +115,9 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         raise Untested(there.untested, f"not tested: {there.untested}")
     check.num_nodes = there.nodes
     runner.choose_ranks(check.shape)
+    unlike = why_not_taken(check)
+    if unlike is not None:
+        raise RailyardError(unlike)
     if check.pair_a_rail and test.policy == NIC_PER_RANK:
         check.ranks_per_node = max(check.ranks_per_node, check.rails)
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
@@ -134,10 +139,10 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         launcher=scheduling.launcher,
         variables=check.told_ranks,
     )
-    devices = tuple(device_name(rail) for rail in fabric.rails[: check.rails])
+    devices = tuple(device_name(rail) for rail in fabric.used(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
-    check.choose_amounts(runner.pace(), system.measure.benchmarks.get(test.benchmark))
+    check.choose_amounts(runner.pace(), system.measure.stated(test.benchmark))
     return Plan(check, site, test, runner, scheduling, placing, ranks, launch, there.remark)
 
 

@@ -44,7 +44,8 @@ class RepeatedCheck(InterconnectCheck):
         """Return what one repetition makes."""
         traffic, at_most = find(self.key).traffic, tool_of(self.tool).at_most
         if traffic is None:
-            messages = self.num_nodes  # a collective: no algorithm sends one node's data more often
+            # a collective: no algorithm sends one rank's data more often
+            messages = self.num_nodes * self.ranks_per_node
         else:
             messages = 1 if traffic.window is not None else traffic.forward + traffic.backward
         return Work(

@@ -114,7 +114,7 @@ class Replayed:
             played=played(self._folder, self._recorded, printed.read_bytes() if printed.is_file() else b""),
         )
 
-    def hops(self, launch: Launch, rails: int) -> int | None:
+    def hops(self, launch: Launch) -> int | None:
         """Return None."""
         return None
 

@@ -4,29 +4,31 @@ A variant that no partition could run would never be selected, and making each c
 system all variants are made: the matrix reads the checks so, and leaves out what a system has not.
 """
 
+import re
 from typing import TypeVar
 
 from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
-from railyard.results.scaling import node_counts_up_to
-from railyard.rfm.current import environment_features, partition_features, partitions
+from railyard.base.numbers import powers_of_two
+from railyard.rfm.current import environment_features, partition_features, partitions, sweep
 from railyard.site.matrix import NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
+from railyard.site.systems.model import HOST_SWEEP
+from railyard.site.takes import Takes
 from railyard.stacks.model import NIC_PER_RANK
 
 Check = TypeVar("Check", bound=type)
 
+_RAILS = re.compile(r"rails([1-9][0-9]*)")
 #: On how many nodes a sweep is where no system is known.
-_COUNTS = (1, 2, 4, 8, 16, 32, 64)
+_COUNTS = powers_of_two(HOST_SWEEP)
 
 
 def rail_counts() -> tuple[int, ...]:
     """Return the rail counts that tests are made for: those that the current system has."""
-    features = partition_features()
-    if features is None:
-        return RAIL_COUNTS
-    return tuple(count for count in RAIL_COUNTS if f"rails{count}" in features) or RAIL_COUNTS
+    features = partition_features() or ()
+    return tuple(sorted(int(found[1]) for found in map(_RAILS.fullmatch, features) if found)) or RAIL_COUNTS
 
 
 def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
@@ -76,10 +78,10 @@ def stated_names(prefix: str) -> tuple[str, ...]:
     )
 
 
-def node_counts() -> tuple[int, ...]:
-    """Return on how many nodes a sweep is measured: powers of two up to what the current system has."""
-    features = partition_features()
-    if features is None:
-        return _COUNTS
-    most = max((count for count in range(1, _COUNTS[-1] + 1) if f"nodes{count}" in features), default=1)
-    return node_counts_up_to(most)
+def node_counts(powers: int = 0) -> tuple[int, ...]:
+    """Return on how many nodes a sweep is measured: up to what the current system has, or its file asks for.
+
+    ``powers``: on powers of two alone, up to this one.
+    """
+    takes = Takes(swept=True, powers=powers)
+    return tuple(count for count in sweep() or _COUNTS if takes.sweeps(count)) or (1,)

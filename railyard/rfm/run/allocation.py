@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.base.paths import CHECKS, part
 from railyard.base.wording import counted
 from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
 from railyard.site.matrix import Need
@@ -97,6 +96,7 @@ def ask(
     system: System,
     promised: Sequence[TestId],
     *,
+    needs: Callable[[], Sequence[Need]],
     one_allocation: bool,
     budget: float | None,
     echo: Callable[[str], None],
@@ -112,7 +112,7 @@ def ask(
         )
     if system.provider == "replay" or not (is_slurm(system.scheduler) or budget is not None):
         return Asked()
-    found = _estimated(home, system, promised)
+    found = estimate(system, [case.check for case in promised], {need.check: need for need in needs()})
     refused = over_budget(found, budget)
     if refused is not None:
         raise RailyardError(refused)
@@ -137,10 +137,3 @@ def _inside(found: Estimate, there: int) -> Asked:
             f"expected {found.nodes} or more, as its largest test has; ask for more, or start it outside of any job"
         )
     return Asked(INSIDE)
-
-
-def _estimated(home: Path, system: System, promised: Sequence[TestId]) -> Estimate:
-    from railyard.rfm.checks.catalogue import needs
-
-    asked = {need.check: need for need in needs(part(home, CHECKS))}
-    return estimate(system, [case.check for case in promised], asked)

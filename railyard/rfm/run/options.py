@@ -2,14 +2,20 @@
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import NoReturn
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.site.matrix import RAIL_COUNTS
+from railyard.base.wording import counted, listing
+from railyard.rfm.checks.numbers import SET_BY_CHECKS
+from railyard.site.matrix import Need
 from railyard.site.policies import DEFAULT, policies
 from railyard.site.systems.model import System
+from railyard.site.takes import NODES, RANKS
+from railyard.site.test_id import TestId
+from railyard.stacks.model import number_alone
 
 #: The tag of a check that an everyday run leaves out: what it asks is answered, less closely, by another.
 EXTENDED = "extended"
@@ -134,8 +140,7 @@ def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> N
                 f'-p: found "{pattern}", expected a stack of {system.system}; {did_you_mean(pattern, system.stacks)}'
             )
     fabrics = system.fabrics if fabric is None else {fabric: system.fabrics[fabric]}
-    most = max(len(each.rails) for each in fabrics.values())
-    counts = [str(count) for count in RAIL_COUNTS if count <= max(most, 1)]
+    counts = [str(count) for count in sorted({count for each in fabrics.values() for count in each.counts})]
     where = f"{system.system}:{fabric}" if fabric else system.system
     named = [(f"-n {text}", _RAILS.findall(text)) for text in words.name]
     named += [(f"-P {text}", _assigned(text, "rails")) for text in words.parameterize]
@@ -146,6 +151,68 @@ def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> N
                     f"{option}: found {count} rails, expected {' or '.join(counts)}, for which {where} can have tests"
                 )
     _refuse_policies(words, system, tuple(fabrics), where)
+    _refuse_numbers(words, system)
+
+
+#: "num_nodes=16" or "Hpl.num_nodes=16".
+_SET = re.compile(r"(?:(?P<cls>\w+)\.)?(?P<name>\w+)=(?P<value>.*)")
+
+
+def _refuse_numbers(words: Words, system: System) -> None:
+    """Refuse a variable that every check sets itself, and more nodes than there are."""
+    for text in words.setvar:
+        found = _SET.fullmatch(text)
+        if found is not None and found["name"] in SET_BY_CHECKS:
+            instead = SET_BY_CHECKS[found["name"]]
+            raise RailyardError(f"-S {text}: found a variable that every check sets itself, expected {instead}")
+        if found is None or found["name"] != NODES or not found["value"].isdecimal() or system.provider == "host":
+            continue
+        if int(found["value"]) > system.nodes.number:
+            there = counted(system.nodes.number, "node")
+            raise RailyardError(f"-S {text}: found {found['value']} nodes, expected at most {there} of {system.system}")
+
+
+def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Need]) -> None:
+    """Raise RailyardError where `-S` gives a selected check a number of nodes or ranks that it cannot be told."""
+    selected = {case.name.split()[0] for case in promised}
+    for text in words.setvar:
+        asked = {need.check.split()[0]: _why_untaken(text, need) for need in needs}
+        unlike = [cls for cls, why in asked.items() if why and cls in selected]
+        if unlike:
+            taking = sorted(cls for cls, why in asked.items() if why == "")
+            raise RailyardError(
+                f"-S {text}: {unlike[0]} does not take it, expected {asked[unlike[0]]}; "
+                f"{listing(taking) or 'no check'} can be told"
+            )
+
+
+def _why_untaken(text: str, need: Need) -> str | None:
+    """Return why a check does not take what `-S` gives it, empty where it takes it; None where it is given nothing."""
+    found = _SET.fullmatch(text)
+    if found is None or not found["value"].isdecimal() or found["cls"] not in (None, need.check.split()[0]):
+        return None
+    if found["name"] not in (NODES, RANKS):
+        return None
+    number = int(found["value"])
+    return (need.takes.why_not_nodes(number) if found["name"] == NODES else need.takes.why_not_ranks(number)) or ""
+
+
+def as_told(words: Words, needs: Iterable[Need]) -> tuple[Need, ...]:
+    """Return needs with the numbers of nodes and ranks that `-S` gives the checks that take them."""
+    return tuple(_told(words, need) for need in needs)
+
+
+def _told(words: Words, need: Need) -> Need:
+    given: dict[str, int] = {}
+    for text in words.setvar:
+        found = _SET.fullmatch(text)
+        if found is not None and _why_untaken(text, need) == "":
+            given[found["name"]] = int(found["value"])
+    if not given:
+        return need
+    # What is told takes nothing more from the system's file.
+    takes = replace(need.takes, fewest=0 if NODES in given else need.takes.fewest, ranks=RANKS not in given)
+    return replace(need.asked(given.get(NODES), given.get(RANKS)), takes=takes)
 
 
 def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where: str) -> None:
@@ -153,8 +220,7 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
         policies(system, fabric, stack, rails)
         for fabric in fabrics
         for stack in system.stacks
-        for rails in range(1, len(system.fabrics[fabric].rails) + 1)
-        if rails in RAIL_COUNTS
+        for rails in system.fabrics[fabric].counts
     ]
     known = {DEFAULT, *(policy for each in there for policy in each)}
     named = {policy for each in there for policy in each[1:]}
@@ -168,6 +234,12 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
                 raise RailyardError(
                     f"{option}: found {policy}, which stacks of {where} do unasked, so that no test has it in its "
                     f"name; choose it by -P policy={policy}"
+                )
+            number = number_alone(policy)
+            if number is not None and any(number <= len(system.fabrics[fabric].rails) for fabric in fabrics):
+                raise RailyardError(
+                    f"{option}: found {policy}, and no fabric of {where} with that rail is measured over each rail "
+                    f"alone, expected one that is; write each_rail: true into the fabric's entry"
                 )
             expected = f"a rail policy that a stack of {where} has; {did_you_mean(policy, allowed or known)}"
             raise RailyardError(f'{option}: found "{policy}", expected {expected}')

@@ -29,11 +29,13 @@ from railyard.rfm.run.allocation import Asked, ask
 from railyard.rfm.run.dry_run import dry_run, without_actions
 from railyard.rfm.run.options import (
     LEFT_OUT,
+    as_told,
     everyday_words,
     leaves_out_extended,
     read,
     refuse_unjudged,
     refuse_unknown,
+    refuse_untaken,
 )
 from railyard.rfm.run.progress import ended
 from railyard.rfm.run.reframe import (
@@ -45,7 +47,7 @@ from railyard.rfm.run.reframe import (
     reframe_command,
     run,
 )
-from railyard.site.matrix import Cell, matrix
+from railyard.site.matrix import Cell, Need, asked_for, matrix, untaken
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
@@ -144,8 +146,9 @@ class Session:
         folder = runs_folder(self.home) / run_id
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
+        self._refuse_numbers(system, promised)
         self._asked = ask(
-            self.home, system, promised,
+            self.home, system, promised, needs=lambda: asked_for(system, self._needs()),
             one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
         )  # fmt: skip
         try:
@@ -157,6 +160,25 @@ class Session:
                 f"{error.filename or folder}: found {(error.strerror or str(error)).lower()}, "
                 f"expected to write the run's files there; make room and run again (what finished is kept in {folder})"
             ) from error
+
+    def _needs(self) -> tuple[Need, ...]:
+        """Return what the site's checks ask for, with the numbers that `-S` gives them."""
+        from railyard.rfm.checks.catalogue import needs
+
+        return as_told(read(self.options.reframe), needs(part(self.home, CHECKS)))
+
+    def _refuse_numbers(self, system: System, promised: tuple[TestId, ...]) -> None:
+        """Raise RailyardError for numbers of nodes or ranks, of `-S` or of the system's file, that no check takes."""
+        from railyard.rfm.checks.catalogue import needs
+
+        words = read(self.options.reframe)
+        stated = any(each.nodes or each.ranks_per_node for each in system.measure.benchmarks.values())
+        if not words.setvar and not stated:  # importing all checks takes a moment
+            return
+        known = needs(part(self.home, CHECKS))
+        refuse_untaken(words, promised, known)
+        for sentence in untaken(system, known):
+            raise RailyardError(f"systems/{system.system}.yaml: {sentence}")
 
     def _measure(
         self,
@@ -217,11 +239,8 @@ class Session:
         ReFrame does not say when it passes over a check file. Without options every cell that can run is promised, so
         one that is not is a problem; with options it was not selected.
         """
-        from railyard.rfm.checks.catalogue import needs
-
         try:
-            asked = needs(part(self.home, CHECKS))
-            product = matrix(system, asked, references_of(self.home / "references", system).has_number)
+            product = matrix(system, self._needs(), references_of(self.home / "references", system).has_number)
         except RailyardError as error:
             return (str(error),), 0
         chosen = set(_tests(promised))

@@ -6,7 +6,7 @@ from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
-from railyard.base.wording import counted
+from railyard.base.wording import counted, listing
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
@@ -23,6 +23,7 @@ from railyard.site.references.model import (
     Tolerance,
 )
 from railyard.site.systems.model import System
+from railyard.stacks.model import number_alone
 
 _AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")
 
@@ -94,6 +95,14 @@ def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, do
     if any(rails > most for rails in entry.rails):
         expected = f"at most {most}, the rails that {entry.fabric} has"
         raise document.error((*path, "rails"), str(max(entry.rails)), expected)
+    for policy in entry.policy:
+        number = number_alone(policy)
+        if number is not None and number > most:
+            expected = f"a rail of {entry.fabric}, which has {counted(most, 'rail')}"
+            raise document.error((*path, "policy"), show(policy), expected)
+        if number is not None and entry.rails not in ((), (1,)):
+            expected = f"1 beside the policy {policy}, which is one rail alone"
+            raise document.error((*path, "rails"), listing([str(count) for count in entry.rails]), expected)
 
 
 def check_application(benchmark: str, system: System, path: Path_, document: Document) -> None:
@@ -224,12 +233,12 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
     if all(BENCHMARKS[name].within_node for name in entry.benchmark):
         return  # no link limits it
     fabric = system.fabrics[entry.fabric]
-    rails = min(entry.rails, default=1)
+    rails, policy = min(entry.rails, default=1), _alone(entry)
     for name in _AMOUNTS:
         amount = getattr(entry, name)
         if isinstance(amount, Share):
             _check_share(entry, amount, system, (*path, name), document)
-    limit = fabric.limit(rails, entry.directions)
+    limit = fabric.limit(rails, entry.directions, policy=policy)
     if not _is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
         return
     for size, value, where in _demands(entry, system):
@@ -237,6 +246,11 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
             found = f"{value:g} MB/s, above the physical limit of {counted(rails, 'rail')}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
             raise document.error((*path, *where), found, expected)
+
+
+def _alone(entry: Entry) -> str:
+    """Return the policy of an entry of one rail alone, whose slot may be another; empty for any other entry."""
+    return entry.policy[0] if len(entry.policy) == 1 and number_alone(entry.policy[0]) is not None else ""
 
 
 def _is_of_link(entry: Entry) -> bool:
@@ -267,7 +281,7 @@ def _demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path
         return []
     if isinstance(amount, Share):
         fabric = system.fabrics[entry.fabric]
-        limit = fabric.limit(min(entry.rails, default=1), entry.directions, one_stream=True)
+        limit = fabric.limit(min(entry.rails, default=1), entry.directions, True, _alone(entry))
         base = data_rate_mb_s(fabric.link) if amount.of == "data-rate" else limit and limit.value_mb_s
         amount = amount.fraction * amount.times * (base or 0.0)
     last = entry.sizes.last

@@ -37,7 +37,8 @@ def _above_limit(references: References) -> Iterator[str]:
         within = all(BENCHMARKS[key].within_node for key in entry.benchmark)
         if entry.metric != "bandwidth" or entry.kind == BAD_CASE or within:
             continue
-        limit = references.system.fabrics[entry.fabric].limit(min(entry.rails, default=1), entry.directions)
+        fabric, rails = references.system.fabrics[entry.fabric], min(entry.rails, default=1)
+        limit = fabric.limit(rails, entry.directions, policy=entry.policy[0])
         # A limit may hold from a size on only: shorter messages pass out of a shaper's bucket.
         held = [] if limit is None else [v for size, v in (entry.curve or {}).items() if size >= limit.from_bytes]
         given = [*held, *(a for a in (entry.value, entry.floor) if isinstance(a, float))]

@@ -15,6 +15,7 @@ from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
 from railyard.site.references.checks import check_entries, check_expected_failures, check_facts
 from railyard.site.references.model import (
+    ANY,
     UNITS,
     ByRegime,
     Entry,
@@ -166,10 +167,13 @@ class References:
 
         A ``class`` entry with a reason replaces the floors of the link's class. A floor that is a share of the link is
         divided by ``blocking``; a number was measured or promised as it is. An entry by hops holds only where the run's
-        are known. Raises RailyardError where an entry
-        counts other directions than the metric, or takes a share of a limit that is not known.
+        are known. A rail alone (``rail-2``) is held to entries of one rail, unless it has some of its own. Raises
+        RailyardError where an entry counts other directions than the metric, or takes a share of a limit that is not
+        known.
         """
         found = [entry for entry in self.entries if entry.matches(test, metric.name) and entry.holds_at(hops)]
+        if any(entry.policy == (test.policy,) for entry in found):  # a rail's own numbers, in place of the first rail's
+            found = [entry for entry in found if test.policy in entry.policy or ANY in entry.policy]
         for entry in found:
             if metric.name == "bandwidth" and entry.directions != metric.directions:
                 raise RailyardError(

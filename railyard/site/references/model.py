@@ -58,12 +58,15 @@ def _metric(value: Any) -> Any:
 
 Metric = Annotated[str, BeforeValidator(_metric), WithJsonSchema({"enum": list(UNITS), "type": "string"})]
 POLICY_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"enum": [ANY, *model.POLICIES]}, {"type": "string", "pattern": f"^{model.TUNED_PATTERN}$"}]
+    "anyOf": [
+        {"enum": [ANY, *model.POLICIES]},
+        {"type": "string", "pattern": f"^(?:{model.TUNED_PATTERN}|{model.ALONE_PATTERN})$"},
+    ]
 }
 
 
 def _policy(value: Any) -> Any:
-    """Refuse what is neither any, a rail policy, nor striping with a threshold of its own (striping-8K)."""
+    """Refuse what is neither any, a rail policy, striping with its own threshold (striping-8K), nor a rail (rail-2)."""
     if value == ANY or (isinstance(value, str) and model.unknown(value) is None):
         return value
     known = (ANY, *model.POLICIES)
@@ -287,7 +290,7 @@ def is_for(stated: ForTests, test: TestId) -> bool:
         stated.fabric == test.fabric
         and (ANY in stated.stack or test.stack in stated.stack)
         and (not stated.rails or test.rails in stated.rails)
-        and (ANY in stated.policy or test.policy in stated.policy)
+        and (ANY in stated.policy or any(model.holds_for(policy, test.policy) for policy in stated.policy))
         and test.benchmark in stated.benchmark
     )
 

@@ -41,6 +41,7 @@ KINDS_WITH_PORTS = ("ib", "roce", "opa")
 def check_system(system: System, document: Document) -> None:
     """Raise InputError at the first part that is wrong."""
     _check_nodes(system, document)
+    _check_numbers(system, document)
     _check_jobs(system, document)
     for name, fabric in system.fabrics.items():
         _check_fabric(("fabrics", name), fabric, document)
@@ -68,6 +69,18 @@ def _check_nodes(system: System, document: Document) -> None:
         raise document.error(("gate", "neighbours"), show(stranger), f"a node of {system.system}", near)
 
 
+def _check_numbers(system: System, document: Document) -> None:
+    """Refuse more nodes for a benchmark or a sweep than there are."""
+    if system.provider == "host":
+        return
+    asked: list[tuple[Path_, int | None]] = [(("measure", "largest_sweep"), system.measure.largest_sweep)]
+    asked += [(("measure", "benchmarks", key, "nodes"), each.nodes) for key, each in system.measure.benchmarks.items()]
+    for path, nodes in asked:
+        if nodes is not None and nodes > system.nodes.number:
+            expected = f"at most {system.nodes.number}, the nodes that {system.system} has"
+            raise document.error(path, str(nodes), expected)
+
+
 def _check_jobs(system: System, document: Document) -> None:
     """Refuse what the scheduler cannot be told, and a launcher that needs the nodes of another."""
     refused = jobs.why_not(system.scheduler, system.jobs)
@@ -90,6 +103,12 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
     _check_knobs(path, fabric, document)
     _check_state(path, fabric, document)
     _check_error_bounds(path, fabric, document)
+    most = len(fabric.rails)
+    if max(fabric.rail_counts, default=1) > most:
+        expected = f"numbers of rails up to {most}, as many as there are"
+        raise document.error((*path, "rail_counts"), str(max(fabric.rail_counts)), expected)
+    if fabric.each_rail and most == 1:
+        raise document.error((*path, "each_rail"), "true", "a fabric with several rails", "leave it out")
     seen: dict[tuple[str, int | None], int] = {}
     for index, rail in enumerate(fabric.rails):
         here = (*path, "rails", index)

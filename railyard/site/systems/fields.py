@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import BenchmarkName, Name, Prose, one_or_many, refuse, show
+from railyard.base.fields import Name, Prose, one_or_many, refuse, show
 from railyard.base.hostlist import expanded
+from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.tools import TOOLS
 from railyard.hardware import links
@@ -68,7 +69,16 @@ LinkName = Annotated[
 ToolName = Annotated[
     Name, _known(TOOLS, "a tool of docs/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
 ]
-MeasuredBenchmark = Annotated[BenchmarkName, _known(BENCHMARKS, "a benchmark that Railyard knows")]
+
+
+def _measured(name: str) -> str:
+    if name in BENCHMARKS or name in APPLICATIONS:
+        return name
+    expected = f"a benchmark that Railyard knows, or the tool of applications ({', '.join(APPLICATIONS)})"
+    raise refuse(show(name), expected, did_you_mean(name, [*BENCHMARKS, *APPLICATIONS]))
+
+
+MeasuredBenchmark = Annotated[str, AfterValidator(_measured)]
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
 #: 2 for a network of 2 to 1; a network gives half of the nodes at most what their cards can take.

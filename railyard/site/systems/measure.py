@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from railyard.base.fields import Count, Duration, Model, Size
+from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.site.systems.fields import MeasuredBenchmark
 
 
@@ -16,7 +17,7 @@ class Again(Model):
 
 
 class StatedAmounts(Model):
-    """How often one benchmark repeats, in place of what its link has time for."""
+    """How often one benchmark repeats, in place of what its link has time for, and on how many nodes and ranks."""
 
     repetitions: Count | None = Field(None, description="Repetitions of each size")
     warm_up: Annotated[int, Field(strict=True, ge=0)] | None = Field(
@@ -24,10 +25,17 @@ class StatedAmounts(Model):
     )
     window: Count | None = Field(None, description="Messages in flight, of a benchmark with windows")
 
+    nodes: Count | None = Field(None, description="Nodes, of a check that takes other numbers than its own")
+    ranks_per_node: Count | None = Field(None, description="Ranks on each node, of such a check")
+
     @property
     def given(self) -> dict[str, int]:
-        """The numbers that are stated, by the names of their fields."""
-        return self.model_dump(exclude_none=True)
+        """The amounts that are stated, by the names of their fields."""
+        return self.model_dump(exclude_none=True, exclude={"nodes", "ranks_per_node"})
+
+    def over(self, other: "StatedAmounts") -> "StatedAmounts":
+        """Return these numbers, and another's where it lacks some."""
+        return other.model_copy(update=self.model_dump(exclude_none=True))
 
 
 class Measure(Model):
@@ -41,7 +49,12 @@ class Measure(Model):
         "out: 30s, and over rails slower than Gigabit Ethernet the fewest repetitions",
     )
     benchmarks: dict[MeasuredBenchmark, StatedAmounts] = Field(
-        {}, description="Benchmark, such as osu/osu_latency: its repetitions and window, whatever the link"
+        {},
+        description="Benchmark, such as osu/osu_latency, or an application's tool, such as npb: its repetitions and "
+        "window, whatever the link, and its nodes and ranks",
+    )
+    largest_sweep: Count | None = Field(
+        None, description="Most nodes of a sweep (HplScaling …); left out: powers of two, and all nodes that there are"
     )
     again: Again = Field(
         default_factory=lambda: Again.model_validate({"times": 0}),
@@ -52,3 +65,9 @@ class Measure(Model):
         description="Under a scheduler each rail is measured alone after a failure, in a job of its own that may wait "
         "so long for its nodes; 0s: never",
     )
+
+    def stated(self, benchmark: str) -> StatedAmounts | None:
+        """Return what is stated for a benchmark, on whatever number of nodes: its own numbers above its tool's."""
+        key = nodes_of_key(benchmark)[0]
+        own, of_tool = self.benchmarks.get(key), self.benchmarks.get(key.partition("/")[0])
+        return own.over(of_tool) if own is not None and of_tool is not None else own or of_tool

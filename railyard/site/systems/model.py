@@ -19,6 +19,7 @@ from railyard.base.fields import (
     Template,
     Variable,
 )
+from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps.installed import Application
 from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
@@ -39,6 +40,7 @@ from railyard.site.systems.jobs import SchedulerSettings, options, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
 from railyard.stacks.ask import LARGEST, Knobs
+from railyard.stacks.model import holds_for, number_alone
 
 #: A shorter reading of an idle rail gives no rate (bound idle-interval); a longer one would hold every run.
 IDLE_MS = (200, 5000)
@@ -160,6 +162,12 @@ class Fabric(Model):
     service_level: Annotated[int, Field(strict=True, ge=0, le=LARGEST["service_level"])] | None = Field(
         None, description="Of ib, roce and opa: InfiniBand's service level, RoCE's Ethernet priority"
     )
+    rail_counts: tuple[Count, ...] = Field(
+        (), description="Numbers of rails that tests use, besides 1; left out: 2, 4, 8 … and all"
+    )
+    each_rail: bool = Field(
+        False, description="Whether micro-benchmarks of one rail are made over each other rail alone, too (rail-2 …)"
+    )
     placement: Literal["near", "far"] | None = Field(
         None,
         description="Processors that ranks of benchmarks run on: near, of the NUMA node of their rails; far, all "
@@ -179,16 +187,34 @@ class Fabric(Model):
         named = self.declared_link
         return links.LINKS[named] if isinstance(named, str) else named.as_link()
 
-    def limit(self, rails: int, directions: int, one_stream: bool = False) -> limits.Limit | None:
-        """Return the physical bound of the first ``rails`` rails, or None where the link's rate is not known.
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of rails that tests use, rising: 1 and those that are stated, else powers of two and all."""
+        most = len(self.rails)
+        return tuple(sorted({1, *(self.rail_counts or (*powers_of_two(most), most))}))
+
+    def has(self, rails: int, policy: str = "") -> bool:
+        """Return whether it has so many rails, or the one that a policy names."""
+        return 1 <= (number_alone(policy) or rails) <= len(self.rails)
+
+    def used(self, rails: int, policy: str = "") -> tuple[Rail, ...]:
+        """Return the rails that a run uses: the first so many, or the one that its policy names (``rail-2``).
+
+        Raises ValueError for more rails than there are, and for one that is not there.
+        """
+        number = number_alone(policy)
+        if not self.has(rails, policy):
+            raise ValueError(f"{policy if number else f'{rails} rails'} of {len(self.rails)}")
+        return self.rails[:rails] if number is None else (self.rails[number - 1],)
+
+    def limit(self, rails: int, directions: int, one_stream: bool = False, policy: str = "") -> limits.Limit | None:
+        """Return the physical bound of the rails that a run uses, or None where the link's rate is not known.
 
         Rails that sit alike are bounded together, unlike ones apart. ``one_stream``: of bonded ports one counts, as
-        what must be reached. Raises ValueError for more rails than there are.
+        what must be reached. ``policy`` may name one rail alone. Raises ValueError for rails that are not there.
         """
-        if not 1 <= rails <= len(self.rails):
-            raise ValueError(f"{rails} rails of {len(self.rails)}")
         groups: dict[tuple[str | None, limits.Sharing], int] = {}
-        for rail in self.rails[:rails]:
+        for rail in self.used(rails, policy):
             bonded = 1 if one_stream else rail.bonded_ports
             place = (rail.slot or self.slot, limits.Sharing(rail.rails_per_card, rail.rails_per_port, bonded))
             groups[place] = groups.get(place, 0) + 1
@@ -280,10 +306,14 @@ class Disabled(Model):
         """Return whether this entry switches the combination off; one of some benchmarks covers no others."""
         if self.benchmark is not None and benchmark not in self.benchmark:
             return False
-        pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails), (self.policy, policy))
+        if self.policy is not None and not holds_for(self.policy, policy or ""):
+            return False
+        pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails))
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
 
+#: The most nodes that a single host stands in for in a sweep.
+HOST_SWEEP = 64
 #: ReFrame's launcher of steps in an allocation that is there already.
 _OF_ALLOCATION = "srunalloc"
 
@@ -368,13 +398,19 @@ class System(Model):
         """The options that every job gives the scheduler: ``access``, and what ``jobs`` says."""
         return (*self.access, *options(self.scheduler, self.jobs))
 
+    @property
+    def sweep(self) -> tuple[int, ...]:
+        """On how many nodes a sweep is measured, rising: powers of two up to the largest that is asked for, and that.
+
+        A single host stands in for any number of nodes.
+        """
+        there = HOST_SWEEP if self.provider == "host" else self.nodes.number
+        most = min(self.measure.largest_sweep or there, there)
+        return tuple(sorted({*powers_of_two(most), most}))
+
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""
         return seconds(self.jobs.time_limit("app" if check_class == "app" else "micro", self.time_limit))
-
-    def rail_counts(self, fabric: str) -> tuple[int, ...]:
-        """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""
-        return tuple(range(1, len(self.fabrics[fabric].rails) + 1))
 
 
 def _chosen(entry: StackEntry, asked: bool) -> StackEntry:

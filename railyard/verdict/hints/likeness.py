@@ -23,7 +23,7 @@ def likenesses(
 
 def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> Seen:
     fabric = target.fabric
-    rail = fabric.rails[0]
+    rail = fabric.used(target.rails, target.policy)[0]
     slot = rail.slot or fabric.slot
     targets = {
         size: bound.target

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.wording import counted
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.site.references.model import ANY
 from railyard.site.site import Site
@@ -67,6 +68,9 @@ def of_system(
     system = site.system
     name = _chosen("--fabric", fabric, tuple(system.fabrics), "fabric", system.system)
     _check_rails(rails, len(system.fabrics[name].rails), f"{name} of {system.system}")
+    if not system.fabrics[name].has(rails, policy or ""):
+        there = counted(len(system.fabrics[name].rails), "rail")
+        raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
     kind = system.fabrics[name].kind
     # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
     choice = [each for each in system.stacks if not table.STACKS[each].pair] or list(system.stacks)

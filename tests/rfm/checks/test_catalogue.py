@@ -1,5 +1,6 @@
 """The checks of a site as the matrix needs them, and the sentence for a file that cannot be imported."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
+from railyard.site.takes import Takes
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,7 +37,8 @@ def four(check: str, tool: str, benchmark: str, **more: Any) -> Need:
 
 
 def test_every_mpi_check_is_found_with_what_it_asks() -> None:
-    found = [need for need in needs(ROOT / "checks") if need.tool in ("imb", "netpipe", "osu")]
+    tools = ("imb", "netpipe", "osu")
+    found = [replace(need, takes=Takes()) for need in needs(ROOT / "checks") if need.tool in tools]
     assert [need for need in found if not need.extended] == [
         Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
         Need("ImbUniband", "imb", "imb/Uniband", 2, passes=3, pair_a_rail=True),
@@ -79,11 +82,24 @@ def test_every_published_check_measures_a_known_benchmark() -> None:
     assert [need.benchmark for need in needs(ROOT / "checks") if need.benchmark not in BENCHMARKS] == []
 
 
+def test_each_check_says_which_numbers_of_nodes_and_ranks_it_takes() -> None:
+    takes = {need.check: need.takes for need in needs(ROOT / "checks")}
+    assert takes["OsuLatency"] == Takes()
+    assert takes["OsuAllreduce"] == Takes(nodes=4, fewest=2, ranks=True)
+    assert takes["OsuMessageRate"] == Takes(nodes=4, fewest=2, even=True, ranks=True)
+    assert takes["Hpl"] == Takes(nodes=2, fewest=2, ranks=True)
+    assert takes["HplEveryNode"] == Takes(nodes=2, fewest=2)
+    assert takes["HplScaling %nodes=4"] == Takes(swept=True, ranks=True)
+    assert takes["MilcScaling %edge=4 %nodes=2"] == Takes(swept=True, powers=16, ranks=True)
+    assert takes["GpcnetCongestion"] == Takes(nodes=10, fewest=10, ranks=True)
+    assert takes["SharedProcessor"] == Takes(nodes=1)
+
+
 def test_only_tests_of_the_base_class_count(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "osu.py").write_text(CHECK, encoding="utf-8")
     (tmp_path / "helper.py").write_text("X = 1\n", encoding="utf-8")
-    assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8, ranks=8),)
+    assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8, ranks=8, takes=Takes(nodes=8)),)
 
 
 def test_checks_come_in_the_order_of_their_files(tmp_path: Path) -> None:
@@ -115,7 +131,7 @@ def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: 
 
 
 def test_gpcnets_congestion_asks_for_ten_nodes() -> None:
-    found = [need for need in needs(ROOT / "checks") if need.tool in ("hpcc", "gpcnet")]
+    found = [replace(need, takes=Takes()) for need in needs(ROOT / "checks") if need.tool in ("hpcc", "gpcnet")]
     asked: dict[str, Any] = {"extended": True, "pair_a_rail": True, "all_nodes": True, "check_class": "app"}
     assert found == [
         Need("GpcnetNetwork", "gpcnet", "gpcnet/network_test", 2, **asked),
@@ -127,7 +143,12 @@ def test_gpcnets_congestion_asks_for_ten_nodes() -> None:
 def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     found = {need.benchmark: need for need in needs(ROOT / "checks") if need.tool in ("hpl", "npb")}
     assert found["hpl/hpl"] == Need(
-        "Hpl", "hpl", "hpl/hpl", 2, extended=True, pair_a_rail=True, all_nodes=True, check_class="app"
+        *("Hpl", "hpl", "hpl/hpl", 2),
+        extended=True,
+        pair_a_rail=True,
+        all_nodes=True,
+        check_class="app",
+        takes=Takes(fewest=2, ranks=True),
     )
     whole, alone, four = (found[f"npb/FT/W{nodes}"] for nodes in ("", "/1-nodes", "/4-nodes"))
     assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-W", False)
@@ -137,7 +158,7 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     (zones,) = (need for need in needs(ROOT / "checks") if need.benchmark == "npb/LU-MZ/C")
     assert zones == Need(
         *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True, feature="npb-C",
-        all_nodes=True, check_class="app",
+        all_nodes=True, check_class="app", takes=Takes(fewest=2, ranks=True),
     )  # fmt: skip
 
 

@@ -133,6 +133,15 @@ def test_a_rail_alone_has_the_stacks_own_policy_and_a_rank_a_node(virtual: Site)
     assert alone.env != whole.launch.env
 
 
+def test_a_run_over_one_rail_alone_means_that_device_and_keeps_its_policy(virtual: Site) -> None:
+    found = plan(virtual, MadeCheck(policy="rail-2"), policy="rail-2")
+    assert (found.launch.meant, found.launch.settings.policy_name) == (("hsn1",), "rail-2")
+    assert "hsn0" in found.launch.watched
+    first = plan(virtual, MadeCheck()).launch
+    assert {**first.env, **found.launch.env} == found.launch.env, "the stack is told what it is told of one rail"
+    assert found.launch.env["UCX_NET_DEVICES"] == "hsn1"
+
+
 def test_within_a_node_nothing_is_placed_and_no_rail_is_meant(virtual: Site) -> None:
     found = plan(virtual, MadeCheck(within_node=True, placement="near"))
     assert (found.placing.side, found.launch.meant) == (None, ())

@@ -89,19 +89,21 @@ def test_a_step_is_told_its_nodes(virtual: Site) -> None:
 
 def test_one_allocation_needs_slurm(virtual: Site) -> None:
     with pytest.raises(RailyardError) as caught:
-        ask(virtual.home, virtual.system, (), one_allocation=True, budget=None, echo=print)
+        ask(virtual.home, virtual.system, (), needs=tuple, one_allocation=True, budget=None, echo=print)
     assert str(caught.value) == ("--one-allocation: found the scheduler local of virtual, expected Slurm; leave it out")
 
 
 def test_a_run_in_a_job_takes_the_jobs_own_allocation(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "4")
     promised = [of_name("OsuLatency %rails=1", "0a1b2c3d", "virtual-slurm", "hsn", "mpich")]
-    found = ask(ROOT, system, promised, one_allocation=True, budget=None, echo=print)
+    found = ask(
+        ROOT, system, promised, needs=lambda: tuple(ASKED.values()), one_allocation=True, budget=None, echo=print
+    )
     assert (found.front, found.variables) == (INSIDE, {})
     assert salloc_words(system, Estimate(1, 4.0, 2.0, 2))[-4:] == list(INSIDE)
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "1")
     with pytest.raises(RailyardError) as caught:
-        ask(ROOT, system, promised, one_allocation=True, budget=None, echo=print)
+        ask(ROOT, system, promised, needs=lambda: tuple(ASKED.values()), one_allocation=True, budget=None, echo=print)
     assert str(caught.value) == (
         "--one-allocation: found an allocation of 1 node around this run, expected 2 or more, as its largest test has; "
         "ask for more, or start it outside of any job"

@@ -11,14 +11,20 @@ from railyard.rfm.run.options import (
     OPTIONAL,
     PLAIN,
     VALUED,
+    as_told,
     everyday_words,
     leaves_out_extended,
     read,
     refuse_unjudged,
     refuse_unknown,
+    refuse_untaken,
 )
+from railyard.site.matrix import Need, asked_for
 from railyard.site.systems.load import load_system
+from railyard.site.systems.measure import Measure
 from railyard.site.systems.model import System
+from railyard.site.takes import Takes
+from railyard.site.test_id import TestId, of_name
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,58 @@ def test_what_there_is_may_be_selected(virtual: System, options: Sequence[str]) 
     refuse_unknown(read(options), virtual)
 
 
+LATENCY = Need("OsuLatency", "osu", "osu/osu_latency", 2)
+ALLREDUCE = Need("OsuAllreduce", "osu", "osu/osu_allreduce", 4, ranks=4, takes=Takes(4, fewest=2, ranks=True))
+HPL = Need("Hpl", "hpl", "hpl/hpl", 2, all_nodes=True, takes=Takes(fewest=2, ranks=True))
+
+
+def promised(*checks: str) -> list[TestId]:
+    return [of_name(f"{check} %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich") for check in checks]
+
+
+@pytest.mark.parametrize(
+    ("options", "checks", "sentence"),
+    [
+        (
+            ("-S", "num_nodes=16"),
+            ("OsuLatency", "Hpl"),
+            "-S num_nodes=16: OsuLatency does not take it, expected the 2 that it always has; Hpl and OsuAllreduce can "
+            "be told",
+        ),
+        (
+            ("-S", "OsuLatency.ranks_per_node=2"),
+            ("OsuLatency",),
+            "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its ranks a node are always "
+            "its own; no check can be told",
+        ),
+        (("-S", "num_nodes=16"), ("Hpl", "OsuAllreduce"), None),
+        (("-S", "Hpl.num_nodes=16", "-S", "full=1"), ("OsuLatency", "Hpl"), None),
+    ],
+)
+def test_a_number_that_a_selected_check_does_not_take_is_refused(
+    options: Sequence[str], checks: Sequence[str], sentence: str | None
+) -> None:
+    needs = (LATENCY, ALLREDUCE, HPL)
+    if sentence is None:
+        refuse_untaken(read(options), promised(*checks), needs)
+        return
+    with pytest.raises(RailyardError) as caught:
+        refuse_untaken(read(options), promised(*checks), needs)
+    assert str(caught.value) == sentence
+
+
+def test_needs_have_the_numbers_that_are_told_and_nothing_more_from_the_file(virtual: System) -> None:
+    found = as_told(read(("-S", "num_nodes=3", "-S", "Hpl.ranks_per_node=2")), (LATENCY, ALLREDUCE, HPL))
+    assert [(need.nodes, need.ranks, need.benchmark) for need in found] == [
+        (2, 2, "osu/osu_latency"),
+        (3, 3, "osu/osu_allreduce"),
+        (3, 6, "hpl/hpl/3-nodes"),
+    ]
+    measure = Measure.model_validate({"benchmarks": {"hpl": {"nodes": 2}, "osu/osu_allreduce": {"nodes": 2}}})
+    system = virtual.model_copy(update={"measure": measure})
+    assert [need.nodes for need in asked_for(system, found)] == [2, 3, 3]
+
+
 STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
 
 
@@ -108,6 +166,28 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         ),
         (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
         (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
+        (
+            ("-P", "policy=rail-2"),
+            None,
+            "-P policy=rail-2: found rail-2, and no fabric of virtual with that rail is measured over each rail alone, "
+            "expected one that is; write each_rail: true into the fabric's entry",
+        ),
+        (
+            ("-P", "policy=rail-3"),
+            None,
+            '-P policy=rail-3: found "rail-3", expected a rail policy that a stack of virtual has; known: default, '
+            "nic-per-rank, round-robin, single, striping",
+        ),
+        (
+            ("-S", "Hpl.num_nodes=5"),
+            None,
+            "-S Hpl.num_nodes=5: found 5 nodes, expected at most 4 nodes of virtual",
+        ),
+        (
+            ("-S", "num_tasks=8"),
+            None,
+            "-S num_tasks=8: found a variable that every check sets itself, expected num_nodes and ranks_per_node",
+        ),
         (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
         (
             ("-P", "ImbUniband.rails=1,0"),

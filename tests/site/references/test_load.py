@@ -629,7 +629,7 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
         (fabric, stack, rails, benchmark)
         for fabric in system.fabrics
         for stack, entry in system.stacks.items()
-        for rails in system.rail_counts(fabric)
+        for rails in system.fabrics[fabric].counts
         # Clients and servers without MPI, and all pairs of nodes, have tests of their own; a processor shared has none.
         if not STACKS[stack].pair
         for tool in entry.benchmarks

@@ -71,8 +71,8 @@ def refusal(folder: Path, old: str, new: str) -> str:
 
 def test_a_site_is_read(tmp_path: Path) -> None:
     system = load_system(write(tmp_path, SITE))
-    assert system.rail_counts("edr") == (1, 2)
-    assert system.rail_counts("eth") == (1,)
+    assert system.fabrics["edr"].counts == (1, 2)
+    assert system.fabrics["eth"].counts == (1,)
     assert system.nodes.number == 16
     assert system.access == ("--partition=hdr",)
     assert system.fabrics["edr"].link is links.LINKS["ib-edr"]
@@ -474,8 +474,8 @@ MEASURES = [
     ),
     (
         "{benchmarks: {osu/osu_latancy: {repetitions: 5}}}",
-        'measure.benchmarks.osu/osu_latancy: found "osu/osu_latancy", expected a benchmark that Railyard knows; '
-        'did you mean "osu/osu_latency"?',
+        'measure.benchmarks.osu/osu_latancy: found "osu/osu_latancy", expected a benchmark that Railyard knows, '
+        'or the tool of applications (hpl, npb, wrf, milc, installed); did you mean "osu/osu_latency"?',
     ),
     (
         "{benchmarks: {osu/osu_latency: {repetitions: 0}}}",
@@ -532,7 +532,7 @@ def test_an_unknown_system_is_offered_the_nearest() -> None:
 
 def test_the_virtual_cluster_has_two_fabrics_three_libraries_and_two_stacks_without_mpi() -> None:
     virtual = load_systems(ROOT / "systems")["virtual"]
-    assert {name: virtual.rail_counts(name) for name in virtual.fabrics} == {"hsn": (1, 2), "eth": (1,)}
+    assert {name: fabric.counts for name, fabric in virtual.fabrics.items()} == {"hsn": (1, 2), "eth": (1,)}
     assert {name: fabric.link.data_rate_gbit_s for name, fabric in virtual.fabrics.items()} == {
         "hsn": 0.12,
         "eth": 0.08,

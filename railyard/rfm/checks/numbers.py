@@ -1,0 +1,85 @@
+"""The nodes and ranks that a check is told to have, by `-S` or by the system's file, and what it cannot be told."""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from railyard.benchmarks.table.applications import on_part
+from railyard.site.takes import NODES, RANKS, Takes
+
+if TYPE_CHECKING:
+    from railyard.site.systems.measure import StatedAmounts
+
+#: Variables of ReFrame that every check sets itself, whatever `-S` says: what there is in place of each.
+SET_BY_CHECKS: Mapping[str, str] = {
+    "num_tasks": "num_nodes and ranks_per_node",
+    "num_tasks_per_node": "ranks_per_node",
+    "executable": "benchmarks of the stack in the system's file",
+    "executable_opts": "variables of the check, such as repetitions",
+    "env_vars": "env of the stack in the system's file",
+    "prerun_cmds": "modules and env of the stack in the system's file",
+    "postrun_cmds": "a check of your own",
+    "time_limit": "time_limit and jobs: time_limits in the system's file",
+    "reference": "references/*.yaml",
+    "perf_variables": "references/*.yaml",
+    "valid_systems": "--system",
+    "valid_prog_environs": "-p",
+}
+
+
+def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "StatedAmounts | None") -> None:
+    """Have a check take the nodes and ranks that it is told by `-S` (``told`` names the variables), else as stated.
+
+    ``check`` has its benchmark, and the numbers that `-S` set. What it cannot be told is in its ``refused``, and fails
+    its set-up. One that is asked for a number of nodes no longer spans all.
+    """
+    sentences = [
+        f"-S {name}: it is set by every check, expected {SET_BY_CHECKS[name]}" for name in SET_BY_CHECKS if name in told
+    ]
+    has_nodes = NODES in told or ("all_nodes" in told and not check.all_nodes)
+    # A sweep has set its own already.
+    nodes = int(type(check).num_nodes) if has_nodes else None
+    ranks = check.ranks_per_node if RANKS in told else None
+    by_nodes, by_ranks = f"-S {NODES}", f"-S {RANKS}"
+    if stated is not None and not takes.swept:
+        if nodes is None and stated.nodes is not None:
+            nodes, by_nodes = stated.nodes, "nodes of the system's file"
+        if ranks is None and stated.ranks_per_node is not None and takes.ranks:
+            ranks, by_ranks = stated.ranks_per_node, "ranks_per_node of the system's file"
+    why_nodes = None if nodes is None else takes.why_not_nodes(nodes)
+    why_ranks = None if ranks is None else takes.why_not_ranks(ranks)
+    sentences += [f"{by_nodes}: found {nodes}, expected {why_nodes}"] if why_nodes else []
+    sentences += [f"{by_ranks}: found {ranks}, expected {why_ranks}"] if why_ranks else []
+    check.refused = next(iter(sentences), "")
+    if why_nodes and not takes.swept:
+        check.num_nodes = takes.nodes
+    if nodes is not None and why_nodes is None:
+        key = check.benchmark
+        check.num_nodes, check.all_nodes, check.asked_nodes = nodes, False, nodes
+        check.benchmark = on_part(f"{check.tool}/{key}", nodes).partition("/")[2]
+        if check.benchmark == key and nodes != takes.nodes:
+            check.remarks = (*check.remarks, f"{nodes} nodes ({by_nodes}), against the same references")
+    if ranks is not None and why_ranks is None:
+        check.ranks_per_node, check.asked_ranks = ranks, ranks
+        check.remarks = (*check.remarks, f"{ranks} ranks a node ({by_ranks}), against the same references")
+
+
+def why_refused(check: Any, replayed: bool) -> str | None:
+    """Return why a check cannot be told what it was told, None where it can: a recording is as it was made."""
+    numbers = [name for name in (NODES, RANKS) if name in check.told]
+    if replayed and numbers:
+        return f"-S {numbers[0]}: a recording is played, expected the nodes and ranks that it was made with"
+    return str(check.refused) or None
+
+
+def why_not_taken(check: Any) -> str | None:
+    """Return why a check has other nodes or ranks than it was asked for, once it has chosen them; None if it has those.
+
+    A problem of an application may take squares alone, or no more ranks than it has parts.
+    """
+    for name, asked, has in (
+        (NODES, check.asked_nodes, check.num_nodes),
+        (RANKS, check.asked_ranks, check.ranks_per_node),
+    ):
+        if asked and asked != has:
+            return f"{name}: found {asked}, of which {check.benchmark} takes {has}: ask for {has}, or another problem"
+    return None
