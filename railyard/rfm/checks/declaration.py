@@ -113,6 +113,8 @@ class Declaration(rfm.RegressionTestPlugin):
     @classmethod
     def setvar(cls, name: str, value: Any) -> bool:
         """Set a variable, as ReFrame does for ``-S``, and note that it was set: a hook may set it, too."""
+        if hasattr(value, "__get__"):  # ReFrame gives the class its variables so, when it makes the first test
+            return bool(RegressionTestMeta.setvar(cls, name, value))
         # As a number, since ReFrame gives the variable itself, which is about to change.
         own = int(getattr(cls, name)) if name in (NODES, RANKS, "all_nodes") else None
         done = bool(RegressionTestMeta.setvar(cls, name, value))

@@ -121,3 +121,13 @@ def test_a_variable_that_is_set_by_name_is_noted_with_the_checks_own_number() ->
     assert Own.setvar("num_nodes", 16) and not Own.setvar("no_such_variable", 1)
     assert (dict(Own.told), int(Own.num_nodes)) == ({"num_nodes": 4}, 16)
     assert Own.takes_of({}) == Takes(nodes=4, fewest=2)
+
+
+def test_a_variable_that_reframe_gives_a_class_is_none_that_was_told() -> None:
+    from railyard.rfm.checks.base import InterconnectCheck
+
+    class Own(InterconnectCheck):
+        num_nodes = 4
+
+    assert not Own.setvar("num_nodes", Own._rfm_var_space["num_nodes"].field)
+    assert not Own.told and int(Own.num_nodes) == 4
