@@ -1,0 +1,57 @@
+"""The last lines of a rehearsal: whether failed tests name what was planted, and whom they blame."""
+
+from railyard.provision.rehearsal.blamed import names, summary
+from railyard.provision.rehearsal.form import Fault, Rehearsal
+from railyard.results.record.form import Record, RuleRecord, Suspect, VerdictRecord
+from tests.made.records import made_record
+
+SLOW = Fault("slow", "rail=n9:mlx5_1,share=0.5", node="n9", device="mlx5_1:1", share=0.5)
+FALLBACK = Fault("fallback", "fallback=tcp")
+
+
+def failed(sentence: str, *suspects: Suspect, rule: int = 5) -> Record:
+    rules = (RuleRecord(rule, "", "fail"),)
+    return made_record(state="fail", verdict=VerdictRecord(sentence, rule, rules=rules, suspects=suspects))
+
+
+def lines(*records: Record, faults: tuple[Fault, ...] = (SLOW,)) -> list[str]:
+    return summary(Rehearsal("ndr", "/site", "/site/plan", ("n1", "n9"), faults), records)
+
+
+def test_a_fault_that_a_suspect_names_is_found() -> None:
+    suspect = Suspect("rail", "it moved half of what the others did", "n9", "mlx5_1:1")
+    assert lines(failed("too slow", suspect), failed("too slow"), made_record()) == [
+        "planted rail=n9:mlx5_1,share=0.5: named by 1 of 2 failed tests",
+        "blamed: rail mlx5_1:1 of n9 (1 test)",
+    ]
+
+
+def test_another_node_and_a_longer_name_are_not_it() -> None:
+    for node, rail in (("n99", "mlx5_1:1"), ("n9", "mlx5_1:10"), ("n8", "mlx5_1:1"), ("n9-ib0", "mlx5_1:1")):
+        assert not names(SLOW, failed(f"the rail {rail} of {node} is idle"))
+    assert names(SLOW, failed("the rail mlx5_1:1 of n9: idle"))
+
+
+def test_a_fault_that_nobody_names_or_that_fails_nothing_is_said_loudly() -> None:
+    assert lines(failed("too slow")) == [
+        "planted rail=n9:mlx5_1,share=0.5: NOT NAMED by any of 1 failed test",
+        "blamed: nobody; the sentences above say what failed",
+    ]
+    assert lines(made_record()) == ["planted rail=n9:mlx5_1,share=0.5: NOT FOUND, no test failed"]
+
+
+def test_another_transport_is_found_by_the_path_proof() -> None:
+    assert names(FALLBACK, failed("42 MB went over eth0", rule=4))
+    assert not names(FALLBACK, failed("too slow", rule=5))
+
+
+def test_a_rail_of_every_node_needs_no_node() -> None:
+    every = Fault("idle", "rail=*:mlx5_1,idle", device="mlx5_1:1")
+    assert names(every, failed("mlx5_1:1 of n3 moved nothing"))
+
+
+def test_a_healthy_rehearsal_says_so_and_a_failing_one_that_files_do_not_fit() -> None:
+    assert lines(made_record(), faults=()) == ["nothing was planted: no test failed"]
+    assert lines(failed("too slow"), faults=())[0] == (
+        "nothing was planted: 1 test failed, so that the system's file or its references do not fit each other"
+    )
