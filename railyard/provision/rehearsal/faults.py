@@ -18,8 +18,15 @@ _SUBJECTS = ("rail", "node", "leaf", "fallback")
 _OF_A_RAIL = ("share", "idle", "lanes", "counters", "far")
 #: A cable has four lanes; what a cable that is half dead comes up with (InfiniBand Architecture 1.5, LinkWidthActive).
 _LANES = {"1": 1, "2": 2}
+_NODE_OF = re.compile(r"(?:rail|node)=(?P<node>[^:,]+)")
 _MORE = "more nodes stand with --nodes N"
 _SHARE = re.compile(r"0?\.[0-9]{1,4}")
+
+
+def nodes_named(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return what these words name as nodes, which should stand so that the faults can be planted there."""
+    found = (_NODE_OF.match(text) for text in texts)
+    return tuple(dict.fromkeys(match["node"] for match in found if match is not None and match["node"] != EVERY_NODE))
 
 
 def planted(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tuple[Fault, ...]:

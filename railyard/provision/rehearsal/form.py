@@ -44,7 +44,8 @@ class Rehearsal:
     """One rehearsal: a system's file of a site, the nodes that stand, and the folder where all of it lies.
 
     ``left_out`` has a sentence for each thing that the file asks for and this machine cannot stand in for.
-    ``programs`` has the path of each stack's tools: the stand-ins (stack: tool: path).
+    ``programs`` has the path of each stack's tools, the stand-ins (stack: tool: path), and ``wrf_cases`` the folder of
+    each case's inputs.
     """
 
     system: str
@@ -54,6 +55,7 @@ class Rehearsal:
     faults: tuple[Fault, ...] = ()
     left_out: tuple[str, ...] = ()
     programs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    wrf_cases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def planted(self) -> str:

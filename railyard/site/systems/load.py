@@ -87,7 +87,7 @@ def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Docu
     if system.provider == "replay" or (system.provider != "host" and replays_all()):
         system = system.played()
     elif (standing := rehearsed()) is not None and standing.system == system.system:
-        system = system.rehearsed(standing.nodes, standing.programs)
+        system = standing.of(system)
     elif is_slurm(system.scheduler) and _asked_for(ALLOCATION_VARIABLE):
         system = system.allocated(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
     return system, document

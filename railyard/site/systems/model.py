@@ -1,6 +1,5 @@
 """The model of systems/*.yaml: what a cluster's file may say, field by field."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,7 +34,7 @@ from railyard.site.systems.fields import (
     ToolName,
     sentence_or_false,
 )
-from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE, SchedulerSettings, seconds
+from railyard.site.systems.jobs import SchedulerSettings, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
 
@@ -268,8 +267,6 @@ class Disabled(Model):
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
 
-#: Why a tool of a stack does not run in a rehearsal.
-NO_STAND_IN = "a rehearsal has no stand-in for it"
 #: ReFrame's launcher of steps in an allocation that is there already.
 _OF_ALLOCATION = "srunalloc"
 
@@ -336,22 +333,6 @@ class System(Model):
         local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}
         return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
 
-    def rehearsed(self, nodes: tuple[str, ...], programs: Mapping[str, Mapping[str, str]]) -> "System":
-        """Return the system as a rehearsal sees it: these of its nodes, and stand-ins as its only benchmarks.
-
-        ``programs`` has the path of each stack's tools. What jobs ask the scheduler for stays, but for nodes to avoid
-        that do not exist there. A rehearsal has no accounting database, hence the scheduler.
-        """
-        stacks = {name: _rehearsed(entry, programs.get(name, {})) for name, entry in self.stacks.items()}
-        fabrics = {
-            name: fabric.model_copy(update={"leaf_switches": _among(nodes, fabric.leaf_switches)})
-            for name, fabric in self.fabrics.items()
-        }
-        jobs = self.jobs.model_copy(update={"exclude": tuple(name for name in self.jobs.exclude if name in nodes)})
-        there = self.nodes.model_copy(update={"names": nodes, "count": None})
-        asked = {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None, "jobs": jobs}
-        return self.model_copy(update={"nodes": there, "fabrics": fabrics, "stacks": stacks, **asked})
-
     def allocated(self, nodes: tuple[str, ...]) -> "System":
         """Return the system as tests see it that are steps of one allocation of these nodes."""
         there = self.nodes.model_copy(update={"names": nodes, "count": None})
@@ -369,22 +350,6 @@ class System(Model):
     def rail_counts(self, fabric: str) -> tuple[int, ...]:
         """Return 1 … as many rails as the fabric has. Raises KeyError for a fabric that the system lacks."""
         return tuple(range(1, len(self.fabrics[fabric].rails) + 1))
-
-
-def _rehearsed(entry: StackEntry, programs: Mapping[str, str]) -> StackEntry:
-    """Return an entry whose benchmarks are stand-ins; its own variables stay, since the stand-ins obey them."""
-    prefix = "" if entry.prefix is None else entry.prefix if entry.prefix[0] in "/{" else f"{{home}}/{entry.prefix}"
-    env = {name: value.replace("{prefix}", prefix) for name, value in entry.env.items()}
-    unknown = {tool: NO_STAND_IN for tool in entry.tools if tool not in programs}
-    dropped = {"prefix": None, "modules": (), "spack": None}
-    there = {"benchmarks": dict(programs), "absent": {**entry.absent, **unknown}, "env": env}
-    return entry.model_copy(update=dropped | there)
-
-
-def _among(nodes: tuple[str, ...], leaves: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the leaf switches that some of these nodes are at, with those nodes alone."""
-    found = {leaf: tuple(name for name in names if name in nodes) for leaf, names in leaves.items()}
-    return {leaf: names for leaf, names in found.items() if names}
 
 
 def _chosen(entry: StackEntry, asked: bool) -> StackEntry:

@@ -9,7 +9,7 @@ from railyard.base.paths import REHEARSAL_VARIABLE, REPLAY_VARIABLE, runs_folder
 from railyard.provision.rehearsal.form import Fault, Rehearsal, current, read
 from railyard.rfm.settings import build
 from railyard.site.systems.load import load_system, load_systems
-from railyard.site.systems.model import NO_STAND_IN
+from railyard.site.systems.rehearsed import NO_STAND_IN, Rehearsed
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
 ROOT = SITE.parents[2]
@@ -20,7 +20,16 @@ SLOW = Fault("slow", "rail=n9:mlx5_1,share=0.5", node="n9", device="mlx5_1:1", s
 def rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
     """A rehearsal of ndr on two of its nodes, which this process belongs to."""
     programs = {"openmpi": {"osu": "/stand/openmpi/osu"}, "intelmpi": {"osu": "/stand/intelmpi/osu"}}
-    made = Rehearsal("ndr", str(SITE), str(tmp_path), ("n1", "n9"), (SLOW,), ("modules: none is loaded",), programs)
+    made = Rehearsal(
+        "ndr",
+        str(SITE),
+        str(tmp_path),
+        ("n1", "n9"),
+        (SLOW,),
+        ("modules: none is loaded",),
+        programs,
+        {"conus12km": "/stand/wrf"},
+    )
     made.write()
     monkeypatch.setenv(REHEARSAL_VARIABLE, str(tmp_path))
     return made
@@ -60,24 +69,19 @@ def test_the_site_is_read_as_it_is_rehearsed(rehearsal: Rehearsal) -> None:
     assert openmpi.absent == {"hpl": NO_STAND_IN}
     assert intelmpi.environment(SITE) == {"I_MPI_ROOT": "/opt/intel/mpi/2021.14"}
     assert system.stacks["verbs"].tools == ()
-
-
-def test_nodes_to_avoid_that_do_not_stand_are_not_asked_for(rehearsal: Rehearsal) -> None:
-    system = load_system(SITE / "systems/ndr.yaml")
-    jobs = system.jobs.model_copy(update={"exclude": ("n9", "n77")})
-    again = system.model_copy(update={"jobs": jobs}).rehearsed(("n1", "n9"), {})
-    assert again.jobs.exclude == ("n9",)
+    assert system.wrf_cases == {"conus12km": "/stand/wrf"}
 
 
 def test_a_relative_prefix_lies_in_the_site(rehearsal: Rehearsal) -> None:
     system = load_system(SITE / "systems/ndr.yaml")
     entry = system.stacks["verbs"].model_copy(update={"prefix": "sw/x", "env": {"A": "{prefix}/lib"}})
-    again = system.model_copy(update={"stacks": {"verbs": entry}}).rehearsed(("n1",), {})
+    again = Rehearsed("ndr", ("n1",), {}, {}).of(system.model_copy(update={"stacks": {"verbs": entry}}))
     assert again.stacks["verbs"].environment(Path("/home/me")) == {"A": "/home/me/sw/x/lib"}
 
 
 def test_other_systems_stay_what_they_are(rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_systems(ROOT / "systems")["virtual"].provider == "testbed"
+    virtual = load_systems(ROOT / "systems")["virtual"]
+    assert (virtual.nodes.names[0], virtual.scheduler) == ("vn1", "local")
     monkeypatch.setenv(REPLAY_VARIABLE, "1")
     assert load_system(SITE / "systems/ndr.yaml").provider == "replay"
 
