@@ -35,8 +35,8 @@ class Fault:
     lanes: int = 4
 
     def hits(self, node: str, device: str) -> bool:
-        """Return whether it is planted on this rail of this node."""
-        return self.node in (EVERY_NODE, node) and self.device == device
+        """Return whether it is planted on this rail of this node; another transport leaves out every rail."""
+        return self.kind == "fallback" or (self.node in (EVERY_NODE, node) and self.device == device)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,3 +90,9 @@ def test_its_runs_and_figures_are_kept_apart(rehearsal: Rehearsal, tmp_path: Pat
     assert runs_folder(tmp_path) == tmp_path / ".railyard/rehearsals"
     logging = build(ROOT / "reframe_settings.py")["logging"][0]["handlers_perflog"][0]
     assert Path(logging["basedir"]).name == "perflogs-rehearsed"
+
+
+def test_a_fault_hits_its_rail_and_another_transport_hits_all() -> None:
+    assert SLOW.hits("n9", "mlx5_1:1") and not SLOW.hits("n9", "mlx5_0:1") and not SLOW.hits("n1", "mlx5_1:1")
+    assert Fault("idle", "", device="mlx5_1:1").hits("n77", "mlx5_1:1")
+    assert Fault("fallback", "fallback=tcp").hits("n9", "mlx5_0:1")
