@@ -70,6 +70,7 @@ IMPURE = {
     "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.cli.commands": "the commands of all these",
     "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",
+    "railyard.provision.rehearsal.bed": "brings nodes and Slurm up",
     "railyard.provision.spack.bootstrap": "fetches with git",
     "railyard.provision.spack.calls": "starts spack",
     "railyard.provision.spack.libraries": "asks ldd",

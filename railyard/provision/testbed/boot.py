@@ -27,11 +27,11 @@ _DETACH = 'exec 3<&0; unshare "$@" <&3 3<&- & echo $!'
 
 
 def start(folder: Path, spec: TestbedSpec) -> None:
-    """Start a testbed and write down what it is; returns when every node is ready.
+    """Start a testbed and write down what it is; returns when every node is ready. The folder's name is its kind.
 
     Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
     """
-    states.write_whole(folder / "enter", entry.enter_text(), 0o755)
+    states.write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
     states.write_whole(folder / "agent", entry.AGENT, 0o755)
     with begun(folder, spec, scripts.boot_script(spec)) as state:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]

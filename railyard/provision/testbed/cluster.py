@@ -13,7 +13,7 @@ from railyard.base.errors import SetupError
 from railyard.provision.testbed import faults
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.boot import end, start
-from railyard.provision.testbed.entry import NOT_UP, bed_folder
+from railyard.provision.testbed.entry import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
 from railyard.provision.testbed.processes import inside, wait_until_gone
@@ -28,7 +28,7 @@ _HIDDEN = ("/run", "/dev/shm", "/sys", "/proc")
 
 
 class Testbed:
-    """The virtual cluster of one home folder; as a context manager it is up inside the block.
+    """The virtual cluster of one home folder, or the nodes of a rehearsal; as a context manager it is up in the block.
 
     A block that found it up already leaves it up. Every method reads the state on disk, so that two processes agree.
     Raises SetupError, one sentence, for whatever this machine refuses and for names that are not there.
@@ -36,15 +36,16 @@ class Testbed:
 
     __test__ = False  # pytest would otherwise try to collect a class of this name
 
-    def __init__(self, home: Path, spec: TestbedSpec = DEFAULT_SPEC) -> None:
-        self.folder = bed_folder(home.resolve())
+    def __init__(self, home: Path, spec: TestbedSpec = DEFAULT_SPEC, kind: str = CLUSTER) -> None:
+        self.kind = kind
+        self.folder = bed_folder(home.resolve(), kind)
         self.spec = spec
         self._started = False
 
     @classmethod
-    def find(cls, home: Path) -> "Testbed | None":
-        """Return the testbed that is up in a home folder, with the spec that it has; None where none is up."""
-        bed = cls(home)
+    def find(cls, home: Path, kind: str = CLUSTER) -> "Testbed | None":
+        """Return the testbed of a kind that is up in a home folder, with the spec that it has; None where none is."""
+        bed = cls(home, kind=kind)
         state = states.load(bed.folder)
         if state is None or not state.is_alive():
             return None
@@ -71,13 +72,13 @@ class Testbed:
 
     def is_up(self) -> bool:
         """Return whether it runs."""
-        return Testbed.find(self.folder.parent.parent) is not None
+        return Testbed.find(self.folder.parent.parent, self.kind) is not None
 
     def state(self) -> State:
         """Return the state of the running testbed. Raises SetupError where it is not up."""
         state = states.load(self.folder)
         if state is None or not state.is_alive():
-            raise SetupError(f"testbed: {NOT_UP}")
+            raise SetupError(f"testbed: {not_up(self.kind)}")
         return state
 
     def up(self) -> bool:
@@ -240,7 +241,7 @@ class Testbed:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         if not self.folder.is_dir():
-            raise SetupError(f"testbed: {NOT_UP}")
+            raise SetupError(f"testbed: {not_up(self.kind)}")
         with (self.folder / "lock").open("a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

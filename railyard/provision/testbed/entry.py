@@ -13,13 +13,20 @@ from railyard.provision.testbed.spec import TestbedSpec
 #: node, ``NODE PID PID_INSIDE START ALIAS…``. Removed by ``down``.
 NODES_FILE = "nodes"
 NOT_UP = "the virtual cluster is not up: run 'railyard testbed up'"
-#: The folders of the two kinds of testbeds below the state folder: namespaces, and guests.
-CLUSTER, GUESTS = "testbed", "guests"
+#: The folders of the kinds of testbeds below the state folder: namespaces, guests, and the nodes of a rehearsal.
+CLUSTER, GUESTS, REHEARSAL = "testbed", "guests", "rehearsal-bed"
+#: What is said where a testbed of namespaces is not up, by its kind.
+_NOT_UP = {CLUSTER: NOT_UP, REHEARSAL: "no rehearsal is up: run 'railyard rehearse --system NAME'"}
 
 
 def bed_folder(home: Path, kind: str = CLUSTER) -> Path:
     """Return the folder of a site's testbed: its state, and the two scripts."""
     return state_folder(home) / kind
+
+
+def not_up(kind: str) -> str:
+    """Return the sentence that a testbed of namespaces, of this kind, is not up."""
+    return _NOT_UP[kind]
 
 
 def enter_script(home: Path, kind: str = CLUSTER) -> Path:
@@ -131,9 +138,9 @@ exec nsenter -t "$outer" $as -n -u -m -i -p setpriv --pdeathsig TERM sh -c "$ins
 """
 
 
-def enter_text() -> str:
-    """Return the script ``enter NODE -- COMMAND…`` of the virtual cluster, which works on the host and in a node."""
-    return enter_head("railyard testbed", "node", NOT_UP, "first", ("outer", "inner", "born")) + _ENTER
+def enter_text(kind: str = CLUSTER) -> str:
+    """Return the script ``enter NODE -- COMMAND…`` of nodes that are namespaces; it works on the host and in a node."""
+    return enter_head("railyard testbed", "node", not_up(kind), "first", ("outer", "inner", "born")) + _ENTER
 
 
 # As ssh does, the words are joined with blanks and given to a shell. Hydra calls `agent -x HOST …`, Open MPI

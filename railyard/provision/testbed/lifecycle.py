@@ -40,14 +40,14 @@ def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterato
 def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
     """Hold the guests up, as the virtual cluster is held."""
     note = guests.folder / OWNER_FILE
-    if guests.is_up() and _is_left_over(note):
+    if guests.is_up() and is_left_over(note):
         guests.down()
         echo("the guests of a run that was killed are taken down")
     started = guests.up(echo)
     echo("guests up" if started else "the guests are up already: used as they are, and left up")
     try:
         if started:
-            _sign(note)
+            sign(note)
         yield
     finally:
         if started:
@@ -59,14 +59,14 @@ def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
 def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
     """Hold the virtual cluster up; one that a killed run left is not taken for one that somebody brought up."""
     note = bed.folder / OWNER_FILE
-    if bed.is_up() and _is_left_over(note):
+    if bed.is_up() and is_left_over(note):
         bed.down()
         echo("the virtual cluster of a run that was killed is taken down")
     found = bed.is_up()
     with bed:
         echo("the virtual cluster is up already: used as it is, and left up" if found else "virtual cluster up")
         if not found:
-            _sign(note)
+            sign(note)
         try:
             yield
         finally:
@@ -88,13 +88,14 @@ def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
             slurm.stop(bed)
 
 
-def _sign(note: Path) -> None:
+def sign(note: Path) -> None:
+    """Write down that what is up belongs to this process."""
     us = process(os.getpid())
     note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
 
 
-def _is_left_over(note: Path) -> bool:
-    """Return whether a run noted that the virtual cluster is its own and lives no more."""
+def is_left_over(note: Path) -> bool:
+    """Return whether a run noted that the testbed is its own and lives no more."""
     try:
         pid, start = note.read_text(encoding="ascii").split()
         return not Process(int(pid), int(start)).is_alive()

@@ -51,6 +51,28 @@ def lock_file(file: Path = LOCK_FILE) -> Path:
     return file
 
 
+def who_measures(file: Path = LOCK_FILE) -> str | None:
+    """Return the sentence that says who measures on this machine now; None where nobody does, or we do ourselves.
+
+    Raises SetupError where the lock file cannot be used.
+    """
+    if os.environ.get(HELD_VARIABLE) == str(file):
+        return None
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unusable(file, error) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _who(descriptor).removeprefix("waiting: ")
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def _acquire(file: Path, on_wait: Callable[[str], None]) -> int:
     told = False
     while True:

@@ -25,6 +25,7 @@ from railyard.provision.testbed.slurm_texts import (
     FOLDER,
     KEY,
     START,
+    Layout,
     clients,
     files,
     leaves,
@@ -62,8 +63,10 @@ def refused() -> str | None:
     return None
 
 
-def start(bed: Testbed) -> bool:
+def start(bed: Testbed, layout: Layout | None = None) -> bool:
     """Start Slurm on a testbed that is up; return False where it runs already, all of it.
+
+    ``layout`` is what it is told of nodes and partitions, by default those of the virtual cluster.
 
     What is left of an earlier one is ended first; a start that fails or is interrupted leaves nothing running. Raises
     SetupError, one sentence, where a program is missing, this machine does not permit it, or a node does not answer.
@@ -81,7 +84,7 @@ def start(bed: Testbed) -> bool:
         folder = bed.folder / FOLDER
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            _write(state, folder)
+            _write(state, folder, layout)
             _start_daemons(bed, state)
             _await_nodes(bed)
         except BaseException:
@@ -124,15 +127,20 @@ def usage(bed: Testbed) -> str:
 
 def node_states(bed: Testbed) -> tuple[NodeState, ...]:
     """Return each node as slurmctld sees it now. Raises SetupError where it does not answer."""
+    return parse_nodes(scontrol(bed, "-o", "show", "nodes"))
+
+
+def scontrol(bed: Testbed, *words: str) -> str:
+    """Return what scontrol prints on the first node. Raises SetupError where it fails, or gets no answer."""
     first = bed.state().spec.nodes[0]
-    scontrol = shutil.which("scontrol", path=SEARCH_PATH) or "scontrol"
+    program = shutil.which("scontrol", path=SEARCH_PATH) or "scontrol"
     try:
-        done = bed.exec(first, [scontrol, "-o", "show", "nodes"], env=_environment(bed), timeout_s=_STARTED_WITHIN_S)
+        done = bed.exec(first, [program, *words], env=_environment(bed), timeout_s=_STARTED_WITHIN_S)
     except subprocess.TimeoutExpired:
         raise SetupError(f"testbed: slurmctld on {first} gave no answer within {_STARTED_WITHIN_S:g} s") from None
     if done.returncode:
         raise SetupError(f"testbed: scontrol on {first} failed: {_last_line(done.stdout + done.stderr)}")
-    return parse_nodes(done.stdout)
+    return done.stdout
 
 
 def daemons(state: State) -> dict[Process, str]:
@@ -145,10 +153,10 @@ def daemons(state: State) -> dict[Process, str]:
     return found
 
 
-def _write(state: State, folder: Path) -> None:
+def _write(state: State, folder: Path, layout: Layout | None) -> None:
     (folder / "log").mkdir(parents=True)
     (folder / "bin").mkdir()
-    for name, text in files(state.spec, folder).items():
+    for name, text in files(state.spec, folder, layout).items():
         write_whole(folder / name, text, 0o755 if name == START else 0o644)
     programs = {name: _installed(name, folder) for name in CLIENTS}
     for name, text in clients(state.spec, programs).items():
@@ -206,9 +214,10 @@ def _not_ready(bed: Testbed) -> str:
         nodes = node_states(bed)
     except SetupError as error:
         return str(error).removeprefix("testbed: ")
-    count = len(bed.state().nodes)
-    if len(nodes) < count:
-        return f"slurmctld knows {len(nodes)} of {count} nodes"
+    names = bed.state().spec.nodes
+    nodes = tuple(node for node in nodes if node.name in names)
+    if len(nodes) < len(names):
+        return f"slurmctld knows {len(nodes)} of {len(names)} nodes"
     return ", ".join(f"{node.name} is {node.state.lower()}" for node in nodes if not node.is_ready)
 
 

@@ -5,9 +5,10 @@ testbed; shared is the configuration alone, and the logs, which a person is to r
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.provision.testbed.entry import bed_folder
+from railyard.provision.testbed.entry import CLUSTER, bed_folder
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE, TestbedSpec
 
 #: Below the testbed's folder: all that Slurm there needs; removed by ``down``.
@@ -29,29 +30,76 @@ URGENT = "urgent"
 #: How long a slurmd may not answer until its node is down and its job ended, in seconds: a site has some minutes.
 SLURMD_TIMEOUT_S = 15
 _NODES_A_LEAF = 2
+#: In a node: a file for each GPU that Slurm counts.
+GRES_FOLDER = "/run/gres"
+# No route leads there (RFC 5737, TEST-NET-1).
+_NOWHERE = "192.0.2.1"
 
 
-def slurm_folder(home: Path) -> Path:
-    """Return the folder of Slurm on a site's testbed."""
-    return bed_folder(home) / FOLDER
+@dataclass(frozen=True, slots=True)
+class Gres:
+    """A generic resource of each node, as ``--gres`` names it: ``gpu:8``, ``gpu:a100:4``. Slurm only counts it."""
+
+    name: str
+    count: int
+    type: str = ""
+
+    def __str__(self) -> str:
+        return ":".join(part for part in (self.name, self.type, str(self.count)) if part)
 
 
-def client_variables(home: Path) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What Slurm is told of the nodes of a testbed, all alike, and of where jobs may run: that of the virtual cluster.
+
+    ``memory_mb`` is in units of 2^20 B, as Slurm's. Jobs of a partition preempt those of the ones before it; the first
+    is the default. ``exclusive``: a job has its nodes for itself, asked or not. ``leaves``: the nodes of each leaf
+    switch, {} where no switches are known, None for two nodes a leaf. ``absent`` are nodes that jobs may name (to
+    exclude them) and never get. ``task_prolog`` is a program that each task calls before it starts.
+    """
+
+    sockets: int = 1
+    cores_per_socket: int = CORES
+    threads_per_core: int = 1
+    memory_mb: int = 1000
+    features: tuple[str, ...] = ()
+    gres: tuple[Gres, ...] = ()
+    partitions: tuple[str, ...] = (PARTITION, URGENT)
+    max_time: str = "60"
+    exclusive: bool = True
+    leaves: Mapping[str, tuple[str, ...]] | None = None
+    absent: tuple[str, ...] = ()
+    task_prolog: str = ""
+
+    @property
+    def cpus(self) -> int:
+        """How many processors of Slurm's, threads of cores, a node has."""
+        return self.sockets * self.cores_per_socket * self.threads_per_core
+
+
+def slurm_folder(home: Path, kind: str = CLUSTER) -> Path:
+    """Return the folder of Slurm on a site's testbed of a kind."""
+    return bed_folder(home, kind) / FOLDER
+
+
+def client_variables(home: Path, kind: str = CLUSTER) -> dict[str, str]:
     """Return the variables with which a process of the host finds the testbed's own Slurm; ``$PATH`` stays a blank."""
-    folder = slurm_folder(home)
+    folder = slurm_folder(home, kind)
     return {"PATH": f"{folder / 'bin'}:$PATH", "SLURM_CONF": str(folder / CONFIGURATION)}
 
 
-def files(spec: TestbedSpec, folder: Path) -> dict[str, str]:
+def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None) -> dict[str, str]:
     """Return the text of each configuration file and of the start script, by its name in ``folder``."""
+    layout = layout or Layout()
     return {
-        CONFIGURATION: _slurm_conf(spec, folder),
-        "topology.conf": _topology_conf(spec),
+        CONFIGURATION: _slurm_conf(spec, folder, layout),
+        "topology.conf": _topology_conf(leaf_switches(spec, layout)),
         # In a network namespace's empty /sys/fs/cgroup there is nothing to find, and nothing is asked of it.
         "cgroup.conf": "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n",
         # PMIx's sockets: /tmp is shared by all nodes, /run is each node's own.
         "mpi.conf": "PMIxCliTmpDirBase=/run/tmp\n",
-        START: _START,
+        START: _START.replace("@GRES@\n", _gres_files(layout)),
+        **({"gres.conf": _gres_conf(layout)} if layout.gres else {}),
     }
 
 
@@ -75,14 +123,65 @@ def leaves(spec: TestbedSpec) -> tuple[tuple[str, ...], ...]:
     return tuple(nodes[first : first + _NODES_A_LEAF] for first in range(0, len(nodes), _NODES_A_LEAF))
 
 
-def _topology_conf(spec: TestbedSpec) -> str:
-    found = leaves(spec)
-    lines = [f"SwitchName=leaf{number} Nodes={','.join(nodes)}" for number, nodes in enumerate(found)]
-    names = ",".join(f"leaf{number}" for number in range(len(found)))
-    return "\n".join([*lines, f"SwitchName=spine Switches={names}"]) + "\n"
+def leaf_switches(spec: TestbedSpec, layout: Layout) -> Mapping[str, tuple[str, ...]]:
+    """Return the nodes of each leaf switch by its name, {} where there are no switches."""
+    if layout.leaves is not None:
+        return layout.leaves
+    return {f"leaf{number}": nodes for number, nodes in enumerate(leaves(spec))}
 
 
-def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
+def _topology_conf(switches: Mapping[str, tuple[str, ...]]) -> str:
+    lines = [f"SwitchName={name} Nodes={','.join(nodes)}" for name, nodes in switches.items()]
+    spine = "spine"
+    while spine in switches:
+        spine += "-above"
+    return "\n".join([*lines, f"SwitchName={spine} Switches={','.join(switches)}"]) + "\n" if lines else ""
+
+
+def _gres_conf(layout: Layout) -> str:
+    """Return what nodes say of their resources.
+
+    Of a GPU without a file slurmd 22.05 reports none, whatever CountOnly and AutoDetect=off say ("gres/gpu count
+    reported lower than configured (0 < 4)"): the start script makes a file each. Other resources are only counted.
+    """
+    lines = []
+    for number, gres in enumerate(layout.gres):
+        kind = f" Type={gres.type}" if gres.type else ""
+        counted = f"File={GRES_FOLDER}/{number}.[0-{gres.count - 1}]" if gres.name == "gpu" else "Flags=CountOnly"
+        lines.append(f"Name={gres.name}{kind} Count={gres.count} {counted}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _gres_files(layout: Layout) -> str:
+    """Return what makes the files in a node that gres.conf names."""
+    made = [f"{GRES_FOLDER}/{number}.$each" for number, gres in enumerate(layout.gres) if gres.name == "gpu"]
+    most = max((gres.count for gres in layout.gres if gres.name == "gpu"), default=0)
+    if not made:
+        return ""
+    each = " ".join(str(number) for number in range(most))
+    # Any device will do: slurmd asks for one, and opens none.
+    return f"""\
+rm -rf {GRES_FOLDER}
+mkdir {GRES_FOLDER}
+for each in {each}; do for file in {" ".join(made)}; do mknod $file c 1 3; done; done
+"""
+
+
+def _node_lines(spec: TestbedSpec, layout: Layout) -> list[str]:
+    has = (
+        f"CPUs={layout.cpus} Boards=1 SocketsPerBoard={layout.sockets} CoresPerSocket={layout.cores_per_socket} "
+        f"ThreadsPerCore={layout.threads_per_core} RealMemory={layout.memory_mb}"
+    )
+    has += f" Feature={','.join(layout.features)}" if layout.features else ""
+    has += f" Gres={','.join(map(str, layout.gres))}" if layout.gres else ""
+    standing = [
+        f"NodeName={node} NodeAddr={spec.address(node, MANAGEMENT_DEVICE)} {has} State=UNKNOWN" for node in spec.nodes
+    ]
+    absent = [f'NodeName={node} NodeAddr={_NOWHERE} {has} State=DOWN Reason="not rehearsed"' for node in layout.absent]
+    return standing + absent
+
+
+def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
     first = spec.nodes[0]
     lines = [
         "ClusterName=railyard",
@@ -108,7 +207,7 @@ def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
         "MpiDefault=none",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
-        "TopologyPlugin=topology/tree",
+        f"TopologyPlugin=topology/{'tree' if leaf_switches(spec, layout) else 'none'}",
         "SchedulerType=sched/backfill",
         "SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0",
         # A node that was down for a moment is used again; one that was drained by hand stays drained.
@@ -129,17 +228,17 @@ def _slurm_conf(spec: TestbedSpec, folder: Path) -> str:
         # Takes CPUs and memory as they are written here: the host has fewer.
         "SlurmdParameters=config_overrides",
     ]
-    for node in spec.nodes:
-        address = spec.address(node, MANAGEMENT_DEVICE)
-        lines.append(
-            f"NodeName={node} NodeAddr={address} CPUs={CORES} Boards=1 SocketsPerBoard=1 CoresPerSocket={CORES} "
-            f"ThreadsPerCore=1 RealMemory=1000 State=UNKNOWN"
-        )
+    if layout.task_prolog:
+        lines.append(f"TaskProlog={layout.task_prolog}")
+    if layout.gres:
+        lines.append(f"GresTypes={','.join(dict.fromkeys(gres.name for gres in layout.gres))}")
+    lines += _node_lines(spec, layout)
     # EXCLUSIVE: a job has its nodes for itself, as a path proof needs.
-    nodes = ",".join(spec.nodes)
-    shared = f"Nodes={nodes} MaxTime=60 State=UP OverSubscribe=EXCLUSIVE"
-    lines.append(f"PartitionName={PARTITION} {shared} Default=YES PriorityTier=1")
-    lines.append(f"PartitionName={URGENT} {shared} PriorityTier=2")
+    subscribed = "EXCLUSIVE" if layout.exclusive else "NO"
+    shared = f"Nodes={','.join(spec.nodes)} MaxTime={layout.max_time} State=UP OverSubscribe={subscribed}"
+    for tier, name in enumerate(layout.partitions, 1):
+        default = " Default=YES" if tier == 1 else ""
+        lines.append(f"PartitionName={name} {shared}{default} PriorityTier={tier}")
     return "\n".join(lines) + "\n"
 
 
@@ -166,5 +265,6 @@ if [ "$1" = "$2" ]; then
     mkdir -p /run/slurmctld
     slurmctld
 fi
+@GRES@
 slurmd -N "$1"
 """

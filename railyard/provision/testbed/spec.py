@@ -164,6 +164,14 @@ def spec_of(system: "System") -> TestbedSpec:
     return TestbedSpec(tuple(nodes), _networks(list(wanted.values())))
 
 
+def rehearsal_spec(nodes: Sequence[str]) -> TestbedSpec:
+    """Return the testbed of a rehearsal: these nodes, on a management network that nothing shapes.
+
+    Raises SetupError for a name that no node can have.
+    """
+    return TestbedSpec(tuple(nodes), (Network("management", MANAGEMENT_DEVICE, "10.99.0.0/24", None),))
+
+
 #: What systems/virtual.yaml says too (a test holds them equal).
 DEFAULT_SPEC = TestbedSpec(
     ("vn1", "vn2", "vn3", "vn4"),

@@ -1,0 +1,138 @@
+"""The bed of a rehearsal: nodes of a site's names, Slurm with the declared hardware, the declared devices in each.
+
+It is a testbed of its own kind beside the virtual cluster, so that both may be up, and it ends as that does: one kill
+ends all its processes, and nothing of it is left on this machine.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.provision.rehearsal import node_scripts, sysfs
+from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.rehearsal.machine import Machine, machine_of
+from railyard.provision.rehearsal.nodes import leaf_switches
+from railyard.provision.rehearsal.slurm_layout import asked, layout_of, names_of
+from railyard.provision.testbed import lock, needs, slurm, slurm_texts
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.entry import REHEARSAL
+from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign
+from railyard.provision.testbed.spec import rehearsal_spec
+from railyard.provision.testbed.state import write_whole
+from railyard.site.systems.model import System
+
+_LAID_WITHIN_S = 30.0
+_PROGRAMS = {"tar": "tar", "taskset": "util-linux"}
+
+
+def refused() -> str | None:
+    """Return None where a rehearsal can come up on this machine, else the sentence that says why not (0.02 s)."""
+    try:
+        needs.require_programs(*_PROGRAMS, packages=_PROGRAMS)
+    except SetupError as error:
+        return str(error)
+    return slurm.refused() or needs.namespaces_refused()
+
+
+def up(rehearsal: Rehearsal, system: System) -> None:
+    """Bring up the nodes of a rehearsal with Slurm on them; interrupted at any point it leaves nothing behind.
+
+    One that a killed process left is taken down first. Raises SetupError, one sentence, for what this machine lacks or
+    refuses, for a file that cannot be stood in for, beside a measurement (which it would disturb) and beside another
+    rehearsal of the same site folder.
+    """
+    home = Path(rehearsal.home)
+    bed = Testbed(home, rehearsal_spec(rehearsal.nodes), REHEARSAL)
+    _refuse(bed)
+    down(home)
+    machine = machine_of(system)
+    prolog = str(bed.folder / node_scripts.PROLOG)
+    layout = layout_of(system, rehearsal.nodes, leaf_switches(system, rehearsal.nodes), prolog)
+    trees = {
+        node: sysfs.node_tree(system, machine, rehearsal.faults, node, number).archive()
+        for number, node in enumerate(rehearsal.nodes, 1)
+    }
+    try:
+        bed.up()
+        sign(bed.folder / OWNER_FILE)
+        _write(bed.folder, machine, trees)
+        _lay(bed)
+        slurm.start(bed, layout)
+        _reserve(bed, names_of(asked(system, "reservation")))
+    except BaseException:
+        down(home)
+        raise
+
+
+def down(home: Path) -> bool:
+    """End all processes of the rehearsal of a site folder and remove its files; return whether any was running."""
+    bed = Testbed(home, kind=REHEARSAL)
+    if not bed.folder.is_dir():
+        return False
+    found = bed.down()
+    shutil.rmtree(bed.folder)
+    return found
+
+
+def client_variables(home: Path) -> dict[str, str]:
+    """Return the variables with which a process of the host finds the rehearsal's own Slurm; ``$PATH`` is a blank."""
+    return slurm_texts.client_variables(home, REHEARSAL)
+
+
+def kill_node(home: Path, node: str) -> None:
+    """End all that runs on a node, as a node does that dies: Slurm notices it after ``SLURMD_TIMEOUT_S``.
+
+    From within, a process of a node calls the script ``die`` of the folder. Raises SetupError for an unknown node.
+    """
+    bed = Testbed(home, kind=REHEARSAL)
+    bed.exec(node, [str(bed.folder / node_scripts.DIE)], timeout_s=_LAID_WITHIN_S)
+
+
+def _refuse(bed: Testbed) -> None:
+    sentence = refused()
+    if sentence is not None:
+        raise SetupError(f"rehearsal: {sentence.removeprefix('testbed: ')}")
+    measuring = lock.who_measures()
+    if measuring is not None:
+        raise SetupError(f"rehearsal: {measuring}: a rehearsal would disturb it; wait until it has ended")
+    if bed.is_up() and not is_left_over(bed.folder / OWNER_FILE):
+        raise SetupError("rehearsal: another one of this site folder is up: wait until it has ended")
+
+
+def _write(folder: Path, machine: Machine, trees: dict[str, bytes]) -> None:
+    for name, text in node_scripts.scripts(str(folder), machine).items():
+        write_whole(folder / name, text, 0o755)
+    (folder / node_scripts.ARCHIVES).mkdir()
+    for node, archive in trees.items():
+        (folder / node_scripts.ARCHIVES / f"{node}.tar").write_bytes(archive)
+    for path, text in machine.files().items():
+        file = folder / node_scripts.MACHINE / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n", encoding="ascii")
+
+
+def _lay(bed: Testbed) -> None:
+    """Lay the synthetic devices over each node's /sys. Raises SetupError with what a node said instead."""
+
+    def laid(node: str) -> str:
+        try:
+            done = bed.exec(node, [str(bed.folder / node_scripts.LAY), node], timeout_s=_LAID_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            return f"not done within {_LAID_WITHIN_S:g} s"
+        return "" if done.returncode == 0 else (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
+
+    with ThreadPoolExecutor(len(bed.spec.nodes)) as together:
+        said = dict(zip(bed.spec.nodes, together.map(laid, bed.spec.nodes), strict=True))
+    for node, sentence in said.items():
+        if sentence:
+            raise SetupError(f"rehearsal: the devices of {node} could not be laid over its /sys: {sentence}")
+
+
+def _reserve(bed: Testbed, names: Sequence[str]) -> None:
+    """Make the reservations that jobs name, of all nodes and without end."""
+    whole = ("StartTime=now", "Duration=UNLIMITED", "Users=root", f"Nodes={','.join(bed.spec.nodes)}", "Flags=OVERLAP")
+    for name in names:
+        slurm.scontrol(bed, "create", "reservation", f"ReservationName={name}", *whole)

@@ -1,0 +1,151 @@
+"""Which nodes of a site's system stand in a rehearsal, and what of its file cannot be stood in for. Pure.
+
+A site has hundreds of nodes; the first ones of a few leaf switches show the same as all of them.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.base.hostlist import label
+from railyard.provision.rehearsal import machine, sysfs
+from railyard.provision.rehearsal.slurm_layout import asked, names_of
+from railyard.provision.testbed.spec import rehearsal_spec
+from railyard.site.systems.jobs import FAMILIES, is_slurm
+from railyard.site.systems.model import System
+
+#: Nodes that stand where no number is asked for, and at most: with 64 nodes of 112 cores a job has 7,168 processes.
+USUAL, MOST = 16, 64
+#: A pair is the least that a network can be shown with.
+LEAST = 2
+#: Memory of the controller and all else that is there once, and of each node (slurmd 6, munged 4, its files 2), MiB.
+FLOOR_MIB, NODE_MIB = 300, 12
+# So that a leaf switch has pairs of its own, and a collective more than one node of each.
+_NODES_A_LEAF = 4
+_AVAILABLE = re.compile(r"^MemAvailable:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The nodes that stand, in the order of the file, and a sentence for each thing that is not as the file says."""
+
+    nodes: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def choose(system: System, available_mib: int, wanted: int | None = None, named: Collection[str] = ()) -> Chosen:
+    """Return the nodes of a system that stand: those that are named (by a fault), and the first of each leaf switch.
+
+    ``available_mib`` is the memory of this machine that is free, in MiB; ``wanted`` how many nodes are asked for
+    (default 16, at most 64). Raises SetupError for a system that cannot be rehearsed, and where two nodes are too many.
+    """
+    _refuse(system)
+    excluded = names_of(asked(system, "exclude"))
+    there = tuple(node for node in site_nodes(system) if node not in excluded)
+    fit = (available_mib - FLOOR_MIB) // NODE_MIB
+    if fit < LEAST:
+        raise SetupError(
+            f"rehearsal: found {available_mib} MiB of free memory, expected at least "
+            f"{FLOOR_MIB + LEAST * NODE_MIB} MiB for two nodes: end other programs"
+        )
+    if wanted is not None and not LEAST <= wanted <= MOST:
+        raise SetupError(f"rehearsal: found {wanted} nodes asked for, expected {LEAST} to {MOST}")
+    if len(there) < LEAST:
+        raise SetupError(f"rehearsal: {system.system} has fewer than two nodes that a job may have")
+    count = min(len(there), fit, max(wanted or USUAL, len(named)))
+    nodes = _first_of_leaves(there, _leaf_of(system), count, named)
+    _check_names(system, nodes)
+    return Chosen(nodes, tuple(_left_out(system, nodes, fit)))
+
+
+def site_nodes(system: System) -> tuple[str, ...]:
+    """Return the names of all nodes of a system; n1, n2 ... where its file says only how many there are."""
+    stated = dict.fromkeys(node for fabric in system.fabrics.values() for node in _members(fabric.leaf_switches))
+    return system.nodes.names or tuple(stated) or tuple(f"n{n}" for n in range(1, system.nodes.number + 1))
+
+
+def leaf_switches(system: System, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return those of these nodes that stand at each leaf switch, of the first fabric whose switches the file has."""
+    leaf_of = _leaf_of(system)
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        if label(node) in leaf_of:
+            found.setdefault(leaf_of[label(node)], []).append(node)
+    return {leaf: tuple(members) for leaf, members in found.items()}
+
+
+def memory_available_mib(meminfo: Path = Path("/proc/meminfo")) -> int:
+    """Return the memory of this machine that programs may still take, MiB; 0 where the kernel does not say it."""
+    found = _AVAILABLE.search(meminfo.read_text(encoding="ascii", errors="replace"))
+    return int(found["kib"]) >> 10 if found else 0
+
+
+def _refuse(system: System) -> None:
+    if system.provider != "nodes":
+        raise SetupError(
+            f"rehearsal: {system.system} has the provider {system.provider}, expected nodes: only a site's own cluster "
+            "can be rehearsed"
+        )
+    if not is_slurm(system.scheduler):
+        known = ", ".join(name for name, family in FAMILIES.items() if family == "slurm")
+        raise SetupError(
+            f"rehearsal: {system.system} has the scheduler {system.scheduler}, expected one of Slurm's ({known}): "
+            "no other scheduler can be stood in for"
+        )
+
+
+def _check_names(system: System, nodes: Sequence[str]) -> None:
+    """Refuse a name that a node of namespaces cannot have, before anything is begun."""
+    try:
+        rehearsal_spec(nodes)
+    except SetupError as error:
+        sentence = str(error).removeprefix("testbed: ")
+        raise SetupError(
+            f"rehearsal: nodes of {system.system}: {sentence}; write the nodes' short names, as Slurm has them"
+        ) from None
+
+
+def _leaf_of(system: System) -> Mapping[str, str]:
+    switches = next((each.leaf_switches for each in system.fabrics.values() if each.leaf_switches), {})
+    return {label(node): leaf for leaf, nodes in switches.items() for node in nodes}
+
+
+def _members(switches: Mapping[str, Sequence[str]]) -> list[str]:
+    return [node for nodes in switches.values() for node in nodes]
+
+
+def _first_of_leaves(
+    names: Sequence[str], leaf_of: Mapping[str, str], count: int, named: Collection[str]
+) -> tuple[str, ...]:
+    """Return so many names in their order: those that are named, then one of each leaf in turn, of a few leaves."""
+    taken = [name for name in names if name in named]
+    leaves: dict[str, list[str]] = {leaf_of.get(label(name), ""): [] for name in (*taken, *names)}
+    for name in names:
+        if name not in named:
+            leaves[leaf_of.get(label(name), "")].append(name)
+    few = max(LEAST, count // _NODES_A_LEAF)
+    queues = list(leaves.values())
+    for some in (queues[:few], queues[few:]):
+        taken += [name for turn in zip_longest(*some) for name in turn if name is not None]
+    chosen = set(taken[:count])
+    return tuple(name for name in names if name in chosen)
+
+
+def _left_out(system: System, nodes: Sequence[str], fit: int) -> list[str]:
+    found = []
+    number = len(site_nodes(system))
+    if len(nodes) < number:
+        leaves, all_leaves = leaf_switches(system, nodes), set(_leaf_of(system).values())
+        at = f", at {len(leaves)} of {len(all_leaves)} leaf switches" if all_leaves else ""
+        why = f"the free memory of this machine has room for {fit}" if len(nodes) == fit else f"at most {MOST} can be"
+        found.append(f"{len(nodes)} of {number} nodes stand{at}; {why}")
+    if not system.nodes.names and not any(fabric.leaf_switches for fabric in system.fabrics.values()):
+        found.append("the file has no names of nodes: they are called n1, n2 and so on")
+    found += machine.assumed(system)
+    found += sysfs.assumed(system)
+    if asked(system, "gres") or asked(system, "gpus-per-node"):
+        found.append("generic resources are counted by Slurm, and no program finds a device")
+    return found

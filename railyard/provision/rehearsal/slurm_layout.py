@@ -1,0 +1,99 @@
+"""What the Slurm of a rehearsal is told, by the system's file: hardware, features, resources, where jobs run. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from railyard.base.errors import SetupError
+from railyard.base.hostlist import expanded
+from railyard.provision.rehearsal.machine import machine_of
+from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
+from railyard.site.systems.model import System
+
+# Setting of ``jobs`` -> the options of ``access`` that say the same. Source: sbatch(1) of Slurm 22.05.
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "partition": ("--partition=", "-p"),
+    "constraint": ("--constraint=", "-C"),
+    "reservation": ("--reservation=",),
+    "exclude": ("--exclude=", "-x"),
+    "gres": ("--gres=",),
+    "gpus-per-node": ("--gpus-per-node=",),
+}
+# A feature's name: what stands between the marks of a constraint, but for the count of "rack1*4".
+_COUNT = re.compile(r"\*[0-9]+")
+_FEATURE = re.compile(r"[^&|\[\]()*,!]+")
+_GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?")
+_GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
+
+
+def asked(system: System, setting: str) -> tuple[str, ...]:
+    """Return what the file asks for under ``jobs``, and by the same option in ``access``; () where it does not."""
+    own = getattr(system.jobs, setting, None)
+    found = [",".join(own) if isinstance(own, tuple) else str(own)] if own else []
+    for option in system.access:
+        begin = next((name for name in _OPTIONS[setting] if option.startswith(name)), None)
+        found += [] if begin is None else [option.removeprefix(begin)]
+    return tuple(found)
+
+
+def names_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that lists such as ``n[1-3],n7`` stand for, each once.
+
+    Raises SetupError for brackets that hold no ranges.
+    """
+    try:
+        return tuple(dict.fromkeys(name for text in texts for name in expanded(text) if name))
+    except ValueError as error:
+        raise SetupError(f"rehearsal: found {', '.join(texts)}, expected names as Slurm writes them: {error}") from None
+
+
+def layout_of(system: System, nodes: Sequence[str], leaves: Mapping[str, tuple[str, ...]], task_prolog: str) -> Layout:
+    """Return what Slurm is told of these nodes, ``leaves`` those at each leaf switch.
+
+    Raises SetupError for a resource in another form than ``gpu:8`` or ``gpu:a100:4``.
+    """
+    machine = machine_of(system)
+    return Layout(
+        sockets=machine.sockets,
+        cores_per_socket=machine.cores_per_socket,
+        threads_per_core=machine.threads_per_core,
+        memory_mb=machine.memory >> 20,
+        features=_features(asked(system, "constraint")),
+        gres=tuple(dict.fromkeys([*_gres(asked(system, "gres")), *_gpus(asked(system, "gpus-per-node"))])),
+        partitions=names_of(asked(system, "partition")) or (PARTITION,),
+        max_time="UNLIMITED",
+        # Where jobs ask for whole nodes, the partition gives none unasked.
+        exclusive=system.nodes.exclusive and not asks_for_whole_nodes(system),
+        leaves=leaves,
+        absent=tuple(name for name in names_of(asked(system, "exclude")) if name not in nodes),
+        task_prolog=task_prolog,
+    )
+
+
+def asks_for_whole_nodes(system: System) -> bool:
+    """Return whether jobs ask for whole nodes by their own option."""
+    return system.jobs.exclusive or "--exclusive" in system.access
+
+
+def _features(constraints: Iterable[str]) -> tuple[str, ...]:
+    """Return all names in constraints such as ``edr&[rack1*4|rack2*4]``: every node has all of them."""
+    return tuple(dict.fromkeys(name for text in constraints for name in _FEATURE.findall(_COUNT.sub("", text))))
+
+
+def _gres(texts: Iterable[str]) -> list[Gres]:
+    found = []
+    for text in (part for whole in texts for part in whole.split(",")):
+        match = _GRES.fullmatch(text)
+        if match is None:
+            raise SetupError(f'rehearsal: found the resource "{text}", expected a form such as gpu:8 or gpu:a100:4')
+        found.append(Gres(match["name"], int(match["count"] or 1), match["type"] or ""))
+    return [gres for gres in found if gres.count]
+
+
+def _gpus(texts: Iterable[str]) -> list[Gres]:
+    found = []
+    for text in (part for whole in texts for part in whole.split(",")):
+        match = _GPUS.fullmatch(text)
+        if match is None:
+            raise SetupError(f"rehearsal: found --gpus-per-node={text}, expected a form such as 8 or a100:4")
+        found.append(Gres("gpu", int(match["count"]), match["type"] or ""))
+    return [gres for gres in found if gres.count]

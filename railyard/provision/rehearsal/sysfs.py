@@ -1,0 +1,305 @@
+"""The devices that a rehearsed node shows: a synthetic part of /sys, from the system's file and what is planted. Pure.
+
+Every rail has the folders and files that the kernel gives its driver, on a PCI card of its own, so that the reader of
+counters, the node's facts, `detect`, `doctor` and `fabric` read them as they read a real node. Beside the rails there
+is the management network, ``eth0``: a card of 1 Gbit/s, over which a library that falls back to TCP sends. Counters
+are plain files, which stand-ins move. Source of names and forms: Linux Documentation/ABI/stable/sysfs-class-infiniband,
+testing/sysfs-class-net, testing/sysfs-bus-pci.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from railyard.base.errors import SetupError
+from railyard.hardware.counters import DRIVERS, Driver
+from railyard.hardware.ib_speeds import LANES, rate_gbit_s, speed_of_lane
+from railyard.hardware.links import SLOTS, Link
+from railyard.provision.rehearsal.form import Fault
+from railyard.provision.rehearsal.machine import Machine
+from railyard.provision.rehearsal.tree import Tree
+from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
+from railyard.site.systems.model import Fabric, Rail, System
+
+#: Rate and driver of the card of the management network.
+MANAGEMENT_GBIT_S, _MANAGEMENT_DRIVER = 1.0, "tg3"
+#: What a counter of traffic begins with: not 0, so that nothing can take a reading for a difference.
+FIRST = 65536
+#: What Slingshot's counters have behind their value: the time of the reading.
+STAMP = "@1700000000.000000000"
+#: Firmware, board and card of every device: no real one, so that nobody takes them for one.
+NO_FIRMWARE, NO_BOARD = "0.0.0", "REHEARSAL"
+# The kernel reads hw_counters again after so many milliseconds (drivers/infiniband/core/sysfs.c).
+_LIFESPAN_MS = 10
+# The PCI driver of the card, where the row of counters has more than one module.
+_PCI_DRIVERS = {"bnxt_re": "bnxt_en", "irdma": "ice"}
+_INFINIBAND, _ETHERNET = 32, 1  # ARPHRD_INFINIBAND, ARPHRD_ETHER
+_FRAME_MTU = {"roce": 9000, "slingshot": 9000, "tcp": 1500, "ib": 4092, "opa": 10236}
+_PLAIN: Mapping[str, int] = MappingProxyType({"mtu": _FRAME_MTU["tcp"], "type": _ETHERNET, "dev_port": 0})
+_STATISTICS = ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets", "multicast", "collisions")
+_PACKETS = ("port_xmit_packets", "port_rcv_packets")
+# Bus numbers of cards: so many below one host bridge each, and a new domain where they are used up.
+_FIRST_BUS, _BUS_STEP, _CARDS_A_DOMAIN = 0x10, 4, 56
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a rail sits: its card of the node, the function of that card, and the socket that the card is near."""
+
+    card: int
+    function: int
+    socket: int
+
+    @property
+    def folder(self) -> str:
+        """The PCI device's folder: ``devices/pci0000:10/0000:10:00.0/0000:11:00.0``."""
+        domain, bus = divmod(self.card, _CARDS_A_DOMAIN)
+        bus = _FIRST_BUS + bus * _BUS_STEP
+        above = f"pci{domain:04x}:{bus:02x}/{domain:04x}:{bus:02x}:00.0"
+        return f"devices/{above}/{domain:04x}:{bus + 1:02x}:00.{self.function}"
+
+    @property
+    def address(self) -> str:
+        """The PCI address: ``0000:11:00.0``."""
+        return self.folder.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """One rail of a node: what it is, where it sits, and how fast its link runs, in Gbit/s, with lanes and speed."""
+
+    fabric: Fabric
+    rail: Rail
+    place: _Place
+    gbit_s: float
+    width: str | None
+    speed: str | None
+    readable: bool
+
+    @property
+    def driver(self) -> Driver | None:
+        """The row of its counters; None where nothing counts."""
+        return DRIVERS.get(self.rail.counters)
+
+    @property
+    def rate(self) -> str:
+        """The text of its port's ``rate``: ``400 Gb/sec (4X NDR)``."""
+        words = " ".join(word for word in (self.width, self.speed) if word)
+        return f"{self.gbit_s:g} Gb/sec ({words})" if words else f"{self.gbit_s:g} Gb/sec"
+
+
+def node_tree(system: System, machine: Machine, faults: Sequence[Fault], node: str, number: int) -> Tree:
+    """Return the files of one node's /sys; ``number`` is its place among the nodes, from 1.
+
+    Raises SetupError for a card that is to sit at another socket where a node has one alone.
+    """
+    tree = Tree()
+    # IP over InfiniBand may be a rail too: the card that it belongs to comes first.
+    seats = sorted(_seats(system, machine, faults, node), key=lambda seat: seat.fabric.kind == "tcp")
+    for index, seat in enumerate(seats):
+        _card(tree, seat.fabric, seat.rail, seat.place, machine)
+        _rail(tree, seat, index, number)
+    if f"class/net/{MANAGEMENT_DEVICE}" not in tree.links:
+        place = _Place(1 + max((seat.place.card for seat in seats), default=-1), 0, 0)
+        _pci(tree, place, machine, _MANAGEMENT_DRIVER, None)
+        _interface(tree, MANAGEMENT_DEVICE, place, MANAGEMENT_GBIT_S)
+    return tree
+
+
+def rail_name(rail: Rail) -> str:
+    """Return a rail as launches and faults name it: ``mlx5_1:1``."""
+    return rail.device if rail.port is None else f"{rail.device}:{rail.port}"
+
+
+def port_rate(link: Link, lanes_up: int = 4) -> tuple[float, str | None, str | None]:
+    """Return rate (Gbit/s), width and speed that the kernel prints of a link: (400, "4X", "NDR").
+
+    ``lanes_up`` of four lanes run. A link without lanes of its own (EFA) is shown as four; one whose rate no speed has
+    is shown by its rate alone, and one whose rate is not known as 2.5 Gbit/s, which is what the kernel says then.
+    """
+    data = link.data_rate_gbit_s or LANES["SDR"][0]
+    count = link.lanes or 4
+    each = link.signalling_gbit_s_per_lane or data / count
+    speed = speed_of_lane(each)
+    if link.family in ("ethernet", "roce") and speed == "FDR10":
+        speed = "QDR"  # 10GbE and 40GbE have the same lanes; the kernel knows no FDR10 there
+    if speed is None:
+        return data * min(1.0, lanes_up / count), None, None
+    width = f"{min(count, lanes_up) if lanes_up < 4 else count}X"
+    return rate_gbit_s(width, speed) or data, width, speed
+
+
+def assumed(system: System) -> Iterator[str]:
+    """Give a sentence for each fabric whose link shows another rate than it has, since none is known."""
+    for name, fabric in system.fabrics.items():
+        if fabric.link.data_rate_gbit_s is None:
+            yield f"the rate of {name} is not known: its ports show {LANES['SDR'][0]:g} Gbit/s"
+        if any(rail.bonded_ports > 1 for rail in fabric.rails):
+            yield f"the bonded ports of {name} are shown as one port each: the bond below them is not stood in for"
+
+
+def _seats(system: System, machine: Machine, faults: Sequence[Fault], node: str) -> list[_Seat]:
+    """Return each rail of each fabric once; a device that two fabrics share is one card."""
+    cards: dict[str, _Place] = {}
+    found: dict[str, _Seat] = {}
+    free = 0
+    for fabric in system.fabrics.values():
+        devices = list(dict.fromkeys(rail.device for rail in fabric.rails))
+        sharing = {rail.device: rail.rails_per_card for rail in fabric.rails}
+        # Ports of one device are one card anyhow.
+        ports = {device: sum(rail.device == device for rail in fabric.rails) for device in devices}
+        slots = {device: _slot(devices, index, sharing, ports) for index, device in enumerate(devices)}
+        last = max(card for card, _ in slots.values()) + 1
+        for device, (card, function) in slots.items():
+            cards.setdefault(device, _Place(free + card, function, card * machine.sockets // last))
+        free += last
+        for rail in fabric.rails:
+            name = rail_name(rail)
+            if name not in found and rail.device != "lo":
+                planted = [fault for fault in faults if fault.hits(node, name)]
+                found[name] = _seat(fabric, rail, cards[rail.device], planted, machine)
+    return list(found.values())
+
+
+def _slot(devices: Sequence[str], index: int, sharing: Mapping[str, int], ports: Mapping[str, int]) -> tuple[int, int]:
+    """Return card and function of a device: as many devices in a row share a card as its rails say."""
+    each = max(1, sharing[devices[index]] // ports[devices[index]])
+    return index // each, index % each
+
+
+def _seat(fabric: Fabric, rail: Rail, place: _Place, planted: Sequence[Fault], machine: Machine) -> _Seat:
+    lanes_up = min((fault.lanes for fault in planted if fault.kind == "lanes"), default=4)
+    if any(fault.kind == "far" for fault in planted):
+        if machine.sockets < 2:
+            raise SetupError(f"rehearsal: {rail_name(rail)} cannot sit at the other socket: the nodes have one socket")
+        place = _Place(place.card, place.function, (place.socket + 1) % machine.sockets)
+    readable = not any(fault.kind == "unreadable" for fault in planted)
+    return _Seat(fabric, rail, place, *port_rate(fabric.link, lanes_up), readable=readable)
+
+
+def _card(tree: Tree, fabric: Fabric, rail: Rail, place: _Place, machine: Machine) -> None:
+    driver = DRIVERS.get(rail.counters)
+    modules = driver.modules if driver else ()
+    module = _PCI_DRIVERS.get(rail.counters, modules[0] if modules else "")
+    _pci(tree, place, machine, module, rail.slot or fabric.slot)
+
+
+def _pci(tree: Tree, place: _Place, machine: Machine, module: str, slot: str | None) -> None:
+    """Add a PCI device: its place, its driver and, where the file says it, its slot."""
+    said = {"uevent": "\n".join([*([f"DRIVER={module}"] if module else []), f"PCI_SLOT_NAME={place.address}"])}
+    said |= {"numa_node": str(place.socket), "local_cpulist": machine.near(place.socket)}
+    known = SLOTS.get(slot or "")
+    if known is not None and not known.shared:
+        speed = {"link_speed": f"{known.signalling_gbit_s_per_lane:.1f} GT/s PCIe", "link_width": str(known.lanes)}
+        said |= {f"{which}_{name}": text for which in ("current", "max") for name, text in speed.items()}
+    tree.put(place.folder, said)
+    tree.link(f"bus/pci/devices/{place.address}", place.folder)
+    if module:
+        tree.put(f"bus/pci/drivers/{module}", {"uevent": ""})
+        tree.link(f"{place.folder}/driver", f"bus/pci/drivers/{module}")
+
+
+def _rail(tree: Tree, seat: _Seat, index: int, number: int) -> None:
+    """Add a rail as the class of devices that its driver makes."""
+    device, driver = seat.rail.device, seat.driver
+    if driver is not None and driver.name == "cxi":
+        _slingshot(tree, seat)
+    elif seat.fabric.kind == "tcp" or (driver is not None and driver.name == "netdev"):
+        _interface(tree, device, seat.place, seat.gbit_s, readable=seat.readable)
+    elif seat.fabric.kind == "slingshot":  # Slingshot 10: an Ethernet card that is named by its interface
+        _rdma(tree, seat, f"{seat.rail.counters}_{index}", device, number)
+    elif seat.fabric.kind == "efa":
+        _rdma(tree, seat, device, None, number)
+    else:
+        bus = int(seat.place.address.split(":")[1], 16)
+        ethernet = f"enp{bus}s0f{seat.place.function}np{(seat.rail.port or 1) - 1}"
+        _rdma(tree, seat, device, f"ib{index}" if seat.fabric.kind in ("ib", "opa") else ethernet, number)
+
+
+def _slingshot(tree: Tree, seat: _Seat) -> None:
+    """Add a Cassini card: its class of its own, its interface, and its telemetry (``value@time``)."""
+    digits = "".join(letter for letter in seat.rail.device if letter.isdigit()) or "0"
+    folder = f"{seat.place.folder}/cxi/cxi{digits}"
+    tree.put(folder, {"uevent": ""})
+    tree.link(f"{folder}/device", seat.place.folder)
+    tree.link(f"class/cxi/cxi{digits}", folder)
+    tree.put(f"{seat.place.folder}/port", {"link": "up", "speed": f"BS_{seat.gbit_s:g}G"})
+    values = {name: f"{value}{STAMP}" for name, value in _counted(seat.driver).items()}
+    tree.put(f"{seat.place.folder}/telemetry", values if seat.readable else dict.fromkeys(values, ""))
+    own = {"mtu": _FRAME_MTU["slingshot"]}
+    _interface(tree, f"hsn{digits}", seat.place, seat.gbit_s, own=own, readable=seat.readable)
+
+
+def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int) -> None:
+    """Add a port of an RDMA device, with its interface."""
+    folder, kind = f"{seat.place.folder}/infiniband/{device}", seat.fabric.kind
+    port_number = seat.rail.port or 1
+    port = f"{folder}/ports/{port_number}"
+    guid = f"0200:{number:04x}:{seat.place.card:04x}:{seat.place.function << 4 | port_number:04x}"
+    tree.put(folder, {"fw_ver": NO_FIRMWARE, "board_id": NO_BOARD, "hca_type": NO_BOARD, "node_type": "1: CA"})
+    tree.put(folder, {"node_guid": guid, "sys_image_guid": guid})
+    tree.link(f"{folder}/device", seat.place.folder)
+    tree.link(f"class/infiniband/{device}", folder)
+    for module in ("ib_uverbs", "ib_umad", "rdma_ucm"):
+        tree.put(f"module/{module}", {"initstate": "live"})
+    layer = {"efa": "Unspecified", "roce": "Ethernet", "slingshot": "Ethernet"}.get(kind, "InfiniBand")
+    # The subnet manager has LID 1, so that of no node.
+    lid = f"0x{1 + number * 256 + seat.place.card * 4 + seat.place.function * 2 + port_number:x}"
+    has_lid = layer == "InfiniBand"
+    tree.put(port, {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": seat.rate, "link_layer": layer})
+    tree.put(port, {"lid": lid if has_lid else "0x0", "sm_lid": "0x1" if has_lid else "0x0"})
+    _gids(tree, port, guid, None if layer == "InfiniBand" else netdev, number)
+    counters = _counted(seat.driver)
+    for name, value in counters.items():
+        where = f"{port}/hw_counters" if name.startswith("hw/") else f"{port}/counters"
+        tree.put(where, {name.removeprefix("hw/"): value if seat.readable else ""})
+    if any(name.startswith("hw/") for name in counters):
+        tree.put(f"{port}/hw_counters", {"lifespan": _LIFESPAN_MS})
+    if netdev is not None:
+        own = {"mtu": _FRAME_MTU[kind], "type": _INFINIBAND if has_lid else _ETHERNET, "dev_port": port_number - 1}
+        _interface(tree, netdev, seat.place, seat.gbit_s, own=own)
+
+
+def _gids(tree: Tree, port: str, guid: str, netdev: str | None, number: int) -> None:
+    """Add the addresses of a port: of Ethernet those that its IP address makes, of version 1 and 2, as mlx5 orders."""
+    local, routed = f"fe80:0000:0000:0000:{guid}", f"0000:0000:0000:0000:0000:ffff:0a63:{number:04x}"
+    if netdev is None:
+        tree.put(f"{port}/gids", {"0": local})
+        tree.put(f"{port}/gid_attrs/types", {"0": "IB/RoCE v1"})
+        return
+    for index, (gid, version) in enumerate((gid, v) for gid in (local, routed) for v in ("IB/RoCE v1", "RoCE v2")):
+        tree.put(f"{port}/gids", {str(index): gid})
+        tree.put(f"{port}/gid_attrs/types", {str(index): version})
+        tree.put(f"{port}/gid_attrs/ndevs", {str(index): netdev})
+
+
+def _interface(
+    tree: Tree,
+    name: str,
+    place: _Place,
+    gbit_s: float,
+    *,
+    own: Mapping[str, int] = _PLAIN,
+    readable: bool = True,
+) -> None:
+    """Add a network interface of a card; one that is there already (IP over InfiniBand as a rail) stays."""
+    if f"class/net/{name}" in tree.links:
+        return
+    folder = f"{place.folder}/net/{name}"
+    tree.put(folder, {"carrier": 1, "operstate": "up", "duplex": "full", "speed": round(gbit_s * 1000)})
+    tree.put(folder, {**_PLAIN, **own})
+    driver = DRIVERS["netdev"]
+    names = dict.fromkeys((*_STATISTICS, *driver.errors, *driver.signals))
+    first = {counter: FIRST if counter in (driver.tx, driver.rx) else 0 for counter in names}
+    tree.put(f"{folder}/statistics", first if readable else dict.fromkeys(first, ""))
+    tree.link(f"{folder}/device", place.folder)
+    tree.link(f"class/net/{name}", folder)
+
+
+def _counted(driver: Driver | None) -> dict[str, int]:
+    """Return the counters that a driver's device has, ``hw/`` before those of hw_counters, with their first values."""
+    if driver is None:
+        return {}
+    traffic = [*driver.tx.split("+"), *driver.rx.split("+")]
+    quiet = [*driver.errors, *driver.signals, *(_PACKETS if "port_xmit_data" in traffic else ())]
+    return dict.fromkeys(traffic, FIRST) | dict.fromkeys(quiet, 0)
