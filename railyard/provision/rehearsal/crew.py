@@ -70,7 +70,7 @@ class Crew:
 
     @property
     def computing(self) -> float:
-        """Return the share of its cores that the worst node computes with: as many as it has threads, where they may be."""
+        """Return the share of its cores that the worst node computes with: by its threads, and where they may run."""
         hardware = self.site.system.nodes.hardware
         shares = []
         for node, ranks in self.per_node.items():
@@ -182,15 +182,15 @@ def ports_of(site: Site, text: str) -> tuple[Port, ...]:
 def _port(site: Site, words: list[str]) -> Port:
     said, name, up, rate, near = words
     kind = _KINDS[said.partition("/")[0]]
-    found = Port(name, kind, up == "yes", processors(near))
+    shown = float(rate) if re.fullmatch(r"[0-9.]+", rate) else None
+    if shown is not None and kind == "net":
+        shown /= 1000  # Mbit/s
+    found = Port(name, kind, up == "yes", processors(near), shown or _GIGABIT)
     place = place_of(site.system, found)
     card = name.partition(":")[0]
     if place is None and place_of(site.system, replace(found, name=card)) is not None:
         found = replace(found, name=card)  # a rail that is named without its port
         place = place_of(site.system, found)
-    shown = float(rate) if re.fullmatch(r"[0-9.]+", rate) else None
-    if shown is not None and kind == "net":
-        shown /= 1000  # Mbit/s
     own = None if place is None else place.fabric.link.data_rate_gbit_s
     # The interface on a card is none of the management network's.
     own_network = place is None and said == "net"

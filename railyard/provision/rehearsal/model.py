@@ -19,7 +19,7 @@ from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.site.test_id import TestId
 
-#: What a stream reaches of its physical limit, one way and both ways: healthy systems publish 92 to 99 % and 79 to 97 %.
+#: What a stream reaches of its physical limit, one way and both ways: published are 92 to 99 % and 79 to 97 %.
 EFFICIENCY = {1: 0.97, 2: 0.93}
 #: Half a round trip of a small message between two nodes, us, by family of link; RoCE is a little behind InfiniBand.
 #: Source: references/published.tsv (1.0 us EDR, 7 us InfiniBand 4X of 2003, 12.7 us and more over TCP); fi_efa(7).

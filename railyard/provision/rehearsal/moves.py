@@ -1,5 +1,6 @@
 """What a run's messages add to the counters of each node's ports: files below /sys, in each driver's own unit."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -24,7 +25,11 @@ class Place:
 
 
 def place_of(system: System, port: Port) -> Place | None:
-    """Return the fabric whose rail a port is, one over TCP for a network interface; None where it is no rail."""
+    """Return the fabric whose rail a port is; None where it is no rail.
+
+    Of several fabrics with a rail of that name it is one over TCP for a network interface, and the one whose link has
+    about the rate that the port shows.
+    """
     found = [
         Place(name, fabric, rail)
         for name, fabric in system.fabrics.items()
@@ -32,7 +37,11 @@ def place_of(system: System, port: Port) -> Place | None:
         if device_name(rail) == port.name
     ]
     alike = [place for place in found if (place.fabric.kind == "tcp") == (port.kind == "net")]
-    return next(iter((*alike, *found)), None)
+    return min(alike or found, key=lambda place: _apart(place, port), default=None)
+
+
+def _apart(place: Place, port: Port) -> float:
+    return abs(math.log((place.fabric.link.data_rate_gbit_s or port.rate_gbit_s) / port.rate_gbit_s))
 
 
 @dataclass(slots=True)

@@ -75,9 +75,9 @@ def rehearsed(variables: Mapping[str, str]) -> tuple[form.Rehearsal, Site]:
 
 
 def patience(variables: Mapping[str, str]) -> float:
-    """Return for how many seconds one part of a run waits for another."""
+    """Return for how many whole seconds one part of a run waits for another."""
     said = variables.get(PATIENCE_VARIABLE, "")
-    return float(said) if said.replace(".", "", 1).isdigit() else PATIENCE_S
+    return float(said) if said.isdigit() else PATIENCE_S
 
 
 def played(
@@ -105,9 +105,7 @@ def played(
 def sentence(network: Network) -> str:
     """Return the sentence that names an output as made, and from what."""
     crew = network.crew
-    return (
-        f"{_MADE}: {crew.site.system.system}, {crew.stack}, from {'its references and ' * bool(network.link)}its links"
-    )
+    return f"{_MADE}: {crew.site.system.system}, {crew.stack}, by its references and links"
 
 
 def _application(crew: Crew, tool: str, program: str, folder: Path, moves: Moves) -> Output:

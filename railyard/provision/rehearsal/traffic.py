@@ -109,7 +109,7 @@ class Network:
         }
         rails = max(1, min(len(used), len(self.place.fabric.rails)))
         split = flows[0].taken.split if flows else "none"
-        policy = "single" if rails == 1 else "nic-per-rank" if split == "none" else split
+        policy: str = "single" if rails == 1 else "nic-per-rank" if split == "none" else split
         if policy == STRIPING and stack in system.stacks:
             asked = [size for size in system.stacks[stack].striping_thresholds if size == flows[0].taken.from_bytes]
             policy = tuned(asked[0]) if asked else policy
