@@ -71,6 +71,7 @@ IMPURE = {
     "railyard.cli.commands": "the commands of all these",
     "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",
     "railyard.provision.rehearsal.bed": "brings nodes and Slurm up",
+    "railyard.provision.rehearsal.lifecycle": "holds the nodes of a rehearsal up, by bed",
     "railyard.provision.spack.bootstrap": "fetches with git",
     "railyard.provision.spack.calls": "starts spack",
     "railyard.provision.spack.libraries": "asks ldd",

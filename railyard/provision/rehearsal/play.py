@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
@@ -67,9 +68,9 @@ def main(words: Sequence[str]) -> int:
 
 def rehearsed(variables: Mapping[str, str]) -> tuple[form.Rehearsal, Site]:
     """Return the rehearsal that a process belongs to, and its site. Raises RailyardError where it belongs to none."""
-    folder = variables.get(form.VARIABLE)
+    folder = variables.get(REHEARSAL_VARIABLE)
     if not folder:
-        raise SetupError(f"found no {form.VARIABLE}: a stand-in runs in a rehearsal alone (railyard rehearse)")
+        raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs in a rehearsal alone (railyard rehearse)")
     rehearsal = form.read(Path(folder))
     return rehearsal, site_at(Path(rehearsal.home), rehearsal.system)
 
