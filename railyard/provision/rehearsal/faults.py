@@ -71,22 +71,21 @@ def _of_rail(text: str, place: str, what: str, system: System, nodes: tuple[str,
     node = EVERY_NODE if named == EVERY_NODE else _node(text, named, nodes, system)
     device, fabric, rail = _rail(text, device_text, system)
     word, equals, value = what.partition("=")
-    at = {"node": node, "device": device}
     if word == "share" and equals:
-        return Fault("slow", text, share=_share(text, what), **at)
+        return Fault("slow", text, share=_share(text, what), node=node, device=device)
     if what == "idle":
-        return Fault("idle", text, **at)
+        return Fault("idle", text, node=node, device=device)
     if what == "far":
-        return Fault("far", text, **at)
+        return Fault("far", text, node=node, device=device)
     if word == "lanes" and equals:
         if value not in _LANES or fabric.kind == "tcp":
             wrong = "a fabric of kind tcp" if fabric.kind == "tcp" else show(what)
             raise _wrong(text, wrong, "a cable of four lanes, of which 1 or 2 are left: lanes=1")
-        return Fault("lanes", text, lanes=_LANES[value], **at)
+        return Fault("lanes", text, lanes=_LANES[value], node=node, device=device)
     if what == "counters=unreadable":
         if rail.counters == "none":
             raise _wrong(text, f"{device}, whose counters are none", "a rail whose counters are read")
-        return Fault("unreadable", text, **at)
+        return Fault("unreadable", text, node=node, device=device)
     raise _wrong(text, show(what), f"one of {', '.join(_WORDS_OF_A_RAIL)}", did_you_mean(word, _OF_A_RAIL))
 
 

@@ -39,9 +39,9 @@ class Rehearsed:
         """
         stacks = {name: _stack(entry, self.programs.get(name, {})) for name, entry in system.stacks.items()}
         fabrics = {name: self._fabric(fabric) for name, fabric in system.fabrics.items()}
-        there = {"nodes": system.nodes.model_copy(update={"names": self.nodes, "count": None})}
-        there |= {"fabrics": fabrics, "stacks": stacks, "wrf_cases": dict(self.wrf_cases)}
-        return system.model_copy(update=there | {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None})
+        nodes = system.nodes.model_copy(update={"names": self.nodes, "count": None})
+        own = {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
+        return system.model_copy(update={"nodes": nodes, "fabrics": fabrics, "stacks": stacks, **own})
 
     def _fabric(self, fabric: Fabric) -> Fabric:
         """Return a fabric with those of its leaf switches that some of the nodes are at, and those nodes alone."""

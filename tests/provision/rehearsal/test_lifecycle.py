@@ -33,7 +33,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was asked of a bed that does nothing."""
     made: list[str] = []
     monkeypatch.setattr(bed, "up", lambda rehearsal, system: made.append("up"))
-    monkeypatch.setattr(bed, "down", lambda home: bool(made.append("down")))
+    monkeypatch.setattr(bed, "down", lambda home: made.append("down"))
     monkeypatch.setattr(bed, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"})
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.delenv("SLURM_CONF", raising=False)
