@@ -25,7 +25,8 @@ FAULT = "rail=n9:mlx5_1,share=0.5"
 @pytest.fixture
 def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Return a function that sets what a run would leave; the dictionary that it returns fills with what was asked."""
-    shutil.copytree(SITE / "systems", tmp_path / "systems")
+    for name in ("systems", "references"):
+        shutil.copytree(SITE / name, tmp_path / name)
     monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
     monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
     monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)

@@ -14,13 +14,14 @@ from railyard.site.site import Site, site_at
 from railyard.site.systems.model import SpackStack, System
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
-THERE = {"openmpi": {"osu": "/s/osu", "hpl": "/s/hpl"}, "intelmpi": {"osu": "/s/osu"}, "verbs": {"perftest": "/s/p"}}
+THERE = {"openmpi": {"osu": "/s/osu", "pairs": "/s/pairs", "hpl": "/s/hpl"}, "intelmpi": {"osu": "/s/osu"}, "verbs": {"perftest": "/s/p"}}
 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """The made system of a site of its own, on a machine with memory enough, with stand-ins that are not written."""
-    shutil.copytree(SITE / "systems", tmp_path / "systems")
+    for name in ("systems", "references"):
+        shutil.copytree(SITE / name, tmp_path / name)
     monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)
     monkeypatch.setattr(programs, "write", lambda folder, system: THERE)
     return site_at(tmp_path, "ndr")
@@ -76,10 +77,11 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
         "scheduler: slurm is rehearsed as slurm-nodb, without an accounting database",
         "modules: openmpi/5.0.5 is not loaded",
         "1 benchmark of intelmpi: there is no stand-in for imb",
-        "references: there are none, so that only physical limits and floors judge",
     ]
+    unreferenced = replace(site, references=replace(site.references, entries=()))
+    assert left(unreferenced)[3:] == ["references: there are none, so that only physical limits and floors judge"]
     assert left(changed(site, scheduler="slurm-nodb"))[0].startswith("modules")
-    assert left(site, {})[2] == "2 benchmarks of openmpi: there is no stand-in for osu and hpl"
+    assert left(site, {})[2] == "3 benchmarks of openmpi: there is no stand-in for osu, pairs and hpl"
 
 
 def test_what_spack_would_build_is_not_built(site: Site) -> None:
