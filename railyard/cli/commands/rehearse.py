@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.command(name="rehearse", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
 @click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric.")
 @click.option("--fault", "faults", multiple=True, metavar="FAULT",
-              help="Plant a fault: rail=n3:mlx5_1,share=0.5. Repeatable; a wrong one names the forms.")  # fmt: skip
+              help="Plant a fault, in one of the forms below. Repeatable.")  # fmt: skip
 @click.option(
     "--nodes", type=click.IntRange(min=2), default=None, help="How many nodes stand; default: as memory allows."
 )
@@ -37,6 +37,17 @@ def command(
     Nodes are namespaces of this machine with a real Slurm; a stand-in takes the place of each benchmark: it obeys the
     variables and options that it is given, and moves the counters that such a run would move. Nothing is measured, and
     every record and page says so. REFRAME_OPTIONS are handed on to reframe (-n, -p, -P, -S …).
+
+    \b
+    Faults (NODE may be * for every node; DEVICE is mlx5_1, or mlx5_1:1 with its port):
+      rail=NODE:DEVICE,share=0.5            the rail gives half of its rate
+      rail=NODE:DEVICE,idle                 the library leaves the rail out
+      rail=NODE:DEVICE,lanes=1              the cable has one lane of four
+      rail=NODE:DEVICE,counters=unreadable  the rail's counters cannot be read
+      rail=NODE:DEVICE,far                  the card sits at the other socket
+      node=NODE,dies                        the node goes down in the first run
+      leaf=NAME,share=0.5                   the leaf switch gives half of the rate
+      fallback=tcp                          the library takes TCP, without a word
 
     Exit code: as of `railyard run`, so 1 where a planted fault is found.
     """

@@ -12,6 +12,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.cli.main import main
 from railyard.provision.rehearsal import bed, nodes, programs
+from railyard.provision.rehearsal.faults import GRAMMAR
 from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
 from railyard.results.record.form import Record, Suspect, VerdictRecord
 from railyard.rfm.run import session
@@ -119,3 +120,9 @@ def test_down_takes_down_what_was_kept(
     monkeypatch.setattr(bed, "down", lambda home: was_up)
     assert main(["rehearse", "--down"]) == 0
     assert capsys.readouterr().out == said
+
+
+def test_the_help_shows_every_form_of_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rehearse", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [form for form in GRAMMAR if f"  {form} " not in shown] == []
