@@ -97,7 +97,7 @@ def _refuse(bed: Testbed) -> None:
         raise SetupError(f"rehearsal: {sentence.removeprefix('testbed: ')}")
     measuring = lock.who_measures()
     if measuring is not None:
-        raise SetupError(f"rehearsal: {measuring}: a rehearsal would disturb it; wait until it has ended")
+        raise SetupError(f"rehearsal: {measuring}, and a rehearsal would disturb it: wait until it has ended")
     if bed.is_up() and not is_left_over(bed.folder / OWNER_FILE):
         raise SetupError("rehearsal: another one of this site folder is up: wait until it has ended")
 

@@ -114,6 +114,12 @@ if ! (has_one "$list"); then
     exit 1
 fi
 "$here/@BIND@" "$pid" "$list" || exit 1
+# For the stand-in that a rank starts: a child has a status of its own.
+if [ -n "${RAILYARD_REHEARSAL-}" ]; then
+    IFS= read -r node </proc/sys/kernel/hostname
+    mkdir -p "$RAILYARD_REHEARSAL/affinity"
+    printf '%s\\n' "$list" >"$RAILYARD_REHEARSAL/affinity/$node.$pid"
+fi
 [ "$options" = -c ] || exit 0
 shift 2
 exec "$@"

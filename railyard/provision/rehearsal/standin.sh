@@ -70,16 +70,12 @@ if [ "$here" = 0 ]; then
     mv "$work/node-$rank.part" "$work/node-$rank"
 fi
 
-# Where the node's taskset put this rank: the process itself, or the counter reader that started it. A status that is
-# mounted over is what it shows of the declared processors; any other is of this machine's own.
-bound=''
+# Where a stand-in of taskset put this rank: the process itself, or the counter reader that started it.
+line=''
 for process in $$ $PPID; do
-    [ -z "$bound" ] && [ "/run/sys/status/$process" -ef "$proc/$process/status" ] || continue
-    while IFS= read -r line; do
-        case $line in Cpus_allowed_list:*) bound=${line#*:} bound=${bound#?} ;; esac
-    done <"$proc/$process/status"
+    [ -n "$line" ] || line_of "${RAILYARD_REHEARSAL:-.}/affinity/$node.$process"
 done
-said="$rank $node $here ${bound:--}"
+said="$rank $node $here ${line:--}"
 for name in $of_one_rank; do
     eval "value=\${$name-}"
     [ -z "$value" ] || said="$said $name=$value"

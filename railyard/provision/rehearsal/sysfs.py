@@ -21,8 +21,8 @@ from railyard.provision.rehearsal.tree import Tree
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.systems.model import Fabric, Rail, System
 
-#: Rate and driver of the card of the management network.
-MANAGEMENT_GBIT_S, _MANAGEMENT_DRIVER = 1.0, "tg3"
+#: Rate of the management network.
+MANAGEMENT_GBIT_S = 1.0
 #: What a counter of traffic begins with: not 0, so that nothing can take a reading for a difference.
 FIRST = 65536
 #: What Slingshot's counters have behind their value: the time of the reading.
@@ -31,8 +31,8 @@ STAMP = "@1700000000.000000000"
 NO_FIRMWARE, NO_BOARD = "0.0.0", "REHEARSAL"
 # The kernel reads hw_counters again after so many milliseconds (drivers/infiniband/core/sysfs.c).
 _LIFESPAN_MS = 10
-# The PCI driver of the card, where the row of counters has more than one module.
-_PCI_DRIVERS = {"bnxt_re": "bnxt_en", "irdma": "ice"}
+# The PCI driver of the card, where it is not the first module of the counters' row; of Ethernet any will do.
+_PCI_DRIVERS = {"bnxt_re": "bnxt_en", "irdma": "ice", "netdev": "tg3"}
 _INFINIBAND, _ETHERNET = 32, 1  # ARPHRD_INFINIBAND, ARPHRD_ETHER
 _FRAME_MTU = {"roce": 9000, "slingshot": 9000, "tcp": 1500, "ib": 4092, "opa": 10236}
 _PLAIN: Mapping[str, int] = MappingProxyType({"mtu": _FRAME_MTU["tcp"], "type": _ETHERNET, "dev_port": 0})
@@ -101,7 +101,7 @@ def node_tree(system: System, machine: Machine, faults: Sequence[Fault], node: s
         _rail(tree, seat, index, number)
     if f"class/net/{MANAGEMENT_DEVICE}" not in tree.links:
         place = _Place(1 + max((seat.place.card for seat in seats), default=-1), 0, 0)
-        _pci(tree, place, machine, _MANAGEMENT_DRIVER, None)
+        _pci(tree, place, machine, _PCI_DRIVERS["netdev"], None)
         _interface(tree, MANAGEMENT_DEVICE, place, MANAGEMENT_GBIT_S)
     return tree
 
@@ -130,8 +130,14 @@ def port_rate(link: Link, lanes_up: int = 4) -> tuple[float, str | None, str | N
 
 
 def assumed(system: System) -> Iterator[str]:
-    """Give a sentence for each fabric whose link shows another rate than it has, since none is known."""
+    """Give a sentence for each thing of the fabrics that a node shows in another way than the file has it."""
+    links: dict[str, tuple[str, str]] = {}
     for name, fabric in system.fabrics.items():
+        for rail in fabric.rails:
+            device = rail_name(rail)
+            first, link = links.setdefault(device, (name, fabric.link.name))
+            if link != fabric.link.name:
+                yield f"{device} is a rail of {first} and of {name}: its port shows the link of {first}, {link}"
         if fabric.link.data_rate_gbit_s is None:
             yield f"the rate of {name} is not known: its ports show {LANES['SDR'][0]:g} Gbit/s"
         if any(rail.bonded_ports > 1 for rail in fabric.rails):

@@ -52,7 +52,7 @@ def lock_file(file: Path = LOCK_FILE) -> Path:
 
 
 def who_measures(file: Path = LOCK_FILE) -> str | None:
-    """Return the sentence that says who measures on this machine now; None where nobody does, or we do ourselves.
+    """Return ``process 9 of /site is measuring on this machine``; None where nobody does, or we do ourselves.
 
     Raises SetupError where the lock file cannot be used.
     """
@@ -67,7 +67,7 @@ def who_measures(file: Path = LOCK_FILE) -> str | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _who(descriptor).removeprefix("waiting: ")
+        return _holder(descriptor)
     finally:
         os.close(descriptor)
     return None
@@ -146,9 +146,13 @@ def _is_still(descriptor: int, file: Path) -> bool:
 
 
 def _who(descriptor: int) -> str:
+    return f"waiting: {_holder(descriptor)}; {_WHY}"
+
+
+def _holder(descriptor: int) -> str:
     pid, _, home = os.pread(descriptor, 4096, 0).decode(errors="replace").strip().partition(" ")
     # Any user can write there: only what is printable is repeated.
     home = "".join(letter for letter in home if letter.isprintable())
     if pid.isascii() and pid.isdigit() and home:
-        return f"waiting: process {pid} of {home} is measuring on this machine; {_WHY}"
-    return f"waiting: another process is measuring on this machine; {_WHY}"
+        return f"process {pid} of {home} is measuring on this machine"
+    return "another process is measuring on this machine"

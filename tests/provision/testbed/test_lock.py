@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, measurement_lock
+from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, measurement_lock, who_measures
 
 HOLDER = """
 import sys
@@ -82,6 +82,17 @@ def test_the_second_gets_it_when_the_first_is_done(file: Path) -> None:
             assert said(other).startswith("waiting: process ")
             held.close()
             assert said(other) == "held"
+
+
+def test_who_measures_is_told_without_waiting(file: Path) -> None:
+    assert who_measures(file) is None
+    assert not file.exists()
+    with start_holder(file) as other:
+        assert said(other) == "held"
+        assert who_measures(file) == f"process {other.pid} of /clone/b is measuring on this machine"
+    with measurement_lock(never, file=file):
+        assert who_measures(file) is None  # we do
+    assert who_measures(file) is None
 
 
 def test_a_killed_holder_leaves_no_lock(file: Path) -> None:
