@@ -51,9 +51,8 @@ def command(
 
     Exit code: as of `railyard run`, so 1 where a planted fault is found.
     """
-    from railyard.provision.rehearsal import bed
     from railyard.provision.rehearsal.blamed import summary
-    from railyard.provision.rehearsal.lifecycle import standing, turn
+    from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
     from railyard.provision.rehearsal.prepare import prepared
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions
@@ -62,7 +61,7 @@ def command(
 
     home = find_home()
     if down:
-        click.echo("the rehearsal is down" if bed.down(home) else "no rehearsal was up")
+        click.echo("the rehearsal is down" if take_down(home) else "no rehearsal was up")
         return 0
     if name is None:
         raise RailyardError(

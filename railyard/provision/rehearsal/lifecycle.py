@@ -5,11 +5,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.provision.rehearsal import bed
 from railyard.provision.rehearsal.form import Rehearsal
-from railyard.provision.testbed.entry import REHEARSAL, enter_script
-from railyard.provision.testbed.lifecycle import terminated_as_interrupted
+from railyard.provision.testbed.entry import REHEARSAL, bed_folder, enter_script
+from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, terminated_as_interrupted
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.systems.model import System
 
@@ -45,6 +46,14 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
             echo(f"take them down: {DOWN}")
         else:
             bed.down(home)
+
+
+def take_down(home: Path) -> bool:
+    """Take down what was kept, and return whether anything was up. Raises SetupError where its command still runs."""
+    note = bed_folder(home, REHEARSAL) / OWNER_FILE
+    if note.exists() and not is_left_over(note):
+        raise SetupError("--down: found a rehearsal of this site folder that runs, expected one that was kept: end it")
+    return bed.down(home)
 
 
 @contextlib.contextmanager

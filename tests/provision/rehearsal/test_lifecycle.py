@@ -11,6 +11,8 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.provision.rehearsal import bed, lifecycle
 from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.testbed.entry import REHEARSAL, bed_folder
+from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
 from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -84,3 +86,15 @@ def test_a_terminated_rehearsal_ends_as_an_interrupted_one(tmp_path: Path, monke
     monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
     with pytest.raises(KeyboardInterrupt), lifecycle.turn(tmp_path, print):
         signal.raise_signal(signal.SIGTERM)
+
+
+def test_only_what_was_kept_is_taken_down(tmp_path: Path, calls: list[str]) -> None:
+    folder = bed_folder(tmp_path, REHEARSAL)
+    folder.mkdir(parents=True)
+    sign(folder / OWNER_FILE)
+    with pytest.raises(SetupError, match="--down: found a rehearsal of this site folder that runs"):
+        lifecycle.take_down(tmp_path)
+    assert calls == []
+    (folder / OWNER_FILE).write_text("1 999\n", encoding="ascii")
+    lifecycle.take_down(tmp_path)
+    assert calls == ["down"]
