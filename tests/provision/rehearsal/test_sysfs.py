@@ -3,7 +3,7 @@
 import io
 import subprocess
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,7 @@ def ports(sys: Path) -> dict[str, Port]:
 
 def read(
     sys: Path, driver: str, meant: Sequence[str], command: Sequence[str] = ("true",)
-) -> tuple[NodeCounters, dict[str, dict[str, str]]]:
+) -> tuple[NodeCounters, Mapping[str, Mapping[str, str]]]:
     """Run a command within the counters' reader; return what that read, and the node's facts of its devices."""
     (sys.parent / "reader.sh").write_text(reader_script())
     (sys.parent / "node.sh").write_text(node_script())
@@ -60,7 +60,7 @@ def read(
     (counters,), (facts,) = sys.parent.glob("*.counters"), sys.parent.glob("*.facts")
     known = facts_of_node(facts.read_text(), "run1")
     assert known is not None
-    return parse(counters.read_text(), "run1", dict.fromkeys(meant, driver)), dict(known.devices)
+    return parse(counters.read_text(), "run1", dict.fromkeys(meant, driver)), known.devices
 
 
 @pytest.mark.parametrize(
@@ -195,6 +195,13 @@ def test_a_rail_of_ethernet_is_no_management_network_beside_itself(tmp_path: Pat
         site(tmp_path, *changes, ("{device: mlx5_1, port: 1, counters: mlx5}", "{device: eth1, counters: netdev}")),
     )
     assert {name: port.link for name, port in ports(sys).items()} == {"eth0": "eth-25", "eth1": "eth-25"}
+
+
+def test_ip_over_infiniband_as_a_rail_is_the_cards_own_interface(tmp_path: Path) -> None:
+    ipoib = "  ipoib: {description: IPoIB, kind: tcp, link: eth-25, rails: [{device: ib0, counters: netdev}]}\n"
+    found = ports(laid(tmp_path, site(tmp_path, ("fabrics:\n", f"fabrics:\n{ipoib}"))))
+    assert set(found) == {"mlx5_0:1", "mlx5_1:1", "eth0"}
+    assert found["mlx5_0:1"].netdev == "ib0"
 
 
 def test_a_port_with_fewer_lanes_shows_them(tmp_path: Path) -> None:
