@@ -1,6 +1,6 @@
 """A micro-benchmark's run: who sends to whom over which rails, how long that takes, and the bytes that it moves."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,7 +14,7 @@ from railyard.provision.rehearsal.asked import Asked
 from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.moves import Moves, Place, place_of
-from railyard.provision.rehearsal.told import Port, Taken
+from railyard.provision.rehearsal.told import LibraryError, Port, Taken
 from railyard.provision.replay.texts import Made
 from railyard.site.test_id import TestId
 from railyard.stacks.model import STRIPING, tuned
@@ -89,8 +89,9 @@ class Network:
         return model.more_us(self.faults, flow.first, a.name) + model.more_us(self.faults, flow.second, b.name)
 
     def is_fallback(self, flow: Flow) -> bool:
-        """Return whether a flow goes over the management network."""
-        return place_of(self.crew.site.system, flow.lanes[0][0]) is None
+        """Return whether a flow goes over another network than the first rank's: the management network."""
+        place = place_of(self.crew.site.system, flow.lanes[0][0])
+        return place is None or self.place is None or place.name != self.place.name
 
     def test(self, benchmark: str, flows: Iterable[Flow]) -> TestId | None:
         """Return which test a run is by what its library does, and not by what it was meant to be.
@@ -212,15 +213,14 @@ def add(moves: Moves, flow: Flow, size: int, forward: float, backward: float) ->
 
 def start_up(crew: Crew, moves: Moves) -> None:
     """Add what the start of a job moves over the management network, where the nodes have one."""
-    ports: Mapping[str, list[Port]] = {
-        node: [port for port in crew.ports[node] if port.kind == "net" and port.active and not port.meant]
-        for node in crew.nodes
-    }
+    try:
+        ports = {node: crew.management(node) for node in crew.nodes}
+    except LibraryError:  # by whatever other way its launcher has
+        return
     first = crew.nodes[0]
     for node in crew.nodes[1:]:
-        if ports[first] and ports[node]:
-            moves.send(first, ports[first][0], node, ports[node][0], _START_UP_BYTES)
-            moves.send(node, ports[node][0], first, ports[first][0], _START_UP_BYTES)
+        moves.send(first, ports[first], node, ports[node], _START_UP_BYTES)
+        moves.send(node, ports[node], first, ports[first], _START_UP_BYTES)
 
 
 def _of_a_pair(asked: Asked, size: int, count: int) -> Moved:

@@ -120,7 +120,7 @@ class Bed:
             (stage / name).write_text(text)
         words = (command or Program()).words(self.program(stack, tool, program), arguments, launch.meant, TAG)
         reader = ["sh", "reader.sh", "counters", TAG, ",".join(launch.meant), ",".join(launch.watched), "--", *words]
-        running = []
+        running, step = [], len(list(stage.glob("rehearsed/*")))
         for rank, node in enumerate(node for node in nodes for _ in range(per_node)):
             own = {
                 "PATH": os.environ["PATH"],
@@ -132,7 +132,7 @@ class Bed:
                 "SLURM_LOCALID": str(rank % per_node),
                 "SLURM_NTASKS": str(len(nodes) * per_node),
                 "SLURM_JOB_ID": "7",
-                "SLURM_STEP_ID": str(len(list(stage.glob("rehearsed/*")))),
+                "SLURM_STEP_ID": str(step),
             }
             env = {**own, **{k: v for k, v in launch.env.items() if k != "PATH"}, **(variables or {})}
             out = [(stage / f"{kind}-{rank}").open("w+") for kind in ("out", "err")]
