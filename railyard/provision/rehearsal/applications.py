@@ -134,6 +134,7 @@ def _hpl(program: str, folder: Path, machine: Machine) -> str:
     order, block, rows, columns = _hpl_input(folder / "HPL.dat")
     if rows * columns > machine.ranks:
         return (
+            "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
             f"HPL ERROR from process # 0, on line 419 of function HPL_pdinfo:\n>>> Need at least {rows * columns} "
             f"processes for these tests <<<\n"
         )

@@ -187,18 +187,23 @@ class Ran:
 
 
 @pytest.fixture
-def bed(tmp_path: Path) -> Bed:
-    """Four nodes with two rails of NDR, and nothing planted."""
+def roomy(tmp_path: Path) -> Site:
+    """The site alone."""
     (tmp_path / "systems").mkdir()
     (tmp_path / "references").mkdir()
     (tmp_path / "systems/roomy.yaml").write_text(SYSTEM)
-    site = site_at(tmp_path, "roomy")
+    return site_at(tmp_path, "roomy")
+
+
+@pytest.fixture
+def bed(tmp_path: Path, roomy: Site) -> Bed:
+    """Four nodes with two rails of NDR, and nothing planted."""
+    site = roomy
     paths = write(tmp_path, site.system)
     stacks = {
         name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()
     }
     site = Site(site.home, site.system.model_copy(update={"stacks": stacks}), site.references)
-    site_at.cache_clear()
     trees = {}
     for node in NODES:
         tree = trees[node] = Tree.at(tmp_path / "nodes" / node, node)
