@@ -1,4 +1,4 @@
-"""A rehearsal without Slurm: shells as ranks, a made /sys a node, and the real reader and launch around the stand-ins."""
+"""A rehearsal without Slurm: shells as ranks, a made /sys a node, the real reader and launch around the stand-ins."""
 
 import os
 import subprocess
@@ -84,7 +84,9 @@ class Bed:
         nodes = tuple(self.trees)
         Rehearsal("roomy", str(self.root), str(self.root), nodes, faults).write()
 
-    def launch(self, stack: str, devices: tuple[str, ...], nodes: tuple[str, ...], per_node: int, fabric: str) -> Launch:
+    def launch(
+        self, stack: str, devices: tuple[str, ...], nodes: tuple[str, ...], per_node: int, fabric: str
+    ) -> Launch:
         """Return how a run over these devices is launched, as a check has it."""
         ranks = Ranks(len(nodes) * per_node, per_node)
         return plan_launch(self.site, fabric, stack, devices, nodes, ranks, as_root=False)
@@ -143,7 +145,9 @@ class Bed:
             for each in files_:
                 each.close()
         counters = tuple((stage / f"counters/{node}.counters").read_text() for node in nodes)
-        return Ran(self, stack, launch, "".join(texts[0]), "".join(texts[1]), max(codes), counters, rails, per_node, fabric)
+        return Ran(
+            self, stack, launch, "".join(texts[0]), "".join(texts[1]), max(codes), counters, rails, per_node, fabric
+        )
 
 
 @dataclass(frozen=True)
@@ -171,13 +175,16 @@ class Ran:
         passes: int = 1,
         validates: bool = False,
         node_pairs: int = 1,
+        pairs: int = 1,
         output: str | None = None,
     ) -> Assessment:
         """Return what the library makes of it, as of any run."""
-        test = TestId(self.fabric, self.stack, self.rails, benchmark, benchmark, self.launch.settings.policy_name, "roomy")
+        test = TestId(
+            self.fabric, self.stack, self.rails, benchmark, benchmark, self.launch.settings.policy_name, "roomy"
+        )
         case = Case(
             test, self.bed.site, self.launch, self.per_node, window, told, passes, 600,
-            node_pairs=node_pairs, pairs=node_pairs * self.per_node, validates=validates,
+            node_pairs=node_pairs, pairs=pairs * self.per_node, validates=validates,
         )  # fmt: skip
         text = f"{self.stdout}\n{self.stderr}" if output is None else output
         evidence = Evidence(
@@ -200,9 +207,7 @@ def bed(tmp_path: Path, roomy: Site) -> Bed:
     """Four nodes with two rails of NDR, and nothing planted."""
     site = roomy
     paths = write(tmp_path, site.system)
-    stacks = {
-        name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()
-    }
+    stacks = {name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()}
     site = Site(site.home, site.system.model_copy(update={"stacks": stacks}), site.references)
     trees = {}
     for node in NODES:
@@ -214,4 +219,3 @@ def bed(tmp_path: Path, roomy: Site) -> Bed:
     made = Bed(tmp_path, site, trees)
     made.plant()
     return made
-

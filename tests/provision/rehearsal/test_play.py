@@ -8,7 +8,7 @@ import pytest
 
 from railyard.benchmarks.apps import hpcc_input, hpl_input, milc_input, milc_run
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.parsers import gpcnet, hpcc, hpl, imb, milc, netpipe, npb, osu, pairs, perftest, sharing, wrf
+from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.programs import write_taskset
 from railyard.rfm.checks.osu import moved_repetitions, words_of
@@ -46,9 +46,7 @@ def test_a_healthy_osu_bw_is_sound_its_path_is_proven_and_it_is_fast(bed: Bed, r
     assert sum(sent[f"mlx5_{n}:1"][0] for n in range(2)) == pytest.approx(payload, abs=2)
     assert sent["eth0"] == (0, 0)
     assert all((sent[f"mlx5_{n}:1"][0] > 1000) == (n < rails) for n in range(2))
-    assert [value for size, value in zip(found.curves[0].sizes, found.curves[0].values, strict=True) if size == 4 * M][
-        0
-    ] == pytest.approx(rails * 0.97 * 50000 * 4096 / 4122, rel=0.03)
+    assert max(found.curves[0].values) == pytest.approx(rails * 0.97 * 50000 * 4096 / 4122, rel=0.03)
 
 
 def test_an_idle_rail_is_found(bed: Bed) -> None:
@@ -158,7 +156,9 @@ def test_netpipe(bed: Bed, mode: str) -> None:
     assert "bytes" in ran.stderr and "bytes" not in ran.stdout
 
 
-@pytest.mark.parametrize("collective", ["allreduce", "alltoall", "allgather", "bcast", "reduce", "reduce_scatter", "barrier"])
+@pytest.mark.parametrize(
+    "collective", ["allreduce", "alltoall", "allgather", "bcast", "reduce", "reduce_scatter", "barrier"]
+)
 def test_osu_collectives_of_four_nodes(bed: Bed, collective: str) -> None:
     told = Repetitions(50, 5)
     words = words_of((4, 4 * M), told, 1, validates=collective != "barrier")
@@ -257,4 +257,3 @@ def test_other_applications(bed: Bed) -> None:
         bed, "hpcc", "hpcc", "hpcc/Summary", hpcc.parse, per_node=2, files={"hpccinf.txt": hpcc_input.text(8)}
     )
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
-
