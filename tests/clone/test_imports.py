@@ -84,6 +84,7 @@ IMPURE = {
     "railyard.provision.spack.upkeep": "starts spack, by calls",
     "railyard.job.testbed_words": "knows what a testbed needs, by needs",
     "railyard.provision.programs.build": "starts a compiler",
+    "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
     "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
     "railyard.cluster.detect.machine": "asks programs of this machine",
     "railyard.cluster.doctor.ask_nodes": "starts a job step",

@@ -15,6 +15,7 @@ from railyard.benchmarks.apps import milc_input, milc_physics, npb_shape
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
 from railyard.parsers.parsed import Parsed
+from railyard.provision.rehearsal.told import LibraryError
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.site.site import Site
 
@@ -98,7 +99,8 @@ def key_of(tool: str, program: str, folder: Path) -> str:
 def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
     """Return what the application prints, under a sentence that says what it is.
 
-    Raises RailyardError for input that it cannot read, or an application that has no stand-in.
+    Raises RailyardError for input that it cannot read, or an application that has no stand-in, and LibraryError where
+    the application itself would end.
     """
     stated = machine.site.system.applications.get(tool)
     if stated is not None:
@@ -133,9 +135,9 @@ def wrf_case(folder: Path) -> str:
 def _hpl(program: str, folder: Path, machine: Machine) -> str:
     order, block, rows, columns = _hpl_input(folder / "HPL.dat")
     if rows * columns > machine.ranks:
-        return (
+        raise LibraryError(
             f"HPL ERROR from process # 0, on line 419 of function HPL_pdinfo:\n>>> Need at least {rows * columns} "
-            f"processes for these tests <<<\n"
+            "processes for these tests <<<"
         )
     flop = 2 / 3 * order**3 + 3 / 2 * order**2
     reached = machine.reference or HPL_SHARE * machine.gflop_s

@@ -1,6 +1,5 @@
 """What a stand-in was asked to measure, from its own name and words as the real program would read them."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -115,8 +114,8 @@ def _fabtests(program: str, words: list[str], folder: Path) -> Asked:
 
 def _pairs(program: str, words: list[str], folder: Path) -> Asked:
     if len(words) != 7:
-        raise RailyardError(f"railyard-pairs: found {len(words)} words, expected NAME ROUNDS SIZE WINDOW REPEATS WARM-UP "
-                            "EXCHANGES")  # fmt: skip
+        expected = "NAME ROUNDS SIZE WINDOW REPEATS WARM-UP EXCHANGES"
+        raise RailyardError(f"railyard-pairs: found {len(words)} words, expected {expected}")
     name, rounds, size, window, repeats, warm_up, exchanges = words
     said = {"name": name, "rounds": rounds, "warm_up": warm_up, "exchanges": exchanges}
     of = name if name in ("pairs", "bisection", "onnode") else "pairs"
@@ -158,8 +157,3 @@ def _options(words: list[str], flags: str = "") -> dict[str, str]:
 def program_of(path: str) -> str:
     """Return a program's name, of its path."""
     return PurePath(path).name
-
-
-def as_json(found: Asked) -> str:
-    """Return what was asked as one line, for the other end of a pair."""
-    return json.dumps({"key": found.key, "words": dict(found.words)})

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.job.placement import processors
 from railyard.provision.rehearsal import told
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.moves import place_of
@@ -153,6 +152,14 @@ def gather(
     ports = {node: ports_of(site, text) for node, text in notes.items()}
     online = {node: _online(text) for node, text in notes.items()}
     return Crew(site, rehearsal, stack, tuple(members), ports, online, variables)
+
+
+def processors(text: str) -> frozenset[int]:
+    """Return the processors of a list as the kernel writes it, ``0-3,8``; none for any other text."""
+    if not re.fullmatch(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*", text):
+        return frozenset()
+    ends = [part.partition("-") for part in text.split(",")]
+    return frozenset(one for first, _, last in ends for one in range(int(first), int(last or first) + 1))
 
 
 def first_ranks(crew: Crew) -> Mapping[str, int]:

@@ -15,6 +15,7 @@ from railyard.hardware.links import Link
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.replay import published
 from railyard.provision.replay.curve_model import MessageTime
+from railyard.provision.replay.texts import messages_a_time
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric
 from railyard.site.test_id import TestId
@@ -109,7 +110,8 @@ def over_tcp(times_us: Sequence[float], sizes: Sequence[int], test: TestId) -> t
     """Return times where a library went over the management network without a word."""
     metric = _bandwidth_of(test)
     stream, ways = metric is not None and metric.shape == "stream", 1 if metric is None else metric.directions
-    slow = MessageTime(MANAGEMENT_US / (_IN_FLIGHT if stream else 1), MANAGEMENT_MB_S / ways, ())
+    rate = ways * MANAGEMENT_MB_S / messages_a_time(test.benchmark)
+    slow = MessageTime(MANAGEMENT_US / (_IN_FLIGHT if stream else 1), rate, ())
     return tuple(max(time, slow.at(size)) for time, size in zip(times_us, sizes, strict=True))
 
 
@@ -149,12 +151,11 @@ def _bandwidth_of(test: TestId) -> Metric | None:
 
 
 def _of_link(fabric: Fabric, test: TestId) -> MessageTime:
-    """Return a message's time over a link without references; bandwidths of both ways count two messages a time."""
-    start, metric = latency_us(fabric.link), _bandwidth_of(test)
-    both = metric is not None and metric.directions == 2
-    rate = rate_mb_s(fabric, test.rails, 2) / 2 if both else rate_mb_s(fabric, test.rails)
-    is_stream = metric is not None and metric.shape == "stream"
-    return MessageTime(start / _IN_FLIGHT if is_stream else start, rate, ())
+    """Return a message's time over a link without references; a time may be of several messages (both ways)."""
+    metric = _bandwidth_of(test)
+    directions = 1 if metric is None else metric.directions
+    rate = rate_mb_s(fabric, test.rails, directions) / messages_a_time(test.benchmark)
+    return MessageTime(start_us(fabric.link, test), rate, ())
 
 
 def _collective_us(test: TestId, curve: MessageTime, size: int) -> float:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.hardware.links import HEADERS
-from railyard.job.launch import device_name
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.told import Port
 from railyard.site.systems.model import Fabric, Rail, System
@@ -34,7 +33,7 @@ def place_of(system: System, port: Port) -> Place | None:
         Place(name, fabric, rail)
         for name, fabric in system.fabrics.items()
         for rail in fabric.rails
-        if device_name(rail) == port.name
+        if rail.name == port.name
     ]
     alike = [place for place in found if (place.fabric.kind == "tcp") == (port.kind == "net")]
     return min(alike or found, key=lambda place: _apart(place, port), default=None)

@@ -118,11 +118,12 @@ if [ "$rank" = 0 ]; then
     child=$!
 fi
 
-left=$((patience_s * 10))
+# A little longer than the first rank waits for the others, whose sentence says who is missing.
+left=$((patience_s * 10 + 50))
 wait_for() {
     until [ -e "$1" ] || [ -e "$work/end" ]; do
         [ -z "$child" ] || kill -0 "$child" 2>/dev/null || return 0
-        [ "$left" -gt 0 ] || fail "$node waited $patience_s s for $1: the first rank of the run has not written it"
+        [ "$left" -gt 0 ] || fail "$node waited in vain for $1: the first rank of the run has not written it"
         left=$((left - 1))
         sleep 0.1
     done

@@ -1,6 +1,7 @@
 """A micro-benchmark's run: who sends to whom over which rails, how long that takes, and the bytes that it moves."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,7 +15,7 @@ from railyard.provision.rehearsal.asked import Asked
 from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.moves import Moves, Place, place_of
-from railyard.provision.rehearsal.told import Port, Taken
+from railyard.provision.rehearsal.told import LibraryError, Port, Taken
 from railyard.provision.replay.texts import Made
 from railyard.site.test_id import TestId
 from railyard.stacks.model import STRIPING, tuned
@@ -89,8 +90,9 @@ class Network:
         return model.more_us(self.faults, flow.first, a.name) + model.more_us(self.faults, flow.second, b.name)
 
     def is_fallback(self, flow: Flow) -> bool:
-        """Return whether a flow goes over the management network."""
-        return place_of(self.crew.site.system, flow.lanes[0][0]) is None
+        """Return whether a flow goes over another network than the first rank's: the management network."""
+        place = place_of(self.crew.site.system, flow.lanes[0][0])
+        return place is None or self.place is None or place.name != self.place.name
 
     def test(self, benchmark: str, flows: Iterable[Flow]) -> TestId | None:
         """Return which test a run is by what its library does, and not by what it was meant to be.
@@ -176,8 +178,8 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
     waits_for_one = test.policy == "round-robin" and micro.find(asked.key).metrics[0].shape == "pingpong"
     split_from = 1 << 62 if waits_for_one else flows[0].taken.from_bytes
     healthy = model.times(crew.site, test, sizes, split_from)
-    found = []
-    for flow in dict.fromkeys(flows):
+    found, alike = [], Counter(flows)
+    for flow in alike:
         if network.is_fallback(flow):
             found.append(model.over_tcp(healthy, sizes, test))
         else:
@@ -185,8 +187,8 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
             link = crew.site.system.fabrics[test.fabric].link
             found.append(model.slowed(healthy, shares, network.waits_us(flow), model.start_us(link, test)))
     if micro.find(asked.key).sums_pairs:
-        return tuple(1 / fmean(1 / time for time in times) for times in zip(*found, strict=True))
-    return tuple(max(times) for times in zip(*found, strict=True))
+        return tuple(1 / fmean([1 / time for time in each], [*alike.values()]) for each in zip(*found, strict=True))
+    return tuple(max(each) for each in zip(*found, strict=True))
 
 
 def move(network: Network, asked: Asked, moves: Moves) -> None:
@@ -194,11 +196,13 @@ def move(network: Network, asked: Asked, moves: Moves) -> None:
     start_up(network.crew, moves)
     if not micro.find(asked.key).payload:
         return
+    # Most of a thousand pairs are alike: between two nodes, over the same rails.
+    flows = Counter(pairs_of(network)) if is_of_pairs(asked.key) else Counter[Flow]()
     for size, count in zip(asked.sizes, asked.repetitions, strict=True):
         if is_of_pairs(asked.key):
             moved = _of_a_pair(asked, size, count)
-            for flow in pairs_of(network):
-                add(moves, flow, size, moved.tx, moved.rx)
+            for flow, alike in flows.items():
+                add(moves, flow, size, alike * moved.tx, alike * moved.rx)
         else:
             _move_collective(network, asked, size, count, moves)
 
@@ -212,15 +216,14 @@ def add(moves: Moves, flow: Flow, size: int, forward: float, backward: float) ->
 
 def start_up(crew: Crew, moves: Moves) -> None:
     """Add what the start of a job moves over the management network, where the nodes have one."""
-    ports: Mapping[str, list[Port]] = {
-        node: [port for port in crew.ports[node] if port.kind == "net" and port.active and not port.meant]
-        for node in crew.nodes
-    }
+    try:
+        ports = {node: crew.management(node) for node in crew.nodes}
+    except LibraryError:  # by whatever other way its launcher has
+        return
     first = crew.nodes[0]
     for node in crew.nodes[1:]:
-        if ports[first] and ports[node]:
-            moves.send(first, ports[first][0], node, ports[node][0], _START_UP_BYTES)
-            moves.send(node, ports[node][0], first, ports[first][0], _START_UP_BYTES)
+        moves.send(first, ports[first], node, ports[node], _START_UP_BYTES)
+        moves.send(node, ports[node], first, ports[first], _START_UP_BYTES)
 
 
 def _of_a_pair(asked: Asked, size: int, count: int) -> Moved:

@@ -1,4 +1,4 @@
-"""A rehearsal without Slurm: shells as ranks, a made /sys a node, and the real reader and launch around the stand-ins."""
+"""A rehearsal without Slurm: shells as ranks, a made /sys a node, the real reader and launch around the stand-ins."""
 
 import os
 import subprocess
@@ -84,7 +84,9 @@ class Bed:
         nodes = tuple(self.trees)
         Rehearsal("roomy", str(self.root), str(self.root), nodes, faults).write()
 
-    def launch(self, stack: str, devices: tuple[str, ...], nodes: tuple[str, ...], per_node: int, fabric: str) -> Launch:
+    def launch(
+        self, stack: str, devices: tuple[str, ...], nodes: tuple[str, ...], per_node: int, fabric: str
+    ) -> Launch:
         """Return how a run over these devices is launched, as a check has it."""
         ranks = Ranks(len(nodes) * per_node, per_node)
         return plan_launch(self.site, fabric, stack, devices, nodes, ranks, as_root=False)
@@ -120,7 +122,7 @@ class Bed:
             (stage / name).write_text(text)
         words = (command or Program()).words(self.program(stack, tool, program), arguments, launch.meant, TAG)
         reader = ["sh", "reader.sh", "counters", TAG, ",".join(launch.meant), ",".join(launch.watched), "--", *words]
-        running = []
+        running, step = [], len(list(stage.glob("rehearsed/*")))
         for rank, node in enumerate(node for node in nodes for _ in range(per_node)):
             own = {
                 "PATH": os.environ["PATH"],
@@ -132,7 +134,7 @@ class Bed:
                 "SLURM_LOCALID": str(rank % per_node),
                 "SLURM_NTASKS": str(len(nodes) * per_node),
                 "SLURM_JOB_ID": "7",
-                "SLURM_STEP_ID": str(len(list(stage.glob("rehearsed/*")))),
+                "SLURM_STEP_ID": str(step),
             }
             env = {**own, **{k: v for k, v in launch.env.items() if k != "PATH"}, **(variables or {})}
             out = [(stage / f"{kind}-{rank}").open("w+") for kind in ("out", "err")]
@@ -143,7 +145,9 @@ class Bed:
             for each in files_:
                 each.close()
         counters = tuple((stage / f"counters/{node}.counters").read_text() for node in nodes)
-        return Ran(self, stack, launch, "".join(texts[0]), "".join(texts[1]), max(codes), counters, rails, per_node, fabric)
+        return Ran(
+            self, stack, launch, "".join(texts[0]), "".join(texts[1]), max(codes), counters, rails, per_node, fabric
+        )
 
 
 @dataclass(frozen=True)
@@ -171,13 +175,16 @@ class Ran:
         passes: int = 1,
         validates: bool = False,
         node_pairs: int = 1,
+        pairs: int = 1,
         output: str | None = None,
     ) -> Assessment:
         """Return what the library makes of it, as of any run."""
-        test = TestId(self.fabric, self.stack, self.rails, benchmark, benchmark, self.launch.settings.policy_name, "roomy")
+        test = TestId(
+            self.fabric, self.stack, self.rails, benchmark, benchmark, self.launch.settings.policy_name, "roomy"
+        )
         case = Case(
             test, self.bed.site, self.launch, self.per_node, window, told, passes, 600,
-            node_pairs=node_pairs, pairs=node_pairs * self.per_node, validates=validates,
+            node_pairs=node_pairs, pairs=pairs * self.per_node, validates=validates,
         )  # fmt: skip
         text = f"{self.stdout}\n{self.stderr}" if output is None else output
         evidence = Evidence(
@@ -187,18 +194,21 @@ class Ran:
 
 
 @pytest.fixture
-def bed(tmp_path: Path) -> Bed:
-    """Four nodes with two rails of NDR, and nothing planted."""
+def roomy(tmp_path: Path) -> Site:
+    """The site alone."""
     (tmp_path / "systems").mkdir()
     (tmp_path / "references").mkdir()
     (tmp_path / "systems/roomy.yaml").write_text(SYSTEM)
-    site = site_at(tmp_path, "roomy")
+    return site_at(tmp_path, "roomy")
+
+
+@pytest.fixture
+def bed(tmp_path: Path, roomy: Site) -> Bed:
+    """Four nodes with two rails of NDR, and nothing planted."""
+    site = roomy
     paths = write(tmp_path, site.system)
-    stacks = {
-        name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()
-    }
+    stacks = {name: entry.model_copy(update={"benchmarks": paths[name]}) for name, entry in site.system.stacks.items()}
     site = Site(site.home, site.system.model_copy(update={"stacks": stacks}), site.references)
-    site_at.cache_clear()
     trees = {}
     for node in NODES:
         tree = trees[node] = Tree.at(tmp_path / "nodes" / node, node)
@@ -209,4 +219,3 @@ def bed(tmp_path: Path) -> Bed:
     made = Bed(tmp_path, site, trees)
     made.plant()
     return made
-
