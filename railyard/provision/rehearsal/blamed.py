@@ -11,6 +11,8 @@ from railyard.results.report.summary import suspect_words
 
 #: The rule of the path proof: what a library that took another network fails.
 _PATH = 4
+#: Those of a curve against its limit and its references.
+_OF_CURVES = (3, 5)
 _MOST_SHOWN = 5
 
 
@@ -28,7 +30,9 @@ def names(fault: Fault, record: Record) -> bool:
     if fault.kind == "fallback":
         return any(rule.rule == _PATH and rule.state == "fail" for rule in record.verdict.rules)
     verdict = record.verdict
-    text = "\n".join((verdict.text, *map(suspect_words, verdict.suspects), verdict.next or ""))
+    # A sentence on a curve names all nodes and rails of its run, and a remark where a process sat: they blame nobody.
+    sentence = "" if verdict.rule in _OF_CURVES else verdict.sentence
+    text = "\n".join((sentence, *map(suspect_words, verdict.suspects)))
     node = "" if fault.node == EVERY_NODE else fault.node
     wanted = [word for word in (node, fault.device, fault.leaf) if word]
     return all(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) for word in wanted)

@@ -1,5 +1,7 @@
 """The last lines of a rehearsal: whether failed tests name what was planted, and whom they blame."""
 
+from dataclasses import replace
+
 from railyard.provision.rehearsal.blamed import names, summary
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.results.record.form import Record, RuleRecord, Suspect, VerdictRecord
@@ -28,8 +30,19 @@ def test_a_fault_that_a_suspect_names_is_found() -> None:
 
 def test_another_node_and_a_longer_name_are_not_it() -> None:
     for node, rail in (("n99", "mlx5_1:1"), ("n9", "mlx5_1:10"), ("n8", "mlx5_1:1"), ("n9-ib0", "mlx5_1:1")):
-        assert not names(SLOW, failed(f"the rail {rail} of {node} is idle"))
-    assert names(SLOW, failed("the rail mlx5_1:1 of n9: idle"))
+        assert not names(SLOW, failed(f"the rail {rail} of {node} is idle", rule=4))
+    assert names(SLOW, failed("the rail mlx5_1:1 of n9: idle", rule=4))
+
+
+def test_the_nodes_and_rails_of_a_slow_run_are_not_blamed_by_that() -> None:
+    for rule in (3, 5):
+        assert not names(SLOW, failed("47000 MB/s is below 90000, over mlx5_0:1 and mlx5_1:1 of n9 and n10", rule=rule))
+
+
+def test_a_remark_blames_nobody() -> None:
+    beside = "the first process of n9 was bound to processors 0-1, far from mlx5_1:1"
+    record = failed("too slow", rule=4)
+    assert not names(SLOW, replace(record, verdict=replace(record.verdict, remarks=(beside,))))
 
 
 def test_a_fault_that_nobody_names_or_that_fails_nothing_is_said_loudly() -> None:
@@ -47,7 +60,7 @@ def test_another_transport_is_found_by_the_path_proof() -> None:
 
 def test_a_rail_of_every_node_needs_no_node() -> None:
     every = Fault("idle", "rail=*:mlx5_1,idle", device="mlx5_1:1")
-    assert names(every, failed("mlx5_1:1 of n3 moved nothing"))
+    assert names(every, failed("mlx5_1:1 of n3 moved nothing", rule=4))
 
 
 def test_a_healthy_rehearsal_says_so_and_a_failing_one_that_files_do_not_fit() -> None:
