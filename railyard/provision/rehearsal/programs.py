@@ -48,17 +48,6 @@ def write_wrf_cases(folder: Path, system: System) -> dict[str, str]:
     return found
 
 
-def write_taskset(folder: Path) -> str:
-    """Write a stand-in of taskset, and return its folder, to go before others in PATH.
-
-    A rehearsed node has processors that the machine lacks, so that ranks cannot be put on them: who asked is noted.
-    """
-    own = folder / "programs" / "bin"
-    own.mkdir(parents=True, exist_ok=True)
-    _executable(own / "taskset", _TASKSET)
-    return str(own)
-
-
 def names(tool: str, pair: bool, system: System) -> Iterator[str]:
     """Yield the names of a tool's programs, as they lie below its folder."""
     if tool == "netpipe":
@@ -124,14 +113,4 @@ def _executable(path: Path, text: str) -> None:
 _PAIR = """\
 PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.pair \\
     "$stack" "$tool" "$program" "$@"
-"""
-_TASKSET = """\
-#!/bin/sh
-# Notes where a process of a rehearsal asked to run: taskset -pc LIST PID.
-IFS= read -r node <"${RAILYARD_PROC:-/proc}/sys/kernel/hostname" || node=unknown
-[ "$1" = -pc ] && [ $# = 3 ] && [ -n "${RAILYARD_REHEARSAL-}" ] || {
-    echo 'taskset of a rehearsal: found other words than -pc LIST PID' >&2
-    exit 1
-}
-mkdir -p "$RAILYARD_REHEARSAL/affinity" && printf '%s\\n' "$2" >"$RAILYARD_REHEARSAL/affinity/$node.$3"
 """

@@ -10,7 +10,6 @@ from railyard.benchmarks.apps import hpcc_input, hpl_input, milc_input, milc_run
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.programs import write_taskset
 from railyard.rfm.checks.osu import moved_repetitions, words_of
 from railyard.verdict.assess import Assessment
 from tests.provision.rehearsal.conftest import NODES, Bed
@@ -225,8 +224,11 @@ def test_hpl_halves_where_all_ranks_are_on_one_socket(bed: Bed) -> None:
     for tree in bed.trees.values():
         (tree.root / "sys/devices/system/cpu").mkdir(parents=True)
         (tree.root / "sys/devices/system/cpu/online").write_text("0-7\n")
-    path = write_taskset(bed.root)
-    (bed.root / "stage/place.sh").write_text(f'PATH={path}:$PATH\ntaskset -pc 0-3 $$\nexec "$@"\n')
+    # As a node's own taskset does, which has processors that this machine lacks.
+    note = f"{bed.root}/affinity"
+    (bed.root / "stage/place.sh").write_text(
+        f'mkdir -p {note}\nread -r node <$RAILYARD_PROC/sys/kernel/hostname\necho 0-3 >{note}/$node.$$\nexec "$@"\n'
+    )
     placed = bed.program("openmpi", "hpl", "xhpl")
     text = Path(placed).read_text()
     Path(placed).with_name("real").write_text(text)
