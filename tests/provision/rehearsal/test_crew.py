@@ -45,7 +45,7 @@ def crew(site: Site, per_node: int, nodes: int = 2, **variables: str) -> Crew:
 def test_ranks_take_the_card_of_the_socket_that_srun_deals_them(
     roomy: Site, variables: dict[str, str], taken: list[str]
 ) -> None:
-    found = crew(roomy, 4, UCX_TLS="ib,sm,self", UCX_MAX_RNDV_RAILS="1", **variables)
+    found = crew(roomy, 4, 2, UCX_TLS="ib,sm,self", UCX_MAX_RNDV_RAILS="1", **variables)
     assert [one.ports[0].name for one in found.takes[:4]] == taken
 
 
