@@ -14,8 +14,6 @@ from railyard.provision.rehearsal.moves import place_of
 from railyard.provision.rehearsal.told import LibraryError, Port, PortKind, Rank, Taken
 from railyard.site.site import Site
 
-#: Two sockets, where a node's processors are dealt to ranks and nothing says how many it has.
-_SOCKETS = 2
 _GIGABIT = 1.0
 _KINDS: Mapping[str, PortKind] = {"verbs": "verbs", "net": "net", "cxi": "cxi"}
 
@@ -104,19 +102,19 @@ class Crew:
         return found
 
     def _dealt(self, member: Member) -> frozenset[int]:
-        """Return the processors that srun would bind a rank to: sockets in turn, or one after the other.
+        """Return the processors that srun would bind a rank to: those of a socket, as the node's cards show them.
 
-        None where it was not asked to bind: then all of a node's are as near.
+        The sockets in turn, or one after the other, as it was told. None where it was not asked to bind, or the node
+        has one socket: then all of its cards are as near.
         """
-        kind, online = self.variables.get("SLURM_CPU_BIND_TYPE", ""), sorted(self.online[member.node])
-        if not online or not kind or kind.startswith("none"):
+        sockets = sorted({port.near for port in self.ports[member.node] if port.near}, key=min)
+        kind = self.variables.get("SLURM_CPU_BIND_TYPE", "")
+        if len(sockets) < 2 or not kind or kind.startswith("none"):
             return frozenset()
         spread = self.variables.get("SLURM_DISTRIBUTION", "block:cyclic").partition(":")[2] or "cyclic"
-        sockets = _SOCKETS if len(online) >= _SOCKETS else 1
-        ranks = self.per_node[member.node]
-        socket = member.local % sockets if spread.startswith("cyclic") else member.local * sockets // max(1, ranks)
-        size = len(online) // sockets
-        return frozenset(online[socket * size : (socket + 1) * size])
+        if spread.startswith("cyclic"):
+            return sockets[member.local % len(sockets)]
+        return sockets[member.local * len(sockets) // self.per_node[member.node]]
 
 
 def gather(

@@ -84,11 +84,13 @@ def times(site: Site, test: TestId, sizes: tuple[int, ...], split_from: int = 0)
     """
     found, fabric = published.healthy(site, test, sizes), site.system.fabrics[test.fabric]
     if found is not None:
-        return tuple(found.at(size) for size in sizes)
+        return published.held(site, test, sizes, tuple(found.at(size) for size in sizes))
     several, one = _of_link(fabric, test), _of_link(fabric, replace(test, rails=1))
     if micro.find(test.benchmark).metrics[0].shape == "collective":
-        return tuple(_collective_us(test, several, size) for size in sizes)
-    return tuple((several if size >= split_from else one).at(size) for size in sizes)
+        made = tuple(_collective_us(test, several, size) for size in sizes)
+    else:
+        made = tuple((several if size >= split_from else one).at(size) for size in sizes)
+    return published.held(site, test, sizes, made)
 
 
 def slowed(times_us: Sequence[float], shares: Sequence[float], waits_us: float, start_us: float) -> tuple[float, ...]:

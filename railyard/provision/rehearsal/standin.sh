@@ -70,10 +70,14 @@ if [ "$here" = 0 ]; then
     mv "$work/node-$rank.part" "$work/node-$rank"
 fi
 
-# Where a stand-in of taskset put this rank: the process itself, or the counter reader that started it.
+# Where its node's taskset put this rank: the process itself, or the counter reader that started it. Numbers of
+# processes come again, so that what was read goes.
 line=''
 for process in $$ $PPID; do
-    [ -n "$line" ] || line_of "${RAILYARD_REHEARSAL:-.}/affinity/$node.$process"
+    [ -z "$line" ] || break
+    asked=${RAILYARD_REHEARSAL:-.}/affinity/$node.$process
+    line_of "$asked"
+    [ -z "$line" ] || rm -f "$asked"
 done
 said="$rank $node $here ${line:--}"
 for name in $of_one_rank; do
@@ -83,18 +87,11 @@ done
 printf '%s\n' "$said" >>"$work/ranks"
 [ "$here" = 0 ] || exit 0
 
-# The node goes down: its Slurm daemon is the slurmd of this very namespace, and is ended by its number.
+# The node goes down, by the script of the rehearsal's nodes that ends all of its processes, this one too.
 die() {
-    own=$(readlink "$proc/self/ns/uts")
-    set +f
-    for entry in "$proc"/[0-9]*; do
-        line_of "$entry/comm"
-        [ "$line" = slurmd ] || continue
-        [ "$(readlink "$entry/ns/uts")" = "$own" ] && kill -9 "${entry##*/}"
-    done
-    set -f
-    sleep "$patience_s"
-    exit 1
+    script=${RAILYARD_REHEARSAL%/*}/rehearsal-bed/die
+    [ -x "$script" ] || fail "$node cannot go down: there is no $script"
+    "$script"
 }
 
 # Adds to a counter; of Slingshot's "value@time" the value. A folder of the path may be a pattern.

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from statistics import fmean
 
 from railyard.benchmarks.moved_bytes import Moved, Repetitions, moved_at_most, moved_bytes
 from railyard.benchmarks.table import micro
@@ -187,7 +186,11 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
             link = crew.site.system.fabrics[test.fabric].link
             found.append(model.slowed(healthy, shares, network.waits_us(flow), model.start_us(link, test)))
     if micro.find(asked.key).sums_pairs:
-        return tuple(1 / fmean([1 / time for time in each], [*alike.values()]) for each in zip(*found, strict=True))
+        # The mean of their rates, each as often as it is there.
+        return tuple(
+            len(flows) / sum(count / time for time, count in zip(each, alike.values(), strict=True))
+            for each in zip(*found, strict=True)
+        )
     return tuple(max(each) for each in zip(*found, strict=True))
 
 

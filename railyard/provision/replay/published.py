@@ -74,6 +74,26 @@ def healthy(site: Site, test: TestId, sizes: tuple[int, ...]) -> MessageTime | N
     return _model(site, test, better) if better else None
 
 
+def held(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float, ...]) -> tuple[float, ...]:
+    """Return times that keep all bounds of a system's references for a test, floors of the link's class among them."""
+    found = list(times_us)
+    for each in micro.find(test.benchmark).metrics:
+        if each.name not in (BANDWIDTH, LATENCY):
+            continue
+        limit = site.system.fabrics[test.fabric].limit(test.rails, each.directions)
+        for band in site.references.bands(test, each, limit.value_mb_s if limit else None):
+            for place, size in enumerate(sizes):
+                bound = band.bound_at(size)
+                if bound is None:
+                    continue
+                slowest, fastest = (bound.low, bound.high) if each.name == BANDWIDTH else (bound.high, bound.low)
+                if slowest is not None:
+                    found[place] = min(found[place], _time(test.benchmark, each.name, size, slowest) / _BETTER)
+                if fastest is not None:
+                    found[place] = max(found[place], _time(test.benchmark, each.name, size, fastest) * _BETTER)
+    return tuple(found)
+
+
 def figure(site: Site, test: TestId) -> float | None:
     """Return what a system's references have for an application, a little better; None where they have nothing."""
     metric = micro.find(test.benchmark).metrics[0]

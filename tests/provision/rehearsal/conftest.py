@@ -137,13 +137,10 @@ class Bed:
                 "SLURM_STEP_ID": str(step),
             }
             env = {**own, **{k: v for k, v in launch.env.items() if k != "PATH"}, **(variables or {})}
-            out = [(stage / f"{kind}-{rank}").open("w+") for kind in ("out", "err")]
-            running.append((subprocess.Popen(reader, cwd=stage, env=env, stdout=out[0], stderr=out[1]), *out))
-        codes = [process.wait(timeout=60) for process, *_ in running]
+            with (stage / f"out-{rank}").open("w") as out, (stage / f"err-{rank}").open("w") as err:
+                running.append(subprocess.Popen(reader, cwd=stage, env=env, stdout=out, stderr=err))
+        codes = [process.wait(timeout=60) for process in running]
         texts = [[(stage / f"{kind}-{rank}").read_text() for rank in range(len(running))] for kind in ("out", "err")]
-        for _, *files_ in running:
-            for each in files_:
-                each.close()
         counters = tuple((stage / f"counters/{node}.counters").read_text() for node in nodes)
         return Ran(
             self, stack, launch, "".join(texts[0]), "".join(texts[1]), max(codes), counters, rails, per_node, fabric

@@ -1,5 +1,7 @@
 """What messages take over a link, with and without faults, within what is physically possible."""
 
+from pathlib import Path
+
 import pytest
 
 from railyard.provision.rehearsal import model
@@ -7,6 +9,7 @@ from railyard.provision.rehearsal.form import Fault
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT
+from tests.provision.rehearsal.conftest import SYSTEM
 
 SIZES = tuple(1 << n for n in range(23))
 LARGEST = SIZES[-1]
@@ -43,11 +46,34 @@ def test_messages_below_the_threshold_go_over_one_rail(roomy: Site) -> None:
 
 def test_references_are_met_and_a_little_more() -> None:
     site = site_at(ROOT, "dell-c6320")
-    assert references_of(ROOT / "references", site.system) is not None
-    (time,) = model.times(
-        site, TestId("edr", "hpcx", 1, "osu/osu_bw", policy="single", system="dell-c6320"), (LARGEST,)
-    )
+    test = TestId("edr", "hpcx", 1, "osu/osu_bw", policy="single", system="dell-c6320")
+    (time,) = model.times(site, test, (LARGEST,))
     assert 12_000 < LARGEST / time < 12_500
+
+
+def test_a_ceiling_is_kept_where_the_link_would_be_slower(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "references").mkdir()
+    (tmp_path / "systems/roomy.yaml").write_text(SYSTEM.replace("report_only: nobody has measured it yet", ""))
+    (tmp_path / "references/roomy.yaml").write_text(CEILING)
+    site = site_at(tmp_path, "roomy")
+    times = model.times(site, test_of("osu/osu_latency"), SIZES)
+    assert 0.85 < times[0] < 0.9 < 1.2 < times[14]
+
+
+CEILING = """\
+system: roomy
+entries:
+  - id: latency
+    fabric: ndr
+    benchmark: osu/osu_latency
+    metric: latency
+    unit: us
+    kind: class
+    ceiling: 0.9
+    sizes: {from: 1, to: 8}
+    source: {document: a made one, date: 2026-11-23}
+"""
 
 
 def test_a_slow_rail_costs_large_messages_and_not_the_start() -> None:

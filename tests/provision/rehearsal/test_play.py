@@ -10,7 +10,6 @@ from railyard.benchmarks.apps import hpcc_input, hpl_input, milc_input, milc_run
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.programs import write_taskset
 from railyard.rfm.checks.osu import moved_repetitions, words_of
 from railyard.verdict.assess import Assessment
 from tests.provision.rehearsal.conftest import NODES, Bed
@@ -125,19 +124,17 @@ def test_ranks_of_one_node_use_no_rail(bed: Bed) -> None:
     assert grown == [str(1 << 40)]
 
 
-ARGUMENTS = {
-    "PingPong": 1,
-    "Uniband": 16,
-    "Biband": 16,
-    "Sendrecv": 1,
-    "Exchange": 1,
-}
-
-
-@pytest.mark.parametrize("benchmark", ARGUMENTS)
-@pytest.mark.parametrize("stack", ["openmpi", "intelmpi"])
-def test_imb(bed: Bed, benchmark: str, stack: str) -> None:
-    window = ARGUMENTS[benchmark]
+@pytest.mark.parametrize(
+    ("stack", "benchmark", "window"),
+    [
+        ("openmpi", "PingPong", 1),
+        ("intelmpi", "Uniband", 16),
+        ("openmpi", "Biband", 16),
+        ("openmpi", "Sendrecv", 1),
+        ("intelmpi", "Exchange", 1),
+    ],
+)
+def test_imb(bed: Bed, stack: str, benchmark: str, window: int) -> None:
     words = [benchmark, "-npmin", "2", "-msglen", "sizes.txt", "-iter", "40,40", "-iter_policy", "off", "-window_size"]
     sizes = "".join(f"{1 << n}\n" for n in range(23))
     ran = bed.run(stack, "imb", "IMB-MPI1", [*words, str(window)], rails=2, files={"sizes.txt": sizes})
@@ -156,9 +153,7 @@ def test_netpipe(bed: Bed, mode: str) -> None:
     assert "bytes" in ran.stderr and "bytes" not in ran.stdout
 
 
-@pytest.mark.parametrize(
-    "collective", ["allreduce", "alltoall", "allgather", "bcast", "reduce", "reduce_scatter", "barrier"]
-)
+@pytest.mark.parametrize("collective", ["allreduce", "alltoall", "bcast", "barrier"])
 def test_osu_collectives_of_four_nodes(bed: Bed, collective: str) -> None:
     told = Repetitions(50, 5)
     words = words_of((4, 4 * M), told, 1, validates=collective != "barrier")
@@ -225,8 +220,11 @@ def test_hpl_halves_where_all_ranks_are_on_one_socket(bed: Bed) -> None:
     for tree in bed.trees.values():
         (tree.root / "sys/devices/system/cpu").mkdir(parents=True)
         (tree.root / "sys/devices/system/cpu/online").write_text("0-7\n")
-    path = write_taskset(bed.root)
-    (bed.root / "stage/place.sh").write_text(f'PATH={path}:$PATH\ntaskset -pc 0-3 $$\nexec "$@"\n')
+    # As a node's own taskset does, which has processors that this machine lacks.
+    note = f"{bed.root}/affinity"
+    (bed.root / "stage/place.sh").write_text(
+        f'mkdir -p {note}\nread -r node <$RAILYARD_PROC/sys/kernel/hostname\necho 0-3 >{note}/$node.$$\nexec "$@"\n'
+    )
     placed = bed.program("openmpi", "hpl", "xhpl")
     text = Path(placed).read_text()
     Path(placed).with_name("real").write_text(text)
@@ -236,7 +234,7 @@ def test_hpl_halves_where_all_ranks_are_on_one_socket(bed: Bed) -> None:
     assert half == pytest.approx(whole / 2, rel=0.1)
 
 
-@pytest.mark.parametrize("kernel", ["ft", "is", "cg", "ep"])
+@pytest.mark.parametrize("kernel", ["ft", "ep"])
 def test_npb(bed: Bed, kernel: str) -> None:
     found = application(bed, "npb", f"{kernel}.C.x", f"npb/{kernel.upper()}/C", npb.parse, rails=2, per_node=4)
     assert found.verdict.state == "report-only", found.verdict.text

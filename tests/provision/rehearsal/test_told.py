@@ -134,3 +134,35 @@ def test_a_port_that_is_down_is_left_out() -> None:
 )
 def test_shares_of_a_message(found: Taken, size: int, shares: tuple[float, ...]) -> None:
     assert found.shares(size) == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("stack", ["mpich", "openmpi", "craympich"])
+def test_ranks_to_which_all_nics_are_as_near_take_them_in_turn(stack: str) -> None:
+    variables = {"MPICH_OFI_NIC_POLICY": "NUMA"}
+    found = [named(taken(stack, variables, (*CXI, *NET), Rank(local, 2))) for local in range(2)]
+    assert found == [("cxi0",), ("cxi1",)]
+
+
+@pytest.mark.parametrize(
+    ("stack", "variables", "ports", "from_bytes"),
+    [
+        ("openmpi", {}, IB, 16 << 10),
+        ("openmpi", {"UCX_RNDV_THRESH": "8k"}, IB, 8 << 10),
+        ("openmpi", {"UCX_RNDV_THRESH": "intra:64k,inter:32k"}, IB, 32 << 10),
+        ("openmpi", {"UCX_MAX_EAGER_RAILS": "2"}, IB, 0),
+        ("openmpi", {"OMPI_MCA_pml": "ob1"}, NET, 128 << 10),
+        (
+            "mpich",
+            {"MPIR_CVAR_CH4_OFI_MAX_NICS": "2", "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING": "1"},
+            (*CXI, *NET),
+            1 << 20,
+        ),
+        ("mvapich2", {}, IB, (16 << 10) + 1),
+        ("mvapich2", {"MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "8192"}, IB, 8193),
+    ],
+)
+def test_from_which_size_on_messages_are_split(
+    stack: str, variables: dict[str, str], ports: tuple[Port, ...], from_bytes: int
+) -> None:
+    found = taken(stack, variables, ports, Rank())
+    assert (found.split, found.from_bytes) == ("striping", from_bytes)
