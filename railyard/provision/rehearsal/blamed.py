@@ -30,6 +30,8 @@ def names(fault: Fault, record: Record) -> bool:
     if fault.kind == "fallback":
         return any(rule.rule == _PATH and rule.state == "fail" for rule in record.verdict.rules)
     verdict = record.verdict
+    if fault.kind == "leaf" and any(suspect.kind == "switch" for suspect in verdict.suspects):
+        return True
     # A sentence on a curve names all nodes and rails of its run, and a remark where a process sat: they blame nobody.
     sentence = "" if verdict.rule in _OF_CURVES else verdict.sentence
     text = "\n".join((sentence, *map(suspect_words, verdict.suspects)))

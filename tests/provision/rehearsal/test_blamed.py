@@ -58,6 +58,12 @@ def test_another_transport_is_found_by_the_path_proof() -> None:
     assert not names(FALLBACK, failed("too slow", rule=5))
 
 
+def test_a_leaf_switch_is_found_where_a_switch_is_suspected() -> None:
+    leaf = Fault("leaf", "leaf=leaf2,share=0.5", leaf="leaf2", share=0.5)
+    assert names(leaf, failed("too slow", Suspect("switch", "all pairs across sides are slow", rail="mlx5_0:1")))
+    assert not names(leaf, failed("too slow", Suspect("rail", "slow", "n9", "mlx5_1:1")))
+
+
 def test_a_rail_of_every_node_needs_no_node() -> None:
     every = Fault("idle", "rail=*:mlx5_1,idle", device="mlx5_1:1")
     assert names(every, failed("mlx5_1:1 of n3 moved nothing", rule=4))

@@ -14,7 +14,11 @@ from railyard.site.site import Site, site_at
 from railyard.site.systems.model import SpackStack, System
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
-THERE = {"openmpi": {"osu": "/s/osu", "pairs": "/s/pairs", "hpl": "/s/hpl"}, "intelmpi": {"osu": "/s/osu"}, "verbs": {"perftest": "/s/p"}}
+THERE = {
+    "openmpi": {"osu": "/s/osu", "pairs": "/s/pairs", "hpl": "/s/hpl"},
+    "intelmpi": {"osu": "/s/osu"},
+    "verbs": {"perftest": "/s/p"},
+}
 
 
 @pytest.fixture
