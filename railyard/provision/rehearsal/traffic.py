@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from railyard.benchmarks.moved_bytes import Moved, Repetitions, moved_at_most, moved_bytes
 from railyard.benchmarks.table import micro
-from railyard.hardware.links import Link
 from railyard.provision.rehearsal import model
 from railyard.provision.rehearsal.asked import Asked
 from railyard.provision.rehearsal.crew import Crew
@@ -115,11 +114,6 @@ class Network:
             asked = [size for size in system.stacks[stack].striping_thresholds if size == flows[0].taken.from_bytes]
             policy = tuned(asked[0]) if asked else policy
         return TestId(fabric, stack, rails, benchmark, policy=policy, system=system.system)
-
-    @property
-    def link(self) -> Link | None:
-        """The link of the run's fabric."""
-        return None if self.place is None else self.place.fabric.link
 
 
 def pairs_of(network: Network) -> list[Flow]:
