@@ -58,7 +58,11 @@ def parsed(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
     if subject == "node":
         if what != "dies":
             raise _wrong(text, show(what), f'"dies": node={name},dies')
-        return Fault("dies", text, node=_node(text, name, nodes, system))
+        dying = _node(text, name, nodes, system)
+        if dying == nodes[0]:
+            found = f"{show(name)}, the first node that stands, where a rehearsal has Slurm's controller"
+            raise _wrong(text, found, "another node", f"such as {nodes[-1]}")
+        return Fault("dies", text, node=dying)
     if subject == "leaf":
         return Fault("leaf", text, leaf=_leaf(text, name, system, nodes), share=_share(text, what))
     return _of_rail(text, name, what, system, nodes)

@@ -65,6 +65,8 @@ def test_every_form_that_a_sentence_shows_is_one(system: System) -> None:
          "below 1: share=0.5"),
         ("rail=n3:mlx5_0,lanes=4", 'found "lanes=4", expected a cable of four lanes, of which 1 or 2 are left: '
          "lanes=1"),
+        ("node=n1,dies", 'found "n1", the first node that stands, where a rehearsal has Slurm\'s controller, expected '
+         "another node; such as n10"),
         ("node=n3,sleeps", 'found "sleeps", expected "dies": node=n3,dies'),
         ("leaf=leaf3,share=0.5", 'found no leaf switch "leaf3", expected one of its leaf_switches; '
          'did you mean "leaf2"?'),
