@@ -15,6 +15,8 @@ HOME_VARIABLE = "RAILYARD_HOME"
 SPACK_VARIABLE = "RAILYARD_SPACK"
 #: Set by `railyard run --replay`: outputs are played from recordings/ and nothing is measured.
 REPLAY_VARIABLE = "RAILYARD_REPLAY"
+#: Set by `railyard rehearse` to the folder of its rehearsal: stand-ins run as benchmarks, and nothing is measured.
+REHEARSAL_VARIABLE = "RAILYARD_REHEARSAL"
 #: Set in the allocation of `railyard run --one-allocation`, to its nodes with commas: tests are steps on some of these.
 ALLOCATION_VARIABLE = "RAILYARD_ALLOCATION"
 SETTINGS_FILE = "reframe_settings.py"
@@ -48,8 +50,8 @@ def state_folder(home: Path) -> Path:
 
 
 def runs_folder(home: Path) -> Path:
-    """Return the folder of all runs of a site."""
-    return state_folder(home) / "runs"
+    """Return the folder of all runs of a site; in a rehearsal the folder of its rehearsals, which measure nothing."""
+    return state_folder(home) / ("rehearsals" if os.environ.get(REHEARSAL_VARIABLE) else "runs")
 
 
 def packaged_text(name: str) -> str:

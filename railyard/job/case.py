@@ -67,7 +67,8 @@ class Evidence:
     not near its rails, or far from them, as they were told to be, or had no rail of their own each.
     ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
     of nodes gave when they were measured again, a text a step. ``facts`` is what each node said of itself in the job.
-    ``job_id`` is the scheduler's.
+    ``job_id`` is the scheduler's. ``rehearsed``: a stand-in ran in place of the benchmark. It is linked to nothing and
+    names no library, so that one proof is not asked of it: that it is linked to its stack's MPI, and ran with it.
     """
 
     stdout: str
@@ -84,3 +85,4 @@ class Evidence:
     again: tuple[str, ...] = ()
     facts: tuple[NodeFacts, ...] = ()
     job_id: object = None
+    rehearsed: bool = False

@@ -48,7 +48,7 @@ class Launch:
 
 def device_name(rail: Rail) -> str:
     """Return a rail as stacks and counters name it: ``hsn0``, ``mlx5_0:1``."""
-    return rail.device if rail.port is None else f"{rail.device}:{rail.port}"
+    return rail.name
 
 
 def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from railyard.results.report.summary import row
 HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "state", "nodes", "replayed"),
     *("kind", "name", "size_bytes", "value", "unit"),
-    *("percent_of_reference", "percent_of_limit", "split_percent", "verdict", "attempts", "starved"),
+    *("percent_of_reference", "percent_of_limit", "split_percent", "verdict", "attempts", "starved", "rehearsal"),
 )
 _NOTHING = "–"
 _FORMULA = ("=", "+", "-", "@")
@@ -38,6 +38,7 @@ def _rows(record: Record) -> Iterator[list[str]]:
     head += [record.benchmark, record.case, record.state, " ".join(record.nodes), record.replayed or ""]
     last = [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.text]
     last += [str(len(record.attempts)), "" if record.starved is None else repr(record.starved)]
+    last += [record.rehearsal or ""]
     for number in list(_numbers(record)) or [[""] * 5]:
         yield ["" if text == _NOTHING else guarded(text) for text in map(one_line, (*head, *number, *last))]
 

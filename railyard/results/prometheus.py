@@ -31,7 +31,7 @@ FIGURE, STATE, TIME, EXPORTED = (
 
 def newest(records: Sequence[Record]) -> tuple[Record, ...]:
     """Return the newest record of each test that was measured; of its newest run a failure, before a later pass."""
-    return tuple(history.newest for history in histories([one for one in records if one.replayed is None]))
+    return tuple(history.newest for history in histories([one for one in records if one.no_measurement is None]))
 
 
 def registry_of(records: Sequence[Record], now: datetime) -> "CollectorRegistry":

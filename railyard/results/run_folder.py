@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 
-from railyard.base.paths import state_folder
+from railyard.base.paths import runs_folder
 from railyard.results.record.masking import masked
 
 #: Set by `railyard run` for its ReFrame: the id and the folder of the run that every test belongs to.
@@ -36,7 +36,7 @@ def run_id() -> str:
 def run_folder(home: Path) -> Path:
     """Return the folder of the run that this process belongs to, made where it is not there."""
     given = os.environ.get(RUN_FOLDER_VARIABLE)
-    folder = Path(given) if given else state_folder(home) / "runs" / run_id()
+    folder = Path(given) if given else runs_folder(home) / run_id()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -26,7 +26,7 @@ class Group:
     policy: str
     benchmark: str
     unit: str
-    replayed: str | None = None
+    no_measurement: str | None = None
 
     @property
     def title(self) -> str:
@@ -56,7 +56,7 @@ def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
             continue
         rate = _rate(record, nodes)
         if nodes == 1:
-            values = alone.setdefault((record.system, record.stack, problem, record.replayed), _Values())
+            values = alone.setdefault((record.system, record.stack, problem, record.no_measurement), _Values())
         else:
             values = found.setdefault(_group(record, problem, "" if rate is None else rate[1]), _Values())
         if rate is None:
@@ -68,7 +68,7 @@ def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
 
 def _group(record: Record, problem: str, unit: str) -> Group:
     cell = (record.system, record.fabric, record.stack, record.rails, record.policy or "")
-    return Group(*cell, problem, unit, record.replayed)
+    return Group(*cell, problem, unit, record.no_measurement)
 
 
 def _rate(record: Record, nodes: int) -> tuple[float, str] | None:
@@ -95,7 +95,7 @@ def _put_together(
         for nodes, rates in values.rates.items():
             into.rates.setdefault(nodes, []).extend(rates)
     for group, values in merged.items():
-        first = alone.get((group.system, group.stack, group.benchmark, group.replayed), _Values())
+        first = alone.get((group.system, group.stack, group.benchmark, group.no_measurement), _Values())
         medians = {nodes: statistics.median(each) for nodes, each in (first.rates | values.rates).items()}
         if len(medians) > 1:
             made[group] = sweep(medians, _kind(group.benchmark), meant=(*medians, *first.failed, *values.failed))
@@ -108,7 +108,7 @@ def _kind(problem: str) -> Kind:
 
 
 def _cell(group: Group) -> tuple[object, ...]:
-    return (group.system, group.fabric, group.stack, group.rails, group.policy, group.benchmark, group.replayed)
+    return (group.system, group.fabric, group.stack, group.rails, group.policy, group.benchmark, group.no_measurement)
 
 
 def text(found: Mapping[Group, Sweep]) -> str:
@@ -120,7 +120,7 @@ def text(found: Mapping[Group, Sweep]) -> str:
             fraction = "" if point.serial_fraction is None else f"{point.serial_fraction:.3f}"
             row = f"{point.nodes:>5}  {number(point.rate):>12}  {point.speedup:>8.2f}  {percent(point.efficiency):>9}"
             lines.append(f"  {row}  {fraction}".rstrip())
-        lines += [f"  {made.sentence}", *([f"  {group.replayed}"] if group.replayed else []), ""]
+        lines += [f"  {made.sentence}", *([f"  {group.no_measurement}"] if group.no_measurement else []), ""]
     return "\n".join(lines)
 
 

@@ -25,6 +25,7 @@ from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
+from railyard.site.systems.rehearsed import rehearsed
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"
@@ -91,8 +92,8 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                     {
                         "type": "filelog",
                         "prefix": "%(check_system)s/%(check_partition)s",
-                        # a replay's figures are nobody's measurements: they are kept apart
-                        "basedir": str(state / ("perflogs-replayed" if replays_all() else "perflogs")),
+                        # what is replayed or rehearsed is nobody's measurement: it is kept apart
+                        "basedir": str(state / _perflogs()),
                         "level": "info",
                         "format": "%(check_result)s|%(check_job_completion_time)s|%(check_display_name)s|"
                         "%(check_environ)s|%(check_perfvalues)s",
@@ -104,6 +105,12 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _perflogs() -> str:
+    if replays_all():
+        return "perflogs-replayed"
+    return "perflogs" if rehearsed() is None else "perflogs-rehearsed"
 
 
 def _takes_any_host(system: System) -> bool:

@@ -19,6 +19,7 @@ from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.job.mpi_identity import Meant
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
+from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import AttemptRecord
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
@@ -101,6 +102,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     if figures:  # beside what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
+    if evidence.rehearsed:
+        reached = reached.with_remarks(REHEARSED)
     reached = reached.with_remarks(*assessor.remarks(case, tables, again), *_beside_hops(case), *case.remarks)
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
@@ -191,7 +194,7 @@ def _job(
         ended=evidence.ended,
         unplaced=evidence.unplaced,
         unread=unread,
-        wrong_library=_wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence),
+        wrong_library=None if evidence.rehearsed else _wrong_mpi(case, evidence),
         unplayed=None if evidence.played is None else evidence.played.problem,
         validates=case.validates or own_check is not None,
         validation=own_check,
@@ -203,6 +206,11 @@ def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counter
     """Return the hosts that read counters for this run and are none of its nodes, by the names that they gave."""
     known = {reading.node for reading in readings.values()}
     return tuple(dict.fromkeys(each.node for each in read if each.devices and each.node and each.node not in known))
+
+
+def _wrong_mpi(case: Case, evidence: Evidence) -> str | None:
+    """Return why another MPI ran than the stack's, by what the benchmark is linked to or by its output."""
+    return _wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence)
 
 
 def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str | None:

@@ -16,6 +16,7 @@ from railyard.benchmarks.model import RepetitionsFrom
 from railyard.benchmarks.table import micro
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed, ParseError
+from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
@@ -763,3 +764,14 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
     assert len(modules) <= 35, sorted(modules)
+
+
+def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:
+    wrong = {"linked": "\tlibmpi.so.40 => /lib/libmpi.so.40 (0x1)\n"}
+    assert "is linked to libmpi.so.40" in assessed(**wrong).verdict.sentence
+    rehearsed = assessed(**wrong, rehearsed=True).verdict
+    assert (rehearsed.state, rehearsed.remarks) == ("pass", (REHEARSED,))
+    idle = assessed(rails=2, moved={"vn1": {"hsn0": (190.0, 0.1), "hsn1": (0.1, 0.1)}}, rehearsed=True).verdict
+    assert (idle.state, idle.rule) == ("fail", 4)
+    assert assessed(exit_code=3, rehearsed=True).verdict.rule == 1
+    assert assessed(rates={4 * M: 20.0}, rehearsed=True).verdict.rule == 5

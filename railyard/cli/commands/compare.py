@@ -93,13 +93,24 @@ def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
 
 
 def _records(side: "Selector") -> "tuple[Record, ...]":
-    """Return the records of a side's runs, the last of each case; a line that gave none is said on stderr."""
+    """Return the records of a side's runs, the last of each case; a line that gave none is said on stderr.
+
+    Raises RailyardError for a rehearsal: figures that stand-ins made say nothing of a network.
+    """
+    from railyard.base.errors import RailyardError
     from railyard.base.paths import find_home, runs_folder
     from railyard.results.store.finals import finals_of_runs
 
-    return finals_of_runs(
+    found = finals_of_runs(
         side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)
     )
+    rehearsed = next((record for record in found if record.rehearsal is not None), None)
+    if rehearsed is not None:
+        raise RailyardError(
+            f'"{side.text}": found {rehearsed.run}, a rehearsal, in which nothing was measured, expected runs that '
+            f"measured; name others"
+        )
+    return found
 
 
 def _side_words(side: "Selector", records: "tuple[Record, ...]") -> str:

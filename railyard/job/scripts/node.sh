@@ -93,10 +93,13 @@ software() {
     done
     unset IFS
     tell 'fact kernel_options' "$chosen"
-    # Where the launcher put the first process of the node: all that it starts inherits this.
+    # Where the launcher put the first process of the node: all that it starts inherits this. Its own status is read, and
+    # not that of a shell below it, since a rehearsal shows its binding there alone.
+    status=$proc/$$/status
+    [ -r "$status" ] || status=$proc/self/status
     while IFS= read -r line; do
         case $line in Cpus_allowed_list:*) tell 'fact cpus_allowed' "${line##*[!0-9,-]}" ;; esac
-    done <"$proc/self/status"
+    done <"$status"
     read_line "$proc/meminfo"
     tell 'fact memory' "${line#*: }"
 }

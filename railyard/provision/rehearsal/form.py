@@ -1,22 +1,23 @@
 """What is rehearsed: which nodes of which system stand, what was planted on them, and what was left out."""
 
 import json
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from railyard.base.errors import SetupError
-
-#: Names the folder of the rehearsal that a process belongs to: `railyard rehearse` sets it for ReFrame and its jobs.
-VARIABLE = "RAILYARD_REHEARSAL"
-#: In that folder: the rehearsal, as JSON.
-FILE = "rehearsal.json"
+from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.site.systems.rehearsed import FILE
 
 #: slow: a rail gives ``share`` of its rate; idle: the library leaves it out; fallback: the library takes TCP over the
 #: management network, and says nothing; dies: the node goes down in a run; lanes: a cable runs at ``lanes`` of four;
 #: leaf: a leaf switch gives ``share`` to what crosses it; unreadable: its counters cannot be read; far: the card sits
 #: at the other socket.
 FaultKind = Literal["slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far"]
+#: What every verdict of a rehearsal says, as replays say theirs.
+REHEARSED = "rehearsed: a stand-in made this output, nothing was measured"
 #: In place of a node's name: every node.
 EVERY_NODE = "*"
 
@@ -34,8 +35,8 @@ class Fault:
     lanes: int = 4
 
     def hits(self, node: str, device: str) -> bool:
-        """Return whether it is planted on this rail of this node."""
-        return self.node in (EVERY_NODE, node) and self.device == device
+        """Return whether it is planted on this rail of this node; another transport leaves out every rail."""
+        return self.kind == "fallback" or (self.node in (EVERY_NODE, node) and self.device == device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Rehearsal:
     """One rehearsal: a system's file of a site, the nodes that stand, and the folder where all of it lies.
 
     ``left_out`` has a sentence for each thing that the file asks for and this machine cannot stand in for.
+    ``programs`` has the path of each stack's tools, the stand-ins (stack: tool: path), and ``wrf_cases`` the folder of
+    each case's inputs.
     """
 
     system: str
@@ -51,15 +54,25 @@ class Rehearsal:
     nodes: tuple[str, ...]
     faults: tuple[Fault, ...] = ()
     left_out: tuple[str, ...] = ()
+    programs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    wrf_cases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def planted(self) -> str:
+        """The faults as they were typed, or ``nothing``."""
+        return ", ".join(fault.text for fault in self.faults) or "nothing"
 
     @property
     def remark(self) -> str:
-        """The sentence that every record and page of it has."""
-        planted = ", ".join(fault.text for fault in self.faults) or "nothing"
-        return f"a rehearsal with stand-ins in place of benchmarks, no measurement; planted: {planted}"
+        """The sentence that every record and page of it has; it names the one proof that stand-ins are exempt from."""
+        return (
+            f"a rehearsal with stand-ins in place of benchmarks, no measurement; planted: {self.planted}; "
+            f"linkage: a stand-in's, not judged"
+        )
 
     def write(self) -> None:
         """Keep it in its folder, for the processes of its nodes and of ReFrame."""
+        Path(self.folder).mkdir(parents=True, exist_ok=True)
         Path(self.folder, FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
@@ -74,3 +87,9 @@ def read(folder: Path) -> Rehearsal:
     faults = tuple(Fault(**fault) for fault in stored.pop("faults"))
     nodes, left_out = tuple(stored.pop("nodes")), tuple(stored.pop("left_out"))
     return Rehearsal(**stored, nodes=nodes, faults=faults, left_out=left_out)
+
+
+def current() -> Rehearsal | None:
+    """Return the rehearsal that this process belongs to, None outside of one. Raises SetupError as ``read`` does."""
+    folder = os.environ.get(REHEARSAL_VARIABLE)
+    return read(Path(folder)) if folder else None

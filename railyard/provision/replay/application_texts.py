@@ -37,14 +37,19 @@ def _hpl_alone(gflop_s: float, nodes: int, sentence: str) -> str:
 
 def _hpl_run(gflop_s: float, nodes: int) -> str:
     order = int((1.5 * gflop_s * 1e9 * HPL_SECONDS) ** (1 / 3))
-    rows, columns = hpl_input.grid(nodes)
+    return hpl_run(gflop_s, order, hpl_input.BLOCK, hpl_input.grid(nodes), HPL_SECONDS)
+
+
+def hpl_run(gflop_s: float, order: int, block: int, grid: tuple[int, int], seconds: float) -> str:
+    """Return what HPL prints of one problem: of order N in blocks of NB, on P x Q processes."""
+    rows, columns = grid
     rule = "-" * 80 + "\n"
     residual = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)="
     return (
         f"{'=' * 80}\n"
         "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
         f"{'=' * 80}\n{'T/V':<16}{'N':>9}{'NB':>6}{'P':>6}{'Q':>6}{'Time':>19}{'Gflops':>18}\n{rule}"
-        f"{'WR11C2R4':<16}{order:>9}{hpl_input.BLOCK:>6}{rows:>6}{columns:>6}{HPL_SECONDS:>19.2f}{gflop_s:>18.4e}\n{rule}"
+        f"{'WR11C2R4':<16}{order:>9}{block:>6}{rows:>6}{columns:>6}{seconds:>19.2f}{gflop_s:>18.4e}\n{rule}"
         f"{residual}   1.00000000e-03 ...... PASSED\n{'=' * 80}\n\n"
         "Finished      1 tests with the following results:\n"
         "              1 tests completed and passed residual checks,\n"
@@ -55,12 +60,17 @@ def _hpl_run(gflop_s: float, nodes: int) -> str:
 
 
 def _wrf(seconds: float, nodes: int, sentence: str) -> str:
+    return wrf_run(seconds, sentence, "3.8.1")
+
+
+def wrf_run(seconds: float, sentence: str, version: str) -> str:
+    """Return what WRF of a release prints of steps of so many seconds each."""
     steps = [_FIRST_STEP, *(seconds for _ in range(_STEPS - 1))]
     lines = [
         f"Timing for main: time 2001-10-25_{at // 60:02}:{at % 60:02}:00 on domain   1:{time:>11.5f} elapsed seconds"
         for at, time in enumerate(steps, 1)
     ]
-    return f"# {sentence}\n WRF V3.8.1 MODEL\n" + "\n".join(lines) + "\nwrf: SUCCESS COMPLETE WRF\n"
+    return f"# {sentence}\n WRF V{version} MODEL\n" + "\n".join(lines) + "\nwrf: SUCCESS COMPLETE WRF\n"
 
 
 #: By the key that their output has by itself.

@@ -28,6 +28,7 @@ _START_ELSEWHERE_US = 2.0
 _IN_FLIGHT = 4
 #: Of the physical limit, where the source prints no bandwidth: what a stream of the class reaches about.
 _SHARE_OF_LIMIT = 0.95
+_BETTER = 1.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,46 @@ def published_outputs(
         except RailyardError as error:
             left.append(Left(test, str(error)))
     return tuple(made), tuple(left)
+
+
+def healthy(site: Site, test: TestId, sizes: tuple[int, ...]) -> MessageTime | None:
+    """Return a message's time that meets all that a system's references have for a test; None where they have nothing.
+
+    It is half a per cent better than they say, since what is printed is rounded, and a number may be a floor.
+    """
+    points, _ = _points(site, test, sizes)
+    better = {size: time / _BETTER for size, time in points.items()}
+    return _model(site, test, better) if better else None
+
+
+def held(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float, ...]) -> tuple[float, ...]:
+    """Return times that keep all bounds of a system's references for a test, floors of the link's class among them."""
+    found = list(times_us)
+    for each in micro.find(test.benchmark).metrics:
+        if each.name not in (BANDWIDTH, LATENCY):
+            continue
+        limit = site.system.fabrics[test.fabric].limit(test.rails, each.directions)
+        for band in site.references.bands(test, each, limit.value_mb_s if limit else None):
+            for place, size in enumerate(sizes):
+                bound = band.bound_at(size)
+                if bound is None:
+                    continue
+                slowest, fastest = (bound.low, bound.high) if each.name == BANDWIDTH else (bound.high, bound.low)
+                if slowest is not None:
+                    found[place] = min(found[place], _time(test.benchmark, each.name, size, slowest) / _BETTER)
+                if fastest is not None:
+                    found[place] = max(found[place], _time(test.benchmark, each.name, size, fastest) * _BETTER)
+    return tuple(found)
+
+
+def figure(site: Site, test: TestId) -> float | None:
+    """Return what a system's references have for an application, a little better; None where they have nothing."""
+    metric = micro.find(test.benchmark).metrics[0]
+    found = [values for _, values in _targets(site, test, test.benchmark, metric.name, (0,)) if values]
+    if not found:
+        return None
+    value = next(iter(found[0].values()))
+    return value / _BETTER if metric.better == "lower" else value * _BETTER
 
 
 def _outputs(site: Site, test: TestId, need: Need, curves: tuple[ModelCurve, ...]) -> list[tuple[Recording, str]]:

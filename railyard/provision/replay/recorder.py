@@ -53,6 +53,8 @@ def recorded_outputs(
 
 
 def _why_not(record: Record, run: Path) -> str | None:
+    if record.rehearsal is not None:
+        return "found a rehearsed test, whose output a stand-in made, expected a measured one"
     if record.replayed is not None:
         return f"found a replayed test ({record.replayed}), expected a measured one"
     if record.state == "not-tested":

@@ -13,11 +13,12 @@ def iperf3(made: "Made", name: str) -> str:
     """Return a run of TCP one way; ``name`` says how many streams (``iperf3/4-streams``), one where it does not."""
     streams = int(name.partition("/")[2].removesuffix("-streams") or 1)
     _, _, bandwidth_mb_s = made.rows[-1]
+    seconds: float = made.amount_bytes / bandwidth_mb_s / 1e6 if made.amount_bytes else _SECONDS
     summed = {
         "start": 0,
-        "end": _SECONDS,
-        "seconds": _SECONDS,
-        "bytes": round(bandwidth_mb_s * 1e6 * _SECONDS),
+        "end": seconds,
+        "seconds": seconds,
+        "bytes": made.amount_bytes or round(bandwidth_mb_s * 1e6 * seconds),
         "bits_per_second": bandwidth_mb_s * 8e6,
     }
     whole = {

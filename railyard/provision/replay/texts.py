@@ -14,7 +14,7 @@ from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
 from railyard.provision.replay import stream_texts
 
-#: What IMB, NetPIPE and perftest print as repetitions: a made output has none.
+#: What IMB, NetPIPE and perftest print as repetitions of an output that was made of no run: it had none.
 REPETITIONS = 1
 
 
@@ -22,7 +22,9 @@ REPETITIONS = 1
 class Made:
     """What is printed: a benchmark's key, message sizes in bytes with a message's time in us, ranks and passes.
 
-    ``sentence`` is the remark that names the output as made, and from what.
+    ``sentence`` is the remark that names the output as made, and from what. ``repetitions`` are of each size, where a
+    run was told them; ``window`` are OSU's messages in flight, ``amount_bytes`` what iperf3 was told to move.
+    ``validated``: OSU's own check of the data was asked for.
     """
 
     key: str
@@ -31,6 +33,15 @@ class Made:
     sentence: str
     ranks: int = 2
     passes: int = 1
+    repetitions: tuple[int, ...] = ()
+    window: int = 64
+    validated: bool = False
+    amount_bytes: int = 0
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often each size was repeated."""
+        return self.repetitions or (REPETITIONS,) * len(self.sizes)
 
     @property
     def rows(self) -> list[tuple[int, float, float]]:
@@ -61,18 +72,33 @@ def _osu(made: Made, name: str) -> str:
 
 
 def _osu_pass(made: Made, name: str) -> str:
+    if name == "osu_init":
+        took = f"{made.times_us[0] / 1000:.0f}"
+        return (
+            f"# OSU MPI Init Test v7.4\n# {made.sentence}\n"
+            f"nprocs: {made.ranks}, min: {took} ms, max: {took} ms, avg: {took} ms\n"
+        )
     title, datatype = _OSU_TITLES.get(name) or _collective_title(name), "# Datatype: MPI_CHAR.\n"
     head = f"\n# OSU MPI {title} Test v7.4\n# {made.sentence}\n"
+    if not micro.find(made.key).payload:  # a barrier
+        return f"{head}# Avg Latency(us)\n{made.times_us[0]:>17.2f}\n"
+    checked = (f"{'Validation':>18}", f"{'Pass':>18}") if made.validated else ("", "")
     if micro.find(made.key).sums_pairs:
         pairs = made.ranks // 2
-        head += f"# [ pairs: {pairs} ] [ window size: 64 ]\n{'# Size':<10}{'MB/s':>20}{'Messages/s':>20}\n"
+        head += (
+            f"# [ pairs: {pairs} ] [ window size: {made.window} ]\n"
+            f"{'# Size':<10}{'MB/s':>20}{'Messages/s':>20}{checked[0]}\n"
+        )
         return head + "".join(
-            f"{size:<10}{pairs * value:>20.2f}{pairs * 1e6 * value / size:>20.2f}\n" for size, _, value in made.rows
+            f"{size:<10}{pairs * value:>20.2f}{pairs * 1e6 * value / size:>20.2f}{checked[1]}\n"
+            for size, _, value in made.rows
         )
     column = {"stream": "Bandwidth (MB/s)"}.get(micro.find(made.key).metrics[0].shape, "Avg Latency(us)")
-    head += f"{datatype}{'# Size':<10}{column:>18}\n"
+    head += f"{datatype}{'# Size':<10}{column:>18}{checked[0]}\n"
     is_bandwidth = micro.find(made.key).metrics[0].name == model.BANDWIDTH
-    return head + "".join(f"{size:<10}{value if is_bandwidth else time:>18.2f}\n" for size, time, value in made.rows)
+    return head + "".join(
+        f"{size:<10}{value if is_bandwidth else time:>18.2f}{checked[1]}\n" for size, time, value in made.rows
+    )
 
 
 def _collective_title(name: str) -> str:
@@ -115,8 +141,8 @@ def _imb(made: Made, name: str) -> str:
         f"{'#bytes':>13}{'#repetitions':>13}{''.join(f'{word:>13}' for word in columns)}\n"
     )
     rows = "".join(
-        f"{size:>13}{REPETITIONS:>13}{''.join(f'{word:>13}' for word in row(size, time, value))}\n"
-        for size, time, value in made.rows
+        f"{size:>13}{count:>13}{''.join(f'{word:>13}' for word in row(size, time, value))}\n"
+        for (size, time, value), count in zip(made.rows, made.counts, strict=True)
     )
     return head + (table + rows) * made.passes + "\n\n# All processes entering MPI_Finalize\n\n"
 
@@ -148,9 +174,9 @@ _NETPIPE_SAYS = {
 def _netpipe(made: Made, name: str) -> str:
     # its Mb are 2^20 bit
     rows = "".join(
-        f"{number:>3}: {size:>7} bytes {REPETITIONS:>6} times --> {value * 8e6 / (1 << 20):>9.2f} Mbps in "
+        f"{number:>3}: {size:>7} bytes {count:>6} times --> {value * 8e6 / (1 << 20):>9.2f} Mbps in "
         f"{time:>10.2f} usec\n"
-        for number, (size, time, value) in enumerate(made.rows)
+        for number, ((size, time, value), count) in enumerate(zip(made.rows, made.counts, strict=True))
     )
     return f"# {made.sentence}\n{_NETPIPE_SAYS[name]}Now starting the main loop\n{rows}"
 
@@ -169,18 +195,30 @@ def _perftest(made: Made, name: str) -> str:
     if kind == "bw":
         head += " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
         rows = "".join(
-            f" {size:<10} {REPETITIONS:<10}       {_up(value / BINARY_MB):<18.2f} {_up(value / BINARY_MB):<18.2f} "
+            f" {size:<10} {count:<10}       {_up(value / BINARY_MB):<18.2f} {_up(value / BINARY_MB):<18.2f} "
             f"{value / size:<.6f}\n"
-            for size, _, value in made.rows
+            for (size, _, value), count in zip(made.rows, made.counts, strict=True)
         )
         return head + rows + rule
     head += " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   "
     head += "99% percentile[usec]   99.9% percentile[usec] \n"
     rows = "".join(
-        f" {size:<7} {REPETITIONS:<12}" + f"{time:<13.2f}" * 4 + f"0.00         {time:<13.2f}{time:<13.2f}\n"
-        for size, time, _ in made.rows
+        f" {size:<7} {count:<12}" + f"{time:<13.2f}" * 4 + f"0.00         {time:<13.2f}{time:<13.2f}\n"
+        for (size, time, _), count in zip(made.rows, made.counts, strict=True)
     )
     return head + rows + rule
+
+
+def _fabtests(made: Made, name: str) -> str:
+    if name != "fi_pingpong":
+        raise RailyardError(f"{made.key}: found no form of fabtests for it, expected fi_pingpong")
+    head = f"# {made.sentence}\n"
+    head += "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+    return head + "".join(
+        f"{size:<8}{count:<8}{f'={count}':<9}{2 * size * count:<12}{2e-6 * time * count:.2f}s   {value:>8.2f}"
+        f"{time:>11.2f}{1 / time:>11.2f}\n"
+        for (size, time, value), count in zip(made.rows, made.counts, strict=True)
+    )
 
 
 def _up(value: float) -> float:
@@ -194,4 +232,5 @@ WRITERS: Mapping[str, Callable[[Made, str], str]] = {
     "netpipe": _netpipe,
     "perftest": _perftest,
     "iperf3": stream_texts.iperf3,
+    "fabtests": _fabtests,
 }

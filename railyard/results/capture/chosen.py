@@ -89,6 +89,8 @@ def chosen(
 
 def why_not(record: Record, *, replace: bool) -> str | None:
     """Return why a record is no measurement to hold others against, None where it is one."""
+    if record.rehearsal is not None:
+        return "it is of a rehearsal: stand-ins ran, nothing was measured"
     if record.replayed is not None:
         return "a recording was played, nothing was measured"
     if record.state in ("not-tested", "xfail", "disturbed"):

@@ -127,7 +127,7 @@ def _name(key: Key) -> str:
 
 def _repeats(records: Sequence[Record]) -> tuple[Record, ...]:
     """Return the records of a test, of what was played the first: to play an output again is no new measurement."""
-    measured = [record for record in records if record.replayed is None]
+    measured = [record for record in records if record.no_measurement is None]
     return tuple(measured) or tuple(records[:1])
 
 

@@ -12,6 +12,7 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.figure import Figure
 from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
+from railyard.results.report.text import how_made
 from railyard.results.store.units import unit_factor
 from railyard.site.test_id import plain_check
 from railyard.stacks.model import SINGLE
@@ -114,8 +115,8 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
 
 
 def _why_not(record: Record) -> str | None:
-    if record.replayed is not None and record.state != "not-tested":
-        return "replayed, so nothing was measured"
+    if record.no_measurement is not None and record.state != "not-tested":
+        return f"{how_made(record)}, so nothing was measured"
     return why_left_out(record)
 
 

@@ -3,7 +3,7 @@
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
 #      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
-#      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed.
+#      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -226,7 +226,8 @@ class AttemptRecord:
 class Record:
     """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
 
-    ``replayed`` is None for a measurement, else the words that say what was played in its place. ``started`` and
+    ``replayed`` and ``rehearsal`` are None for a measurement, else the words that say what was played in its place, or
+    that stand-ins ran and what was planted. ``started`` and
     ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
     since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
     allow-list. ``attempts`` are the measurements before this one that were disturbed, the oldest first. ``starved`` is
@@ -267,6 +268,7 @@ class Record:
     pairs: PairsRecord | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     starved: float | None = None
+    rehearsal: str | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     @classmethod
@@ -290,6 +292,11 @@ class Record:
             verdict=verdict,
             policy=test.policy or None,
         )
+
+    @property
+    def no_measurement(self) -> str | None:
+        """What was played or rehearsed in place of a measurement, in words; None for a measurement."""
+        return self.rehearsal or self.replayed
 
     @property
     def fails(self) -> bool:

@@ -20,13 +20,13 @@ def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlie
     """Return the median over the runs before the one in ``folder``, of each curve that its records have.
 
     Runs are the folders beside it whose names, which begin with the time, sort before its own. Only tests that passed
-    (report-only ones too) and measured over the same sizes count; a replay has no earlier runs. What cannot be read is
-    passed over: it is no part of this run.
+    (report-only ones too) and measured over the same sizes count; a replay or a rehearsal has no earlier
+    runs. What cannot be read is passed over: it is no part of this run.
     """
     wanted = {
         (record.system, record.case, curve.metric): curve
         for record in records
-        if record.replayed is None
+        if record.no_measurement is None
         for curve in record.curves
     }
     found: dict[Key, list[tuple[float, ...]]] = {}
@@ -44,7 +44,7 @@ def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlie
 def _healthy(run: Path, wanted: Mapping[Key, CurveRecord]) -> Iterator[tuple[Key, CurveRecord]]:
     """Yield the curves of the wanted tests that passed in a stored run."""
     for record in load(run, str(run)).records:
-        if record.replayed is None and record.state in ("pass", "report-only"):
+        if record.no_measurement is None and record.state in ("pass", "report-only"):
             for curve in record.curves:
                 key = (record.system, record.case, curve.metric)
                 if key in wanted:

@@ -26,6 +26,7 @@ from railyard.results.report.summary import (
     most_uneven,
     names_policies,
     overall,
+    rehearsals,
     row,
     suspect_words,
 )
@@ -107,6 +108,7 @@ def html_report(
         when=min((record.time for record in records), default=""),
         until=max((record.time for record in records), default=""),
         took_s=sum(record.elapsed_s or 0.0 for record in records),
+        rehearsals=rehearsals(shown),
         overall=overall(shown, problems, unrun, relations),
         records=len(records),
         earlier_failures=_earlier_failures(kept),

@@ -65,7 +65,8 @@ def _suite(root: ElementTree.Element, records: Sequence[Record]) -> None:
     skipped = of["report-only"] + of["xfail"] + of["not-tested"]
     first = records[0]
     failures = of["fail"] + of["disturbed"] - errors
-    totals = _totals(f"{first.system} {first.run}", len(records), failures, errors, skipped)
+    rehearsed = "rehearsal of " if first.rehearsal else ""
+    totals = _totals(f"{rehearsed}{first.system} {first.run}", len(records), failures, errors, skipped)
     suite = ElementTree.SubElement(root, "testsuite", totals)
     suite.set("timestamp", one_line(min(record.time for record in records)).removesuffix("Z"))
     suite.set("time", f"{sum(record.elapsed_s or 0.0 for record in records):.3f}")
@@ -97,6 +98,7 @@ def _properties(record: Record) -> dict[str, str]:
     cells = row(record)
     figure = key_figure(record)
     found = {} if record.replayed is None else {"replayed": record.replayed}
+    found |= {} if record.rehearsal is None else {"rehearsal": record.rehearsal}
     found |= {
         "state": record.state,
         "fabric": record.fabric,

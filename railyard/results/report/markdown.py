@@ -7,7 +7,15 @@ from railyard.results.record.form import Record, State
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
 from railyard.results.report.matrix import Matrix, cell_words, matrices
-from railyard.results.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
+from railyard.results.report.summary import (
+    by_reason,
+    count_line,
+    names_policies,
+    overall,
+    rehearsals,
+    row,
+    suspect_words,
+)
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 
@@ -33,6 +41,7 @@ def markdown(
     verdict = overall(records, problems, len(unrun), relations)
     lines = [f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.system for record in records)) or 'no system')}"]
     lines += ["", f"{_text(verdict.sentence)} {count_line(records)}."]
+    lines += [f"\n> {_text(sentence)}" for sentence in rehearsals(records)]
     lost = [*problems, *map(cell_words, unrun)]
     lines += _section("Problems of the run", (f"- {_text(problem)}" for problem in lost))
     lines += _section("What failed and why", _failures(records, "fail"))

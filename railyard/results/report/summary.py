@@ -84,10 +84,11 @@ def overall(
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return Overall("FAIL", _sentence([*faults, *_again(records), *_replayed(records)]))
+        return Overall("FAIL", _sentence([*faults, *_again(records), *_not_measured(records)]))
     if not of["pass"] and not of["report-only"]:
-        return Overall("NOTHING JUDGED", "No test ran to a verdict, so nothing is known of this system.")
-    return Overall("PASS", _sentence([*_good_news(of), *_again(records), *_replayed(records)]))
+        told = ["No test ran to a verdict, so nothing is known of this system", *_not_measured(records)]
+        return Overall("NOTHING JUDGED", _sentence(told))
+    return Overall("PASS", _sentence([*_good_news(of), *_again(records), *_not_measured(records)]))
 
 
 def names_policies(records: Iterable[Record]) -> bool:
@@ -207,10 +208,16 @@ def _again(records: Sequence[Record]) -> list[str]:
     return [f"{counted(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
-def _replayed(records: Sequence[Record]) -> list[str]:
-    """Return what was played in place of a measurement, by its words; nothing for a run that measured."""
+def _not_measured(records: Sequence[Record]) -> list[str]:
+    """Return what was played or rehearsed in place of a measurement, by its words; nothing for a run that measured."""
     played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
-    return [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
+    told = [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
+    return [*told, "this is a rehearsal: nothing was measured"] if rehearsals(records) else told
+
+
+def rehearsals(records: Iterable[Record]) -> tuple[str, ...]:
+    """Return a sentence for each rehearsal that records are of, with what was planted; none for measurements."""
+    return tuple(f"This is {words}." for words in dict.fromkeys(record.rehearsal for record in records) if words)
 
 
 def _sentence(parts: Sequence[str]) -> str:

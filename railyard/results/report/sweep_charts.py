@@ -46,5 +46,5 @@ def _chart(benchmark: str, unit: str, found: Mapping[Group, Sweep]) -> Chart:
 
 def _place(group: Group) -> str:
     rails = "1 rail" if group.rails == 1 else f"{group.rails} rails"
-    played = "" if group.replayed is None else ", replayed"
-    return one_line(f"{group.fabric}, {rails}, {group.stack}{played}")
+    made = "" if group.no_measurement is None else ", not measured"
+    return one_line(f"{group.fabric}, {rails}, {group.stack}{made}")

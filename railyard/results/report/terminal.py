@@ -9,7 +9,15 @@ from railyard.base.wording import earlier_disturbed
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import cost_lines, relation_lines
 from railyard.results.report.matrix import cell_words
-from railyard.results.report.summary import by_reason, count_line, names_policies, overall, row, suspect_words
+from railyard.results.report.summary import (
+    by_reason,
+    count_line,
+    names_policies,
+    overall,
+    rehearsals,
+    row,
+    suspect_words,
+)
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 
@@ -49,11 +57,12 @@ def text_report(
 ) -> str:
     """Return the whole report: table, failures, what is neither, what was measured again, relations, costs, problems.
 
-    Last come the verdict and the counts.
+    A rehearsal is named before all. Last come the verdict and the counts.
 
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
-    parts = [verdict_table(records, width=width, colour=colour)] if records else []
+    parts = [_folded(one_line(sentence), width, "") for sentence in rehearsals(records)]
+    parts += [verdict_table(records, width=width, colour=colour)] if records else []
     for state, heading in _FAILING:
         some = [record for record in records if record.state == state]
         parts += [failures(some, heading, width=width)] if some else []

@@ -32,11 +32,16 @@ def bytes_moved(count: int | None) -> str:
 
 
 def state_words(record: Record) -> str:
-    """Return the state in words, a failure with the rule that does not hold: ``fail (rule 5)``, and of a replay so."""
+    """Return the state in words, a failure with its rule: ``fail (rule 5)``; what was not measured is called so."""
     words = STATE_WORDS[record.state]
     if record.state == "fail" and record.verdict.rule:
         words = f"{words} (rule {record.verdict.rule})"
-    return words if record.replayed is None or record.state == "not-tested" else f"{words}, replayed"
+    return words if record.no_measurement is None or record.state == "not-tested" else f"{words}, {how_made(record)}"
+
+
+def how_made(record: Record) -> str:
+    """Return ``rehearsed`` or ``replayed`` for a record that is no measurement."""
+    return "replayed" if record.rehearsal is None else "rehearsed"
 
 
 def rule_words(rule: RuleRecord) -> str:

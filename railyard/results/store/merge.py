@@ -80,6 +80,8 @@ def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
         elif not isinstance(run, str) or not _RUN.fullmatch(run):
             found = "no run" if run is None else f"the run {str(run)[:60]!r}"
             problems.append(f"{where}: found {found}, expected a record with its run's id; that line stays behind")
+        elif data.get("rehearsal"):
+            problems.append(f"{where}: found a rehearsal, expected a measurement; that line stays behind")
         else:
             grouped.setdefault(run, []).append(content)
     folder = file.parent if file.name == FILE_NAME else None

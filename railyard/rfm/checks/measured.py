@@ -20,6 +20,7 @@ from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.provision.installed import has_text, installed
+from railyard.provision.rehearsal import form as rehearsal
 from railyard.rfm.checks.runner import COUNTERS, LINKED, READER, Asked, Left, PlannedJob, quoted
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm, seconds
@@ -213,6 +214,7 @@ class Measured:
             again=tuple(left.text(name) for name in asked.more_outputs if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,
+            rehearsed=rehearsal.current() is not None,
         )
 
     def _ended(self, job: Any, printed: str) -> "Ended | None":

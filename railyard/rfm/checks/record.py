@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from railyard.provision.rehearsal import form as rehearsal
 from railyard.results import run_folder
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record
@@ -24,7 +25,9 @@ def now() -> str:
 
 
 def store(site: Site, record: Record) -> None:
-    """Append a record to those of this run. Raises RailyardError where it cannot be written."""
+    """Append a record to those of this run, as one of a rehearsal where it is. Raises RailyardError where it cannot."""
+    rehearsed = rehearsal.current()
+    record = record if rehearsed is None else replace(record, rehearsal=rehearsed.remark)
     append_record(run_folder.run_folder(site.home) / FILE_NAME, record)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from railyard.base.wording import counted
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
+from railyard.results.report.text import how_made
 from railyard.rfm.run import warnings
 from railyard.site.test_id import named_policy
 
@@ -28,7 +29,7 @@ def ended(line: str, records: Path) -> str | None:
     figure = named.get("peak") or next(iter(named.values()), "")
     policy = named_policy(record.case)
     rails = f"{counted(record.rails, 'rail'):<7}{f', {policy}' if policy else ''}"
-    state = record.state if record.replayed is None else f"{record.state} (replayed)"
+    state = record.state if record.no_measurement is None else f"{record.state} ({how_made(record)})"
     return f"{count} {state:<11} {record.fabric:<5} {record.stack:<9} {rails}  {record.benchmark:<22} {figure}"
 
 

@@ -111,7 +111,8 @@ def _refusal(text: str) -> str:
 class Promise:
     """What a run is to do: its id and folder, the cases that it promises, and the problems that are known before.
 
-    ``replayed`` is what the records of a replay say that left the check without a word of their own.
+    ``replayed`` and ``rehearsal`` are what records of a replay, or of a rehearsal, say that left the check without a
+    word of their own.
     """
 
     run_id: str
@@ -119,6 +120,7 @@ class Promise:
     cases: tuple[TestId, ...]
     problems: tuple[str, ...] = ()
     replayed: str | None = None
+    rehearsal: str | None = None
 
 
 def run(
@@ -150,6 +152,8 @@ def run(
     final = settle(promise.cases, ran, seen, run=run_id, time=_now())
     if promise.replayed is not None:
         final = tuple(replace(one, replayed=one.replayed or promise.replayed) for one in final)
+    if promise.rehearsal is not None:
+        final = tuple(replace(one, rehearsal=promise.rehearsal) for one in final)
     final = tuple(masked_record(one) for one in final)
     for record in final:
         if record not in seen:

@@ -14,6 +14,7 @@ from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
 from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
+from railyard.provision.rehearsal.form import current
 from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
 from railyard.provision.spack.wanted import offer
@@ -206,8 +207,10 @@ class Session:
         with terminated_as_interrupted(), provided(self.home, system, self.echo):
             unfit = note_nodes(system, self.home, folder, self.echo)
             replayed = REPLAYED if system.provider == "replay" else None
+            rehearsed = current()
+            rehearsal = None if rehearsed is None else rehearsed.remark
             outcome = run(
-                self.home, name, words, Promise(run_id, folder, promised, problems, replayed),
+                self.home, name, words, Promise(run_id, folder, promised, problems, replayed, rehearsal),
                 on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
                 front=self._asked.front, more_env=self._asked.variables,
             )  # fmt: skip

@@ -19,6 +19,7 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import (
     System,
 )
+from railyard.site.systems.rehearsed import rehearsed
 
 
 def load_system(path: Path) -> System:
@@ -85,6 +86,8 @@ def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Docu
     # A single host has no rails whose outputs could stand in for a run: it stays what it is.
     if system.provider == "replay" or (system.provider != "host" and replays_all()):
         system = system.played()
+    elif (standing := rehearsed()) is not None and standing.system == system.system:
+        system = standing.of(system)
     elif is_slurm(system.scheduler) and _asked_for(ALLOCATION_VARIABLE):
         system = system.allocated(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
     return system, document

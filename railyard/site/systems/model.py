@@ -133,6 +133,11 @@ class Rail(Model):
     )
     counters: Counters = Field(description="The driver whose counters prove the path; none: nothing can be proven")
 
+    @property
+    def name(self) -> str:
+        """The rail as stacks and counters name it: ``hsn0``, ``mlx5_0:1``."""
+        return self.device if self.port is None else f"{self.device}:{self.port}"
+
 
 class Fabric(Model):
     """One interconnect as a job sees it."""

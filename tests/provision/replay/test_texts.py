@@ -23,7 +23,7 @@ KEYS = [
     *("imb/Allreduce", "imb/Alltoall", "imb/Alltoallv", "imb/Bcast"),
     *("netpipe/pingpong", "netpipe/stream", "netpipe/bidirectional"),
     *("perftest/ib_write_bw", "perftest/ib_write_bw/bidirectional", "perftest/ib_write_lat", "perftest/ib_send_lat"),
-    "perftest/ib_read_bw",
+    *("perftest/ib_read_bw", "fabtests/fi_pingpong"),
 ]  # fmt: skip
 
 
@@ -68,7 +68,10 @@ def test_pairs_of_ranks_are_summed() -> None:
 @pytest.mark.parametrize(
     ("key", "sentence"),
     [
-        ("hpl/hpl", "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest, iperf3"),
+        (
+            "hpl/hpl",
+            "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest, iperf3, fabtests",
+        ),
         (
             "perftest/ib_atomic_bw",
             "perftest/ib_atomic_bw: found no title of perftest for it, expected ib_write, ib_read or ib_send",
@@ -83,3 +86,26 @@ def test_a_text_that_is_not_known_is_refused(key: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as refused:
         text_of(Made(key, SIZES, TIMES, SENTENCE))
     assert str(refused.value) == sentence
+
+
+def test_a_run_prints_the_repetitions_that_it_was_told_and_osus_own_check() -> None:
+    counts = tuple(range(1, len(SIZES) + 1))
+    for key in ("imb/PingPong", "netpipe/stream", "perftest/ib_write_bw", "perftest/ib_write_lat"):
+        (table,) = PARSERS[key.partition("/")[0]](text_of(Made(key, SIZES, TIMES, SENTENCE, repetitions=counts))).tables
+        assert moved_bytes.repetitions_of(table, None) == counts
+    made = Made("osu/osu_mbw_mr", SIZES, TIMES, SENTENCE, window=16, validated=True)
+    (table,) = PARSERS["osu"](text_of(made)).tables
+    assert (set(table.column("validation")), table.context["window"]) == ({True}, 16)
+
+
+@pytest.mark.parametrize("key", ["osu/osu_barrier", "osu/osu_init"])
+def test_what_has_no_sizes(key: str) -> None:
+    parsed = PARSERS["osu"](text_of(Made(key, (0,), (2000.0,), SENTENCE, ranks=4)))
+    (table,) = parsed.tables
+    assert (table.complete, parsed.failures, len(table.rows)) == (True, (), 1)
+
+
+def test_iperf3_moves_what_it_was_told() -> None:
+    made = Made("iperf3/iperf3", (131072,), (131072 / 1000,), SENTENCE, amount_bytes=3_000_000_000)
+    (table,) = PARSERS["iperf3"](text_of(made)).tables
+    assert (table.context["bytes_sent"], table.context["bytes_received"]) == (3_000_000_000, 3_000_000_000)

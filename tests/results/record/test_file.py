@@ -108,6 +108,7 @@ LINE = {
         {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
     ],
     "starved": 0.01,
+    "rehearsal": None,
 }
 RECORD = Record(
     run="20261121T060000Z-ab12",

@@ -29,3 +29,10 @@ def test_a_test_that_ended_is_one_line_from_its_record(tmp_path: Path) -> None:
         "( 3/33) pass        hsn   mpich     2 rails  imb/Uniband            95.53 MB/s",
         "( 3/33) fail        Other %rails=1 /0a1b2c3d @virtual:hsn+mpich",
     ]
+
+
+def test_what_is_no_measurement_is_called_so(tmp_path: Path) -> None:
+    append_record(tmp_path / FILE_NAME, made_record(rehearsal="a rehearsal"))
+    assert ended(printed("OK", "ImbUniband %rails=1 /0a1b2c3d @virtual:hsn+mpich"), tmp_path / FILE_NAME) == (
+        "( 3/33) pass (rehearsed) hsn   mpich     1 rail   imb/Uniband            "
+    )

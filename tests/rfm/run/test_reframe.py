@@ -165,15 +165,14 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     folder = tmp_path / "run"
     folder.mkdir()
 
-    def started(body: str, problems: tuple[str, ...] = ()) -> tuple[Outcome, list[str]]:
+    def started(body: str, problems: tuple[str, ...] = (), **more: str) -> tuple[Outcome, list[str]]:
         script = tmp_path / "reframe"
         script.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
         script.chmod(0o755)
         monkeypatch.setattr(runs, "reframe_program", lambda: str(script))
         lines: list[str] = []
-        outcome = run(
-            *(tmp_path, "virtual", ["-n", "Uniband"], Promise(RUN, folder, (CASE,), problems)), on_line=lines.append
-        )  # fmt: skip
+        promise = Promise(RUN, folder, (CASE,), problems, **more)
+        outcome = run(tmp_path, "virtual", ["-n", "Uniband"], promise, on_line=lines.append)
         return outcome, lines
 
     return started
@@ -195,6 +194,12 @@ def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_p
     assert (found.state, found.verdict.text) == ("fail", "was promised and did not run: ReFrame ended before it")
     assert read_records(tmp_path / "run" / FILE_NAME).records == (found,)
     assert (outcome.exit_code, outcome.interrupted, outcome.folder) == (1, False, tmp_path / "run")
+
+
+def test_every_record_of_a_rehearsal_says_so_whoever_wrote_it(fake: Any, tmp_path: Path) -> None:
+    outcome, _ = fake("echo nothing to do; exit 0", rehearsal="a rehearsal")
+    assert [one.rehearsal for one in outcome.records] == ["a rehearsal"]
+    assert [one.rehearsal for one in read_records(tmp_path / "run" / FILE_NAME).records] == ["a rehearsal"]
 
 
 @pytest.mark.parametrize(("state", "code"), [("pass", 0), ("report-only", 0), ("disturbed", 1), ("fail", 1)])

@@ -1,0 +1,95 @@
+"""`railyard rehearse`: a site's own system on this machine, with stand-ins for nodes and benchmarks."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import find_home
+from railyard.base.wording import counted
+
+if TYPE_CHECKING:
+    from railyard.provision.rehearsal.form import Rehearsal
+
+
+@click.command(name="rehearse", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
+@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric.")
+@click.option("--fault", "faults", multiple=True, metavar="FAULT",
+              help="Plant a fault, in one of the forms below. Repeatable.")  # fmt: skip
+@click.option(
+    "--nodes", type=click.IntRange(min=2), default=None, help="How many nodes stand; default: as memory allows."
+)
+@click.option("--extended", is_flag=True, help="The extended checks too, as in railyard run.")
+@click.option("--keep", is_flag=True, help="Leave the nodes up behind the run, to look at them.")
+@click.option("--down", is_flag=True, help="Take down what --keep left up, and do nothing else.")
+@click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
+def command(
+    name: str | None,
+    faults: tuple[str, ...],
+    nodes: int | None,
+    extended: bool,
+    keep: bool,
+    down: bool,
+    reframe_options: tuple[str, ...],
+) -> int:
+    """Run a system's checks end to end without the cluster: its nodes' names, its jobs and its judgement are real.
+
+    Nodes are namespaces of this machine with a real Slurm; a stand-in takes the place of each benchmark: it obeys the
+    variables and options that it is given, and moves the counters that such a run would move. Nothing is measured, and
+    every record and page says so. REFRAME_OPTIONS are handed on to reframe (-n, -p, -P, -S …).
+
+    \b
+    Faults (NODE may be * for every node; DEVICE is mlx5_1, or mlx5_1:1 with its port):
+      rail=NODE:DEVICE,share=0.5            the rail gives half of its rate
+      rail=NODE:DEVICE,idle                 the library leaves the rail out
+      rail=NODE:DEVICE,lanes=1              the cable has one lane of four
+      rail=NODE:DEVICE,counters=unreadable  the rail's counters cannot be read
+      rail=NODE:DEVICE,far                  the card sits at the other socket
+      node=NODE,dies                        the node goes down in the first run
+      leaf=NAME,share=0.5                   the leaf switch gives half of the rate
+      fallback=tcp                          the library takes TCP, without a word
+
+    Exit code: as of `railyard run`, so 1 where a planted fault is found.
+    """
+    from railyard.provision.rehearsal.blamed import summary
+    from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
+    from railyard.provision.rehearsal.prepare import prepared
+    from railyard.rfm.run.options import read
+    from railyard.rfm.run.session import Session, SessionOptions
+    from railyard.site.site import site_at
+    from railyard.site.systems.load import find_system
+
+    home = find_home()
+    if down:
+        click.echo("the rehearsal is down" if take_down(home) else "no rehearsal was up")
+        return 0
+    if name is None:
+        raise RailyardError(
+            "--system: found none, expected the system to rehearse; type: railyard rehearse --system NAME"
+        )
+    given = read(reframe_options)
+    if given.lists:
+        raise RailyardError(
+            f"found an option that runs nothing ({' '.join(reframe_options)}), expected options that choose tests; "
+            f"type: railyard run --system {name} {' '.join(reframe_options)}"
+        )
+    if given.failed:
+        raise RailyardError("--failed: found it in a rehearsal, expected tests by name; leave it out")
+    system = find_system(home / "systems", name.partition(":")[0])
+    asked = SessionOptions(name, full=False, failed=False, reframe=reframe_options, extended=extended)
+    with turn(home, click.echo):
+        rehearsal = prepared(site_at(home, system.system), faults, nodes)
+        for line in introduction(rehearsal):
+            click.echo(line)
+        with standing(rehearsal, system, keep, click.echo):
+            outcome = Session(home, asked, echo=click.echo).run()
+    for line in summary(rehearsal, outcome.records):
+        click.echo(line)
+    return outcome.exit_code
+
+
+def introduction(rehearsal: "Rehearsal") -> list[str]:
+    """Return the first lines: what is rehearsed, what was planted, and a line for each thing that is left out."""
+    nodes = f"{counted(len(rehearsal.nodes), 'node')} ({', '.join(rehearsal.nodes)})"
+    head = f"A rehearsal of {rehearsal.system}: {nodes}; planted: {rehearsal.planted}; nothing is measured"
+    return [head, *(f"left out: {sentence}" for sentence in rehearsal.left_out)]

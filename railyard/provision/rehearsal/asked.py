@@ -1,0 +1,159 @@
+"""What a stand-in was asked to measure, from its own name and words as the real program would read them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.table import micro
+from railyard.benchmarks.table.perftest import BIDIRECTIONAL
+
+#: What OSU makes where it is told nothing: at sizes up to 8 KiB, and its warm-ups.
+_OSU_REPETITIONS, _OSU_WARM_UPS, _OSU_WINDOW, _OSU_SIZES = 1000, 100, 64, "1:4194304"
+#: OSU's untimed repetitions before each one whose data it checks, where it is told none (-u).
+_OSU_CHECK_WARM_UPS = 5
+_PERFTEST_ITERATIONS, _PERFTEST_POWERS = 1000, range(1, 24)
+_FABTESTS_SIZES = (0, *(1 << power for power in range(23)), *(3 << power for power in range(1, 21)))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A benchmark with its sizes in bytes and how often each is repeated.
+
+    ``told`` is that of a tool that prints no repetitions. ``window``: messages in flight, None for the tool's own.
+    ``amount_bytes``: what a stream is to move, where it is told so.
+    """
+
+    key: str
+    sizes: tuple[int, ...] = ()
+    repetitions: tuple[int, ...] = ()
+    told: Repetitions | None = None
+    window: int | None = None
+    passes: int = 1
+    validated: bool = False
+    amount_bytes: int = 0
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tool(self) -> str:
+        """The tool that the benchmark is of."""
+        return self.key.partition("/")[0]
+
+
+def asked(tool: str, program: str, words: Sequence[str], folder: Path) -> Asked:
+    """Return what a micro-benchmark was asked; ``folder`` is where it runs, and reads its files.
+
+    Raises RailyardError for a tool or a benchmark that has no stand-in, and for words that it does not take.
+    """
+    reads = _READS.get(tool)
+    if reads is None:
+        raise RailyardError(f"the rehearsal knows no stand-in for {tool}: known are {', '.join(_READS)}")
+    found = reads(program, list(words), folder)
+    if found.key not in micro.BENCHMARKS:
+        raise RailyardError(f"the rehearsal knows no stand-in for {found.key}: known are those of railyard matrix")
+    return found
+
+
+def _osu(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words, flags="c")
+    smallest, largest = (int(end) for end in said.get("-m", _OSU_SIZES).split(":"))
+    count = int(said.get("-i", _OSU_REPETITIONS))
+    again = 1 + int(said.get("-u", _OSU_CHECK_WARM_UPS)) if "-c" in said else 1
+    told = Repetitions(count * again, int(said.get("-x", _OSU_WARM_UPS)) * again)
+    sizes = tuple(smallest << n for n in range((largest // max(1, smallest)).bit_length()))
+    benchmark = micro.find(f"osu/{program}")
+    if not benchmark.payload:
+        sizes = (0,)
+    window = int(said.get("-W", _OSU_WINDOW)) if _has_window(benchmark.key) else None
+    return Asked(benchmark.key, sizes, (count,) * len(sizes), told, window, 1, "-c" in said, 0, said)
+
+
+def _imb(program: str, words: list[str], folder: Path) -> Asked:
+    first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+    names, said = words[:first], _options(words[first:])
+    if not names or len(set(names)) > 1:
+        raise RailyardError(f"IMB: found the benchmarks {' '.join(names) or '(none)'}, expected one, or one repeated")
+    text = (folder / said["-msglen"]).read_text(encoding="utf-8") if "-msglen" in said else "0 1 1024 1048576"
+    sizes = tuple(int(word) for word in text.split())
+    count, _, volume = said.get("-iter", "1000,40").partition(",")
+    bound = int(volume or 40) << 20
+    counts = tuple(min(int(count), max(1, bound // size)) if size else int(count) for size in sizes)
+    window = int(said.get("-window_size", 256)) if _has_window(f"imb/{names[0]}") else None
+    return Asked(f"imb/{names[0]}", sizes, counts, None, window, len(names), False, 0, said)
+
+
+def _netpipe(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words, flags="s2a")
+    name = "bidirectional" if "-2" in said else "stream" if "-s" in said else "pingpong"
+    smallest, largest = int(said.get("-l", 1)), int(said.get("-u", 1 << 22))
+    doubled = [smallest << n for n in range((largest // smallest).bit_length())]
+    both = sorted({size for each in doubled for size in (each, each * 3 // 2) if size <= largest})
+    return Asked(f"netpipe/{name}", tuple(both), (int(said.get("-n", 100)),) * len(both), words=said)
+
+
+def _perftest(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words, flags="abF")
+    sizes = tuple(1 << power for power in _PERFTEST_POWERS) if "-a" in said else (int(said.get("-s", 65536)),)
+    key = f"perftest/{program}" + (f"/{BIDIRECTIONAL}" if "-b" in said else "")
+    return Asked(key, sizes, (int(said.get("-n", _PERFTEST_ITERATIONS)),) * len(sizes), words=said)
+
+
+def _iperf3(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words, flags="Js1")
+    streams = int(said.get("-P", 1))
+    key = "iperf3/iperf3" if streams == 1 else f"iperf3/iperf3/{streams}-streams"
+    return Asked(key, (int(said.get("-l", 131072)),), (1,), amount_bytes=int(said.get("-n", 0)), words=said)
+
+
+def _fabtests(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words)
+    sizes = tuple(sorted(_FABTESTS_SIZES)) if said.get("-S", "all") == "all" else (int(said["-S"]),)
+    return Asked(f"fabtests/{program}", sizes, (int(said.get("-I", 10)),) * len(sizes), words=said)
+
+
+def _pairs(program: str, words: list[str], folder: Path) -> Asked:
+    if len(words) != 7:
+        expected = "NAME ROUNDS SIZE WINDOW REPEATS WARM-UP EXCHANGES"
+        raise RailyardError(f"railyard-pairs: found {len(words)} words, expected {expected}")
+    name, rounds, size, window, repeats, warm_up, exchanges = words
+    said = {"name": name, "rounds": rounds, "warm_up": warm_up, "exchanges": exchanges}
+    of = name if name in ("pairs", "bisection", "onnode") else "pairs"
+    return Asked(f"pairs/{of}", (int(size),), (int(repeats),), None, int(window), words=said)
+
+
+_READS: Mapping[str, Callable[[str, list[str], Path], Asked]] = {
+    "osu": _osu,
+    "imb": _imb,
+    "netpipe": _netpipe,
+    "perftest": _perftest,
+    "iperf3": _iperf3,
+    "fabtests": _fabtests,
+    "pairs": _pairs,
+}
+
+
+def _has_window(key: str) -> bool:
+    traffic = micro.find(key).traffic
+    return traffic is not None and traffic.window is not None
+
+
+def _options(words: list[str], flags: str = "") -> dict[str, str]:
+    """Return options by name: those of one letter in ``flags`` stand alone, all others have a value behind them."""
+    found: dict[str, str] = {}
+    waiting = ""
+    for word in words:
+        if waiting:
+            found[waiting], waiting = word, ""
+        elif word.startswith("-") and len(word) == 2 and word[1] in flags:
+            found[word] = ""
+        elif word.startswith("-"):
+            waiting = word
+        else:
+            found.setdefault("", word)
+    return found
+
+
+def program_of(path: str) -> str:
+    """Return a program's name, of its path."""
+    return PurePath(path).name

@@ -1,0 +1,155 @@
+"""What `--fault` may say: one fault a word, planted on a rail, a node, a leaf switch or the library's transport."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.fields import show
+from railyard.provision.rehearsal.form import EVERY_NODE, Fault
+from railyard.site.systems.model import Fabric, Rail, System
+
+#: The forms of a fault, as a sentence shows them: subject=where,what.
+GRAMMAR = (
+    "rail=NODE:DEVICE,share=0.5", "rail=NODE:DEVICE,idle", "rail=NODE:DEVICE,lanes=1",
+    "rail=NODE:DEVICE,counters=unreadable", "rail=NODE:DEVICE,far", "node=NODE,dies", "leaf=NAME,share=0.5",
+    "fallback=tcp",
+)  # fmt: skip
+_SUBJECTS = ("rail", "node", "leaf", "fallback")
+_OF_A_RAIL = ("share", "idle", "lanes", "counters", "far")
+#: A cable has four lanes; what a cable that is half dead comes up with (InfiniBand Architecture 1.5, LinkWidthActive).
+_LANES = {"1": 1, "2": 2}
+_NODE_OF = re.compile(r"(?:rail|node)=(?P<node>[^:,]+)")
+_MORE = "more nodes stand with --nodes N"
+_SHARE = re.compile(r"0?\.[0-9]{1,4}")
+
+
+def nodes_named(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return what these words name as nodes, which should stand so that the faults can be planted there."""
+    found = (_NODE_OF.match(text) for text in texts)
+    return tuple(dict.fromkeys(match["node"] for match in found if match is not None and match["node"] != EVERY_NODE))
+
+
+def planted(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tuple[Fault, ...]:
+    """Return the faults that these words plant on the nodes that stand.
+
+    Raises RailyardError for a word, node, rail or leaf switch that is not known, with the nearest that is; for a fault
+    that its subject cannot have; and for one that is said twice.
+    """
+    found: list[Fault] = []
+    for text in texts:
+        fault = parsed(text, system, nodes)
+        if fault in found:
+            raise _wrong(text, "this fault for the second time", "it once")
+        found.append(fault)
+    return tuple(found)
+
+
+def parsed(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
+    """Return the fault that one word plants. Raises RailyardError as ``planted`` does."""
+    place, _, what = text.partition(",")
+    subject, equals, name = place.partition("=")
+    if subject not in _SUBJECTS or not equals:
+        expected = f"one of {', '.join(f'{each}=' for each in _SUBJECTS)}"
+        raise _wrong(text, show(place), expected, did_you_mean(subject, _SUBJECTS))
+    if subject == "fallback":
+        if name != "tcp" or what:
+            raise _wrong(text, show(text), '"fallback=tcp", which has no more words')
+        return Fault("fallback", text)
+    if subject == "node":
+        if what != "dies":
+            raise _wrong(text, show(what), f'"dies": node={name},dies')
+        dying = _node(text, name, nodes, system)
+        if dying == nodes[0]:
+            found = f"{show(name)}, the first node that stands, where a rehearsal has Slurm's controller"
+            raise _wrong(text, found, "another node", f"such as {nodes[-1]}")
+        return Fault("dies", text, node=dying)
+    if subject == "leaf":
+        return Fault("leaf", text, leaf=_leaf(text, name, system, nodes), share=_share(text, what))
+    return _of_rail(text, name, what, system, nodes)
+
+
+def _of_rail(text: str, place: str, what: str, system: System, nodes: tuple[str, ...]) -> Fault:
+    named, colon, device_text = place.partition(":")
+    if not colon:
+        raise _wrong(text, show(place), "a node and a device: rail=NODE:DEVICE, or rail=*:DEVICE for every node")
+    node = EVERY_NODE if named == EVERY_NODE else _node(text, named, nodes, system)
+    device, fabric, rail = _rail(text, device_text, system)
+    word, equals, value = what.partition("=")
+    if word == "share" and equals:
+        return Fault("slow", text, share=_share(text, what), node=node, device=device)
+    if what == "idle":
+        return Fault("idle", text, node=node, device=device)
+    if what == "far":
+        return Fault("far", text, node=node, device=device)
+    if word == "lanes" and equals:
+        if value not in _LANES or fabric.kind == "tcp":
+            wrong = "a fabric of kind tcp" if fabric.kind == "tcp" else show(what)
+            raise _wrong(text, wrong, "a cable of four lanes, of which 1 or 2 are left: lanes=1")
+        return Fault("lanes", text, lanes=_LANES[value], node=node, device=device)
+    if what == "counters=unreadable":
+        if rail.counters == "none":
+            raise _wrong(text, f"{device}, whose counters are none", "a rail whose counters are read")
+        return Fault("unreadable", text, node=node, device=device)
+    raise _wrong(text, show(what), f"one of {', '.join(_WORDS_OF_A_RAIL)}", did_you_mean(word, _OF_A_RAIL))
+
+
+#: What may stand behind a rail.
+_WORDS_OF_A_RAIL = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("rail="))
+
+
+def _node(text: str, name: str, nodes: tuple[str, ...], system: System) -> str:
+    if name in nodes:
+        return name
+    if name in system.nodes.names:
+        raise _wrong(text, f"{show(name)}, which does not stand", "one of the nodes that stand", _MORE)
+    raise _wrong(text, f"no node {show(name)}", "one of the nodes that stand", did_you_mean(name, nodes))
+
+
+def _rail(text: str, name: str, system: System) -> tuple[str, Fabric, Rail]:
+    """Return a rail as launches name it, its fabric and itself; the port may be left out where a device has one."""
+    known = _rails(system)
+    if name in known:
+        return name, *known[name]
+    of_device = {rail: its for rail, its in known.items() if its[1].device == name}
+    if len(of_device) == 1:
+        rail, its = next(iter(of_device.items()))
+        return rail, *its
+    if of_device:
+        raise _wrong(text, f"{show(name)}, which has several ports", "one of them", f"type: {' or '.join(of_device)}")
+    raise _wrong(text, f"no rail {show(name)}", f"a rail of {system.system}", did_you_mean(name, known))
+
+
+def _rails(system: System) -> Mapping[str, tuple[Fabric, Rail]]:
+    """Return every rail of the system by the name that launches have for it."""
+    return {
+        rail.device if rail.port is None else f"{rail.device}:{rail.port}": (fabric, rail)
+        for fabric in system.fabrics.values()
+        for rail in fabric.rails
+    }
+
+
+def _leaf(text: str, name: str, system: System, nodes: tuple[str, ...]) -> str:
+    known: dict[str, list[str]] = {}
+    for fabric in system.fabrics.values():
+        for leaf, names in fabric.leaf_switches.items():
+            known.setdefault(leaf, []).extend(names)
+    if not set(nodes).isdisjoint(known.get(name, ())):
+        return name
+    if name in known:
+        raise _wrong(text, f"{show(name)}, none of whose nodes stands", "a leaf switch of nodes that stand", _MORE)
+    if not known:
+        raise _wrong(
+            text, f"{show(name)}", f"leaf_switches of a fabric in systems/{system.system}.yaml, which has none"
+        )
+    raise _wrong(text, f"no leaf switch {show(name)}", "one of its leaf_switches", did_you_mean(name, known))
+
+
+def _share(text: str, what: str) -> float:
+    word, _, value = what.partition("=")
+    if word != "share" or not _SHARE.fullmatch(value) or not 0 < float(value):
+        raise _wrong(text, show(what), "share= and what is left of the rate, above 0 and below 1: share=0.5")
+    return float(value)
+
+
+def _wrong(text: str, found: str, expected: str, more: str = "") -> RailyardError:
+    return RailyardError(f"--fault {text}: found {found}, expected {expected}{f'; {more}' if more else ''}")

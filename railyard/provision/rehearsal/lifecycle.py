@@ -1,0 +1,72 @@
+"""A rehearsal while it stands: its nodes and Slurm come up, the variables lead there, and all goes down again."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.provision.rehearsal import bed
+from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.testbed.entry import REHEARSAL, bed_folder, enter_script
+from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, terminated_as_interrupted
+from railyard.provision.testbed.lock import measurement_lock
+from railyard.site.systems.model import System
+
+#: How a person ends what `--keep` left up.
+DOWN = "railyard rehearse --down"
+
+
+@contextlib.contextmanager
+def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
+    """Have this machine for a rehearsal: it waits for a measurement, which it would disturb, and for another rehearsal.
+
+    SIGTERM and a closed terminal end it as Ctrl-C does, so that all goes down.
+    """
+    with terminated_as_interrupted(), measurement_lock(echo, home):
+        yield
+
+
+@contextlib.contextmanager
+def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[str], None]) -> Iterator[None]:
+    """Hold the nodes of a rehearsal up, with Slurm on them, and lead this process and its children there.
+
+    Whatever happens inside, all goes down behind it, unless it is to ``keep`` it. Raises SetupError for what this
+    machine lacks.
+    """
+    home = Path(rehearsal.home)
+    bed.up(rehearsal, system)
+    try:
+        with _led_by({REHEARSAL_VARIABLE: rehearsal.folder, **bed.client_variables(home)}):
+            yield
+    finally:
+        if keep:
+            echo(f"the nodes are left up; enter one: {enter_script(home, REHEARSAL)} {rehearsal.nodes[0]} -- sh")
+            echo(f"take them down: {DOWN}")
+        else:
+            bed.down(home)
+
+
+def take_down(home: Path) -> bool:
+    """Take down what was kept, and return whether anything was up. Raises SetupError where its command still runs."""
+    note = bed_folder(home, REHEARSAL) / OWNER_FILE
+    if note.exists() and not is_left_over(note):
+        raise SetupError("--down: found a rehearsal of this site folder that runs, expected one that was kept: end it")
+    return bed.down(home)
+
+
+@contextlib.contextmanager
+def _led_by(variables: Mapping[str, str]) -> Iterator[None]:
+    """Have these variables set inside the block; ``$PATH`` in one stands for what it is now."""
+    path = os.environ.get("PATH", os.defpath)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update({name: value.replace("$PATH", path) for name, value in variables.items()})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

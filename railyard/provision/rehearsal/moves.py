@@ -1,0 +1,112 @@
+"""What a run's messages add to the counters of each node's ports: files below /sys, in each driver's own unit."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from railyard.hardware.counters import DRIVERS, Driver
+from railyard.hardware.links import HEADERS
+from railyard.provision.rehearsal.form import Fault
+from railyard.provision.rehearsal.told import Port
+from railyard.site.systems.model import Fabric, Rail, System
+
+#: Of the payload, where a link's headers are not known: headers and acknowledgements.
+_OVERHEAD = 1.005
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rail of a fabric."""
+
+    name: str
+    fabric: Fabric
+    rail: Rail
+
+
+def place_of(system: System, port: Port) -> Place | None:
+    """Return the fabric whose rail a port is; None where it is no rail.
+
+    Of several fabrics with a rail of that name it is one over TCP for a network interface, and the one whose link has
+    about the rate that the port shows.
+    """
+    found = [
+        Place(name, fabric, rail)
+        for name, fabric in system.fabrics.items()
+        for rail in fabric.rails
+        if rail.name == port.name
+    ]
+    alike = [place for place in found if (place.fabric.kind == "tcp") == (port.kind == "net")]
+    return min(alike or found, key=lambda place: _apart(place, port), default=None)
+
+
+def _apart(place: Place, port: Port) -> float:
+    return abs(math.log((place.fabric.link.data_rate_gbit_s or port.rate_gbit_s) / port.rate_gbit_s))
+
+
+@dataclass(slots=True)
+class Moves:
+    """What is added, by node and file. What a node sends to another one, that one receives."""
+
+    system: System
+    faults: tuple[Fault, ...] = ()
+    added: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def send(self, sender: str, port: Port, receiver: str, other: Port, payload_bytes: float) -> None:
+        """Move so many bytes of payload from a port of one node to a port of another."""
+        if sender == receiver or payload_bytes <= 0:
+            return
+        on_the_wire = payload_bytes * self._overhead(port)
+        self._count(sender, port, "tx", on_the_wire)
+        self._count(receiver, other, "rx", on_the_wire)
+
+    def lines(self, node: str) -> list[str]:
+        """Return what a node's first rank is to do: a line a file."""
+        return [f"add {path} {amount}" for path, amount in self.added.get(node, {}).items()]
+
+    def _overhead(self, port: Port) -> float:
+        place = place_of(self.system, port)
+        if place is None:
+            return _OVERHEAD
+        link, headers = place.fabric.link, HEADERS[place.fabric.link.headers]
+        mtu = place.fabric.mtu or max(link.mtus, default=None)
+        return _OVERHEAD if mtu is None else (mtu + headers.outside) / (mtu - headers.inside)
+
+    def _count(self, node: str, port: Port, way: str, amount_bytes: float) -> None:
+        if any(fault.kind == "unreadable" and fault.hits(node, port.name) for fault in self.faults):
+            return
+        place = place_of(self.system, port)
+        driver = _driver(place, port)
+        if driver is None:
+            return
+        counter = (driver.tx if way == "tx" else driver.rx).partition("+")[0]
+        unit = _packet_bytes(place) if driver.packets else driver.unit_bytes
+        path = _path(port, driver, counter)
+        own = self.added.setdefault(node, {})
+        own[path] = own.get(path, 0) + -(-int(amount_bytes) // unit)
+
+
+def _driver(place: Place | None, port: Port) -> Driver | None:
+    """Return the row of a port's counters: as the system's file says, else as its kind of device commonly has."""
+    if place is not None:
+        return None if place.rail.counters == "none" else DRIVERS[place.rail.counters]
+    return DRIVERS[_COMMON[port.kind]]
+
+
+_COMMON: Mapping[str, str] = {"verbs": "mlx5", "cxi": "cxi", "net": "netdev"}
+
+
+def _packet_bytes(place: Place | None) -> int:
+    link = None if place is None else place.fabric.link
+    return 4096 if link is None else max(link.mtus, default=4096)
+
+
+def _path(port: Port, driver: Driver, counter: str) -> str:
+    """Return a counter's file below /sys. Of an interface whose card counts, the card stands beside it."""
+    card, _, number = port.name.partition(":")
+    if driver.name == "netdev":
+        return f"class/net/{card}/statistics/{counter}"
+    if driver.name == "cxi":
+        return f"class/{'cxi' if port.kind == 'cxi' else 'net'}/{card}/device/telemetry/{counter}"
+    of_card = f"class/net/{card}/device/infiniband/*" if port.kind == "net" else f"class/infiniband/{card}"
+    folder = "hw_counters" if counter.startswith("hw/") else "counters"
+    return f"{of_card}/ports/{number or '1'}/{folder}/{counter.removeprefix('hw/')}"

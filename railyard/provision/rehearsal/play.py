@@ -1,0 +1,201 @@
+"""One run of a rehearsal, as its first rank has it decided: what is printed, and what every node's counters move.
+
+``python -m railyard.provision.rehearsal.play WORK RANKS STACK TOOL PROGRAM [WORD]...`` is started by ``standin.sh`` in
+the job's folder. It waits for all ranks, writes WORK/moves-RANK for the first rank of each node, waits until these have
+moved the counters, and prints the output last. Whatever it cannot do is one sentence and an exit code that is not 0.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.benchmarks.apps import least_traffic
+from railyard.benchmarks.table import micro
+from railyard.benchmarks.table.applications import key_on
+from railyard.provision.rehearsal import applications, form, model, pairs, traffic
+from railyard.provision.rehearsal.asked import asked, program_of
+from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
+from railyard.provision.rehearsal.moves import Moves
+from railyard.provision.rehearsal.told import LibraryError
+from railyard.provision.rehearsal.traffic import Network
+from railyard.provision.replay import published
+from railyard.provision.replay.texts import text_of
+from railyard.site.site import Site, site_at
+
+PATIENCE_VARIABLE = "RAILYARD_REHEARSAL_PATIENCE"
+PATIENCE_S = 120.0
+#: Applications whose output is a file, and what they print besides.
+_FILES = {"hpcc": ("hpccoutf.txt", ""), "wrf": ("rsl.error.0000", " starting wrf task            0  of            1\n")}
+#: What an application moves where nobody knows how much: enough to tell its rails from others.
+_SOME_BYTES = 256_000_000
+_MADE = "made by a rehearsal, no measurement"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a run prints. ``file`` is where it goes in place of standard output, ``beside`` what is printed then."""
+
+    text: str
+    file: str = ""
+    beside: str = ""
+    #: Lines that go to standard error: NetPIPE's rows.
+    error: str = ""
+
+
+def main(words: Sequence[str]) -> int:
+    """Return the run's exit code."""
+    work, ranks, stack, tool, program, *rest = words
+    try:
+        rehearsal, site = rehearsed(os.environ)
+        crew = gather(Path(work), int(ranks), site, rehearsal, stack, os.environ, patience(os.environ))
+        moves = Moves(site.system, rehearsal.faults)
+        output = played(crew, tool, program_of(program), rest, Path.cwd(), moves)
+        _have_moved(Path(work), crew, moves)
+    except LibraryError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except RailyardError as error:
+        print(f"rehearsal: {error}", file=sys.stderr)
+        return 1
+    _print(output)
+    return 0
+
+
+def rehearsed(variables: Mapping[str, str]) -> tuple[form.Rehearsal, Site]:
+    """Return the rehearsal that a process belongs to, and its site. Raises RailyardError where it belongs to none."""
+    folder = variables.get(REHEARSAL_VARIABLE)
+    if not folder:
+        raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs in a rehearsal alone (railyard rehearse)")
+    rehearsal = form.read(Path(folder))
+    return rehearsal, site_at(Path(rehearsal.home), rehearsal.system)
+
+
+def patience(variables: Mapping[str, str]) -> float:
+    """Return for how many whole seconds one part of a run waits for another."""
+    said = variables.get(PATIENCE_VARIABLE, "")
+    return float(said) if said.isdigit() else PATIENCE_S
+
+
+def played(
+    crew: Crew, tool: str, program: str, words: Sequence[str], folder: Path, moves: Moves
+) -> Output:  # fmt: skip
+    """Return what a run prints, and add what it moves.
+
+    Raises LibraryError where its library ends it, RailyardError for a benchmark that has no stand-in.
+    """
+    if tool in crew.site.system.applications or tool in applications.KNOWN:
+        return _application(crew, tool, program, folder, moves)
+    found = asked(tool, program, words, folder)
+    network = Network(crew)
+    if tool == "pairs":
+        return Output(pairs.played(network, found, folder, sentence(network), moves))
+    made = traffic.made(network, found, sentence(network))
+    traffic.move(network, found, moves)
+    text = text_of(made)
+    if tool != "netpipe":
+        return Output(text)
+    rows = [line for line in text.splitlines(keepends=True) if line.lstrip()[:1].isdigit()]
+    return Output("".join(line for line in text.splitlines(keepends=True) if line not in rows), error="".join(rows))
+
+
+def sentence(network: Network) -> str:
+    """Return the sentence that names an output as made, and from what."""
+    crew = network.crew
+    return f"{_MADE}: {crew.site.system.system}, {crew.stack}, by its references and links"
+
+
+def _application(crew: Crew, tool: str, program: str, folder: Path, moves: Moves) -> Output:
+    several = len(crew.nodes) > 1
+    network = Network(crew)
+    flows = traffic.around(network) if several else []
+    stated = tool in crew.site.system.applications
+    key = f"installed/{tool}" if stated else applications.key_of(tool, program, folder)
+    text = applications.text_of(tool, program, folder, _machine(network, key, flows, folder))
+    for flow, moved in zip(flows, _bytes(crew, key, text, len(flows)), strict=True):
+        for (a, b), share in zip(flow.lanes, _rank_shares(crew, flow), strict=True):
+            moves.send(flow.first, a, flow.second, b, moved * share)
+    if several:
+        traffic.start_up(crew, moves)
+    file, beside = _FILES.get(tool, ("", ""))
+    return Output(text, file, beside)
+
+
+def _machine(
+    network: Network, key: str, flows: Sequence[traffic.Flow], folder: Path
+) -> applications.Machine:  # fmt: skip
+    crew, site = network.crew, network.crew.site
+    nodes = len(crew.nodes)
+    rate, wait, reference = model.MANAGEMENT_MB_S, model.MANAGEMENT_US, None
+    test = network.test(key, flows) if flows else None
+    healthy = crew.computing == 1.0
+    if test is not None and network.place is not None:
+        shares = [network.share(flow, 1 << 20) for flow in flows]
+        if not any(network.is_fallback(flow) for flow in flows):
+            rate = model.rate_mb_s(network.place.fabric, test.rails) * min(shares)
+            wait = model.latency_us(network.place.fabric.link) + max(network.waits_us(flow) for flow in flows)
+            healthy = healthy and min(shares) == 1.0
+        else:
+            healthy = False
+        named = key if nodes == site.system.nodes.number else key_on(key, nodes)
+        if healthy:
+            reference = published.figure(site, network.test(named, flows) or test)
+    return applications.Machine(
+        site, crew.nodes, len(crew.members), crew.per_node[crew.nodes[0]], crew.threads, crew.computing,
+        rate, wait, f"{_MADE}: {site.system.system}, {crew.stack}", reference,
+        applications.wrf_case(folder) if key.startswith("wrf/") else "",
+    )  # fmt: skip
+
+
+def _bytes(crew: Crew, key: str, text: str, flows: int) -> list[int]:
+    """Return what each node sends to the next: what its algorithm moves at least and a little more, or some."""
+    nodes, ranks = len(crew.nodes), crew.per_node[crew.nodes[0]]
+    tool = key.partition("/")[0]
+    tables = [table for table in applications.parse(tool, text).tables if table.tool == tool]
+    found = least_traffic.least(key, tables, nodes, ranks, 0)
+    if not found:
+        return [0 if micro.find(key).too_little else _SOME_BYTES] * flows
+    return [int(1.1 * max(max(one.sent_bytes, one.received_bytes) for one in found))] * flows
+
+
+def _rank_shares(crew: Crew, flow: traffic.Flow) -> tuple[float, ...]:
+    """Return each port's share of a node's bytes: of all its ranks' together, each of which takes what it takes."""
+    weights = dict.fromkeys((a.name for a, _ in flow.lanes), 0.0)
+    for member, taken in zip(crew.members, crew.takes, strict=True):
+        if member.node == flow.first:
+            for port, share in zip(taken.ports, taken.shares(1 << 62), strict=True):
+                weights[port.name] = weights.get(port.name, 0.0) + share
+    return tuple(weights[a.name] / crew.per_node[flow.first] for a, _ in flow.lanes)
+
+
+def _have_moved(work: Path, crew: Crew, moves: Moves) -> None:
+    """Have each node's first rank move its counters, and wait for that."""
+    firsts = first_ranks(crew)
+    dying = {fault.node for fault in crew.rehearsal.faults if fault.kind == "dies"}
+    for node, rank in firsts.items():
+        lines = moves.lines(node) + (["die"] if dying & {node, form.EVERY_NODE} else [])
+        part = work / f"moves-{rank}.part"
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        part.rename(work / f"moves-{rank}")
+    until = time.monotonic() + patience(os.environ)
+    waiting = dict(firsts)
+    while waiting:
+        waiting = {node: rank for node, rank in waiting.items() if not (work / f"done-{rank}").exists()}
+        if waiting and time.monotonic() > until:
+            raise RailyardError(f"{', '.join(waiting)} did not answer any more: their counters were not moved")
+        time.sleep(0.02)
+
+
+def _print(output: Output) -> None:
+    if output.file:
+        Path(output.file).write_text(output.text, encoding="utf-8")
+    print(output.beside if output.file else output.text, end="", flush=True)
+    print(output.error, end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

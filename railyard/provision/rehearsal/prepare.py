@@ -1,0 +1,71 @@
+"""From a site's own system to its rehearsal: what cannot be rehearsed is refused, what is left out is said."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import state_folder
+from railyard.base.wording import counted, listing
+from railyard.provision.rehearsal import nodes, programs
+from railyard.provision.rehearsal.faults import nodes_named, planted
+from railyard.provision.rehearsal.form import Rehearsal
+from railyard.site.site import Site
+from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
+from railyard.site.systems.model import System
+
+#: The launcher that a rehearsal can start processes by: Slurm's own. A stack's mpirun is not there.
+LAUNCHER = "srun"
+
+
+def rehearsal_folder(home: Path) -> Path:
+    """Return the folder of a site's rehearsal: one at a time, made anew by each."""
+    return state_folder(home) / "rehearsal"
+
+
+def prepared(site: Site, faults: Sequence[str], wanted: int | None) -> Rehearsal:
+    """Return the rehearsal of a site's system with its stand-ins written, kept in its folder; nothing runs yet.
+
+    ``faults`` are words of ``railyard.provision.rehearsal.faults``, ``wanted`` how many nodes are to stand. Raises
+    RailyardError for a system that cannot be rehearsed, and for faults that it cannot have.
+    """
+    system, home = site.system, site.home
+    named = set(nodes_named(faults)) & set(nodes.site_nodes(system))
+    standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
+    _refuse_launcher(system)
+    meant = planted(faults, system, standing.nodes)
+    folder = rehearsal_folder(home)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    there, cases = programs.write(folder, system), programs.write_wrf_cases(folder, system)
+    left_out = (*standing.left_out, *left_out_of(site, there))
+    made = Rehearsal(system.system, str(home), str(folder), standing.nodes, meant, left_out, there, cases)
+    made.write()
+    return made
+
+
+def _refuse_launcher(system: System) -> None:
+    if system.launcher != LAUNCHER:
+        raise RailyardError(
+            f"systems/{system.system}.yaml: found launcher {system.launcher}, expected {LAUNCHER}: "
+            f"a rehearsal has no MPI library, and so no {system.launcher} of one"
+        )
+
+
+def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each thing that the system's file asks for and that stand-ins cannot stand in for."""
+    system = site.system
+    if system.scheduler != SLURM_WITHOUT_DATABASE:
+        yield f"scheduler: {system.scheduler} is rehearsed as {SLURM_WITHOUT_DATABASE}, without an accounting database"
+    modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)
+    if modules:
+        yield f"modules: {listing(list(modules))} {'is' if len(modules) == 1 else 'are'} not loaded"
+    built = [name for name, entry in system.stacks.items() if entry.spack is not None]
+    if built:
+        yield f"Spack: nothing is built for {listing(built)}"
+    for name, entry in system.stacks.items():
+        lacking = [tool for tool in entry.tools if tool not in there.get(name, {})]
+        if lacking:
+            yield f"{counted(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
+    if not site.references.entries:
+        yield "references: there are none, so that only physical limits and floors judge"

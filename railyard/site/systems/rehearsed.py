@@ -1,0 +1,80 @@
+"""What a rehearsal puts in place of a system's nodes and benchmarks, from the folder that $RAILYARD_REHEARSAL names."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
+from railyard.site.systems.model import Fabric, StackEntry, System
+
+#: In that folder: the rehearsal, as JSON (``railyard.provision.rehearsal.form``).
+FILE = "rehearsal.json"
+
+
+#: Why a tool of a stack does not run in a rehearsal.
+NO_STAND_IN = "a rehearsal has no stand-in for it"
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The system that is rehearsed and the nodes that stand.
+
+    ``programs`` has the path of each stack's tools (stack: tool: path), ``wrf_cases`` the folder of each case's inputs.
+    """
+
+    system: str
+    nodes: tuple[str, ...]
+    programs: Mapping[str, Mapping[str, str]]
+    wrf_cases: Mapping[str, str]
+
+    def of(self, system: System) -> System:
+        """Return the system as its rehearsal sees it: the nodes that stand, and stand-ins as its only benchmarks.
+
+        What jobs ask the scheduler for stays. A rehearsal has no accounting database, hence the scheduler.
+        """
+        stacks = {name: _stack(entry, self.programs.get(name, {})) for name, entry in system.stacks.items()}
+        fabrics = {name: self._fabric(fabric) for name, fabric in system.fabrics.items()}
+        nodes = system.nodes.model_copy(update={"names": self.nodes, "count": None})
+        own = {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
+        return system.model_copy(update={"nodes": nodes, "fabrics": fabrics, "stacks": stacks, **own})
+
+    def _fabric(self, fabric: Fabric) -> Fabric:
+        """Return a fabric with those of its leaf switches that some of the nodes are at, and those nodes alone."""
+        at = {leaf: tuple(name for name in names if name in self.nodes) for leaf, names in fabric.leaf_switches.items()}
+        return fabric.model_copy(update={"leaf_switches": {leaf: names for leaf, names in at.items() if names}})
+
+
+def rehearsed() -> Rehearsed | None:
+    """Return what the rehearsal that this process belongs to puts in place; None outside of one.
+
+    Raises SetupError where the folder holds no rehearsal.
+    """
+    folder = os.environ.get(REHEARSAL_VARIABLE)
+    return _read(folder) if folder else None
+
+
+@lru_cache(maxsize=2)
+def _read(folder: str) -> Rehearsed:
+    file = Path(folder, FILE)
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        return Rehearsed(stored["system"], tuple(stored["nodes"]), stored["programs"], stored["wrf_cases"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SetupError(
+            f"{file}: found no rehearsal ({error}), though {REHEARSAL_VARIABLE} names its folder; "
+            f"unset the variable, or type: railyard rehearse --system NAME"
+        ) from None
+
+
+def _stack(entry: StackEntry, programs: Mapping[str, str]) -> StackEntry:
+    """Return an entry whose benchmarks are stand-ins; its own variables stay, since the stand-ins obey them."""
+    prefix = "" if entry.prefix is None else entry.prefix if entry.prefix[0] in "/{" else f"{{home}}/{entry.prefix}"
+    env = {name: value.replace("{prefix}", prefix) for name, value in entry.env.items()}
+    absent = {**entry.absent, **{tool: NO_STAND_IN for tool in entry.tools if tool not in programs}}
+    gone = {"prefix": None, "modules": (), "spack": None}
+    return entry.model_copy(update={"benchmarks": dict(programs), "absent": absent, "env": env, **gone})

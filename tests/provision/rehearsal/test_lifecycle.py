@@ -1,0 +1,100 @@
+"""A rehearsal while it stands: the variables lead there, and all goes down whatever happens."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.provision.rehearsal import bed, lifecycle
+from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.testbed.entry import REHEARSAL, bed_folder
+from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
+from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
+
+SITE = Path(__file__).parents[2] / "sites/rehearsed"
+
+
+@pytest.fixture
+def system() -> System:
+    return load_system(SITE / "systems/ndr.yaml")
+
+
+@pytest.fixture
+def rehearsal(tmp_path: Path) -> Rehearsal:
+    return Rehearsal("ndr", str(tmp_path), str(tmp_path / "plan"), ("n1", "n9"))
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What was asked of a bed that does nothing."""
+    made: list[str] = []
+    monkeypatch.setattr(bed, "up", lambda rehearsal, system: made.append("up"))
+    monkeypatch.setattr(bed, "down", lambda home: made.append("down"))
+    monkeypatch.setattr(bed, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"})
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    yield made
+
+
+def test_the_variables_lead_there_and_are_gone_behind_it(
+    rehearsal: Rehearsal, system: System, calls: list[str]
+) -> None:
+    with lifecycle.standing(rehearsal, system, keep=False, echo=print):
+        assert calls == ["up"]
+        assert (os.environ["PATH"], os.environ["SLURM_CONF"]) == ("/slurm/bin:/usr/bin", "/slurm/conf")
+        assert os.environ[REHEARSAL_VARIABLE] == rehearsal.folder
+    assert calls == ["up", "down"]
+    assert os.environ["PATH"] == "/usr/bin"
+    assert "SLURM_CONF" not in os.environ and REHEARSAL_VARIABLE not in os.environ
+
+
+def test_it_goes_down_behind_an_error_and_an_interrupt(rehearsal: Rehearsal, system: System, calls: list[str]) -> None:
+    for error in (SetupError("no"), KeyboardInterrupt()):
+        with pytest.raises(type(error)), lifecycle.standing(rehearsal, system, keep=False, echo=print):
+            raise error
+    assert calls == ["up", "down"] * 2
+
+
+def test_kept_nodes_stay_up_and_it_is_said_how_they_end(rehearsal: Rehearsal, system: System, calls: list[str]) -> None:
+    said: list[str] = []
+    with lifecycle.standing(rehearsal, system, keep=True, echo=said.append):
+        pass
+    assert calls == ["up"]
+    assert said[0].startswith("the nodes are left up; enter one: ") and said[0].endswith("/enter n1 -- sh")
+    assert said[1] == "take them down: railyard rehearse --down"
+
+
+def test_what_did_not_come_up_is_not_taken_down(
+    rehearsal: Rehearsal, system: System, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(rehearsal: Rehearsal, system: System) -> None:
+        raise SetupError("another one is up")
+
+    monkeypatch.setattr(bed, "up", refuse)
+    with pytest.raises(SetupError), lifecycle.standing(rehearsal, system, keep=False, echo=print):
+        pass
+    assert calls == []
+
+
+def test_a_terminated_rehearsal_ends_as_an_interrupted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
+    with pytest.raises(KeyboardInterrupt), lifecycle.turn(tmp_path, print):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_only_what_was_kept_is_taken_down(tmp_path: Path, calls: list[str]) -> None:
+    folder = bed_folder(tmp_path, REHEARSAL)
+    folder.mkdir(parents=True)
+    sign(folder / OWNER_FILE)
+    with pytest.raises(SetupError, match="--down: found a rehearsal of this site folder that runs"):
+        lifecycle.take_down(tmp_path)
+    assert calls == []
+    (folder / OWNER_FILE).write_text("1 999\n", encoding="ascii")
+    lifecycle.take_down(tmp_path)
+    assert calls == ["down"]

@@ -1,0 +1,100 @@
+"""From a system's file to its rehearsal: what is left out is said, what cannot be rehearsed is refused."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.provision.rehearsal import nodes, prepare, programs
+from railyard.provision.rehearsal.form import read
+from railyard.provision.rehearsal.prepare import left_out_of, prepared
+from railyard.site.site import Site, site_at
+from railyard.site.systems.model import SpackStack, System
+
+SITE = Path(__file__).parents[2] / "sites/rehearsed"
+THERE = {
+    "openmpi": {"osu": "/s/osu", "pairs": "/s/pairs", "hpl": "/s/hpl"},
+    "intelmpi": {"osu": "/s/osu"},
+    "verbs": {"perftest": "/s/p"},
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """The made system of a site of its own, on a machine with memory enough, with stand-ins that are not written."""
+    for name in ("systems", "references"):
+        shutil.copytree(SITE / name, tmp_path / name)
+    monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)
+    monkeypatch.setattr(programs, "write", lambda folder, system: THERE)
+    return site_at(tmp_path, "ndr")
+
+
+def changed(site: Site, **fields: object) -> Site:
+    return replace(site, system=site.system.model_copy(update=fields))
+
+
+def test_it_is_kept_with_its_nodes_faults_and_stand_ins(site: Site) -> None:
+    made = prepared(site, ["rail=n9:mlx5_1,share=0.5"], 4)
+    assert (made.system, len(made.nodes), made.planted) == ("ndr", 4, "rail=n9:mlx5_1,share=0.5")
+    assert "n9" in made.nodes and made.programs == THERE
+    assert Path(made.folder) == site.home / ".railyard/rehearsal"
+    assert read(Path(made.folder)) == made
+
+
+def test_what_stood_there_before_is_gone(site: Site) -> None:
+    old = site.home / ".railyard/rehearsal/old"
+    old.mkdir(parents=True)
+    prepared(site, [], None)
+    assert not old.exists()
+
+
+def test_a_wrong_fault_is_refused_before_anything_is_written(site: Site) -> None:
+    with pytest.raises(RailyardError, match='--fault node=n77,dies: found no node "n77"'):
+        prepared(site, ["node=n77,dies"], None)
+    assert not (site.home / ".railyard").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"launcher": "mpirun"},
+            "systems/ndr.yaml: found launcher mpirun, expected srun: a rehearsal has no MPI library",
+        ),
+        ({"scheduler": "pbs"}, "pbs, expected one of Slurm's"),
+        ({"provider": "testbed"}, "provider testbed, expected nodes"),
+    ],
+)
+def test_a_system_that_cannot_be_rehearsed_is_refused(site: Site, fields: dict[str, object], sentence: str) -> None:
+    with pytest.raises(RailyardError, match=sentence):
+        prepared(changed(site, **fields), [], None)
+
+
+def left(site: Site, there: dict[str, dict[str, str]] = THERE) -> list[str]:
+    return list(left_out_of(site, there))
+
+
+def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
+    assert left(site) == [
+        "scheduler: slurm is rehearsed as slurm-nodb, without an accounting database",
+        "modules: openmpi/5.0.5 is not loaded",
+        "1 benchmark of intelmpi: there is no stand-in for imb",
+    ]
+    unreferenced = replace(site, references=replace(site.references, entries=()))
+    assert left(unreferenced)[3:] == ["references: there are none, so that only physical limits and floors judge"]
+    assert left(changed(site, scheduler="slurm-nodb"))[0].startswith("modules")
+    assert left(site, {})[2] == "3 benchmarks of openmpi: there is no stand-in for osu, pairs and hpl"
+
+
+def test_what_spack_would_build_is_not_built(site: Site) -> None:
+    spack = SpackStack.model_validate({"benchmarks": ["osu"]})
+    stacks = {**site.system.stacks, "openmpi": site.system.stacks["openmpi"].model_copy(update={"spack": spack})}
+    assert "Spack: nothing is built for openmpi" in left(changed(site, stacks=stacks))
+
+
+def test_the_system_is_not_changed(site: Site) -> None:
+    before: System = site.system
+    prepared(site, [], None)
+    assert site.system is before and prepare.LAUNCHER == site.system.launcher
