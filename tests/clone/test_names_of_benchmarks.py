@@ -12,8 +12,12 @@ from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS
 from railyard.parsers import TOOLS as PARSED_TOOLS
 
 PACKAGE = Path(railyard.__file__).parent
-#: Where a tool is the subject: its entries and what they name, its parser, and how a stack is told to run it.
-ROOMS = ("benchmarks/table/", "benchmarks/apps/", "benchmarks/node_pairs.py", "parsers/", "stacks/")
+#: Where a tool is the subject: its entries and what they name, its parser, how a stack is told to run it, and what
+#: stands in for it in a rehearsal.
+ROOMS = (
+    "benchmarks/table/", "benchmarks/apps/", "benchmarks/node_pairs.py", "parsers/", "stacks/",
+    "provision/rehearsal/",
+)  # fmt: skip
 #: Where a string is a word of the model, and not a name, though a benchmark has the same: ``metric.shape == "stream"``.
 WORDS = {"shape": get_args(model.Shape), "rows": get_args(model.Rows), "assessed": get_args(model.AssessedBy)}
 COMPARING_CALLS = {"startswith", "endswith", "removeprefix", "removesuffix", "match", "fullmatch", "search"}

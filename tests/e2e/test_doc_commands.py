@@ -66,6 +66,8 @@ NOT_RUN = {
     r"\S*railyard soak --system mycluster": "Slurm: tests/cluster/soak",
     r"\S*railyard run --system (virtual-slurm|virtual-verbs|mycluster)": "Slurm or guests: tests/e2e/test_slurm.py",
     r"(srun .*|\S*)\brailyard gate\b": "needs a node of a cluster: tests/cluster/gate",
+    r"\S*railyard rehearse\b": "Slurm: tests/e2e/test_rehearse.py",
+    r"\S*railyard run .*-P policy=rail-2": "no system here asks for each rail: tests/site/test_rails.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
     r"for i in ": "ten runs on a cluster",

@@ -4,8 +4,9 @@
 # Each copy is a run of its own: what the launcher says of its ranks is taken away, so that an MPI program starts as one
 # process. What it prints goes to OUTDIR/NODE.out, under a line that names the node (read by
 # railyard/benchmarks/apps/every_node.py). Below it stands what the program used: time of processors and time that
-# passed, both in hundredths of a second, "-" where the kernel does not say, and the threads that it was told. It exits 0 whatever the program did: its code stands in that file, so that
-# one bad node does not hide the others. What all of them printed into the job's own output, the launcher would mix.
+# passed, both in hundredths of a second, "-" where the kernel does not say, and the threads that it was told. It exits 0
+# whatever the program did: its code stands in that file, so that one bad node does not hide the others. What all of them
+# printed into the job's own output, the launcher would mix.
 
 set -f
 [ $# -ge 3 ] || { echo 'railyard: each.sh OUTDIR TAG EXECUTABLE ARGUMENT...: this call lacks one of these' >&2; exit 64; }

@@ -29,6 +29,13 @@ from railyard.site.systems.model import Fabric, Rail, System
 NO_TRAFFIC = "no --traffic"
 _IPERF3_BYTES = 128 << 10
 
+#: Of a tool that is a folder of programs: which one sends.
+_INSIDE = {"perftest": "ib_write_bw"}
+#: The words by which a tool sends so many messages.
+_ARGUMENTS: dict[str, Callable[[int], tuple[str, ...]]] = {
+    "perftest": lambda messages: ("-s", str(figures.MESSAGE_BYTES), "-n", str(messages)),
+    "iperf3": lambda messages: ("-J", "-l", str(_IPERF3_BYTES), "-n", str(messages * figures.MESSAGE_BYTES)),
+}
 _READERS: dict[str, Callable[[str], Parsed]] = {"perftest": perftest.parse, "iperf3": iperf3.parse}
 
 
@@ -178,7 +185,7 @@ def _program(ground: Ground, tool: str) -> str | None:
     for entry in ground.system.stacks.values():
         if tool in entry.benchmarks:
             path = entry.executable(tool, ground.home)
-            return f"{path}/ib_write_bw" if tool == "perftest" else path
+            return f"{path}/{_INSIDE[tool]}" if tool in _INSIDE else path
     return None
 
 
@@ -192,10 +199,7 @@ def _too_few(ground: Ground) -> str | None:
 
 def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[str]:
     """Return the words of both ends over one rail."""
-    if tool == "perftest":
-        arguments: tuple[str, ...] = ("-s", str(figures.MESSAGE_BYTES), "-n", str(ground.messages))
-    else:
-        arguments = ("-J", "-l", str(_IPERF3_BYTES), "-n", str(ground.messages * figures.MESSAGE_BYTES))
+    arguments = _ARGUMENTS[tool](ground.messages)
     tag = f"gate-{ground.node}-{os.getpid()}-{time.monotonic_ns()}"
     program = _program(ground, tool) or ""
     return run_words(tool, fabric.kind, (device_name(rail),), program, arguments, tag=tag, in_turn=True)

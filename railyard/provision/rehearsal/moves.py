@@ -92,6 +92,9 @@ def _driver(place: Place | None, port: Port) -> Driver | None:
     return DRIVERS[_COMMON[port.kind]]
 
 
+_SLINGSHOT = DRIVERS["cxi"]
+#: Where a port of a kind stands below /sys/class, where that is not its own name.
+_CLASSES: Mapping[str, str] = {"verbs": "net"}
 _COMMON: Mapping[str, str] = {"verbs": "mlx5", "cxi": "cxi", "net": "netdev"}
 
 
@@ -105,8 +108,8 @@ def _path(port: Port, driver: Driver, counter: str) -> str:
     card, _, number = port.name.partition(":")
     if driver.name == "netdev":
         return f"class/net/{card}/statistics/{counter}"
-    if driver.name == "cxi":
-        return f"class/{'cxi' if port.kind == 'cxi' else 'net'}/{card}/device/telemetry/{counter}"
+    if driver is _SLINGSHOT:
+        return f"class/{_CLASSES.get(port.kind, port.kind)}/{card}/device/telemetry/{counter}"
     of_card = f"class/net/{card}/device/infiniband/*" if port.kind == "net" else f"class/infiniband/{card}"
     folder = "hw_counters" if counter.startswith("hw/") else "counters"
     return f"{of_card}/ports/{number or '1'}/{folder}/{counter.removeprefix('hw/')}"

@@ -29,6 +29,7 @@ FIRST = 65536
 STAMP = "@1700000000.000000000"
 #: Firmware, board and card of every device: no real one, so that nobody takes them for one.
 NO_FIRMWARE, NO_BOARD = "0.0.0", "REHEARSAL"
+_SLINGSHOT = DRIVERS["cxi"]
 # The kernel reads hw_counters again after so many milliseconds (drivers/infiniband/core/sysfs.c).
 _LIFESPAN_MS = 10
 # The PCI driver of the card, where it is not the first module of the counters' row; of Ethernet any will do.
@@ -208,7 +209,7 @@ def _pci(tree: Tree, place: _Place, machine: Machine, module: str, slot: str | N
 def _rail(tree: Tree, seat: _Seat, index: int, number: int) -> None:
     """Add a rail as the class of devices that its driver makes."""
     device, driver = seat.rail.device, seat.driver
-    if driver is not None and driver.name == "cxi":
+    if driver is _SLINGSHOT:
         _slingshot(tree, seat)
     elif seat.fabric.kind == "tcp" or (driver is not None and driver.name == "netdev"):
         _interface(tree, device, seat.place, seat.gbit_s, readable=seat.readable)

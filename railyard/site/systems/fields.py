@@ -72,10 +72,11 @@ ToolName = Annotated[
 
 
 def _measured(name: str) -> str:
-    if name in BENCHMARKS or name in APPLICATIONS:
+    known = [*BENCHMARKS, *APPLICATIONS]
+    if name in known:
         return name
     expected = f"a benchmark that Railyard knows, or the tool of applications ({', '.join(APPLICATIONS)})"
-    raise refuse(show(name), expected, did_you_mean(name, [*BENCHMARKS, *APPLICATIONS]))
+    raise refuse(show(name), expected, did_you_mean(name, known))
 
 
 MeasuredBenchmark = Annotated[str, AfterValidator(_measured)]
