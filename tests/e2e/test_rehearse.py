@@ -68,6 +68,7 @@ def test_a_slow_rail_of_one_node_is_named(site: VirtualSite) -> None:
     assert suspects(records[-1]) == {("rail", "n9", "mlx5_1:1")}
 
 
+@pytest.mark.full
 def test_another_transport_fails_the_path(site: VirtualSite) -> None:
     ran, records = rehearse(site, "--nodes", "2", "--fault", "fallback=tcp", *ONE_CHECK, "-P", "rails=1")
     assert ran.code == 1

@@ -9,7 +9,7 @@ import click
 
 from railyard.base.errors import InputError
 from railyard.base.finding import Finding, problem, problems, tally
-from railyard.base.wording import counted
+from railyard.base.wording import counted, listing
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer
@@ -58,7 +58,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     if system is not None and send:
         found += _of_a_job(home, system, count)
     findings = ordered(found)
-    _print(findings, nodes, as_json)
+    _print(findings, nodes, send, as_json)
     return 1 if problems(findings) else 0
 
 
@@ -105,12 +105,12 @@ def _read(file: Path) -> str:
         raise InputError(str(file), found, expected) from None
 
 
-def _print(findings: "tuple[Finding, ...]", nodes: int, as_json: bool) -> None:
+def _print(findings: "tuple[Finding, ...]", nodes: int, sent: bool, as_json: bool) -> None:
     if as_json:
         told = {"format": 1, "nodes": nodes, "findings": [asdict(one) for one in findings]}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
         return
     for one in findings:
         click.echo(f"{one.weight}: {one.sentence}")
-    seen = f"this host and {counted(nodes, 'node')}" if nodes else "this host"
-    click.echo(f"looked at {seen}: {tally(findings)}")
+    seen = ["this host", *([counted(nodes, "node")] if nodes else []), *(["a job of its own"] if sent else [])]
+    click.echo(f"looked at {listing(seen)}: {tally(findings)}")

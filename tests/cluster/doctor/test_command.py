@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.base.finding import problem
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from tests.made.systems import ETH_ANYWHERE
@@ -108,3 +109,15 @@ def test_a_scheduler_that_no_step_is_started_under_gets_the_command_to_type(
         f"one process each, `sh {script} eth1,eth2`, keep what all print in one file, and then: railyard doctor "
         "--system eth --from FILE\n"
     )
+
+
+def test_a_job_of_its_own_is_said_to_have_been_looked_at(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = problem("job on eth", "sbatch refused it: Invalid account", "see jobs in the system's file")
+    monkeypatch.setattr("railyard.cluster.doctor.job.findings", lambda site, count, before: (refused,))
+    assert main(["doctor", "--system", "eth", "--job"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "problem: job on eth: sbatch refused it: Invalid account; see jobs in the system's file",
+        "looked at this host and a job of its own: 1 problem, 0 remarks",
+    ]
