@@ -10,6 +10,7 @@ import pytest
 from railyard.job.counters.node import reader_script
 from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, grouped, node_script, parse
 from railyard.results.record.form import NodeGroup
+from tests.made.sysfs import Tree
 
 TEXT = """\
 railyard-node 1 run1
@@ -147,6 +148,28 @@ def test_the_script_says_what_the_node_is(node: Path) -> None:
         "hsn0": {"mtu": "1500", "speed_mbit_s": "10000"},
     }
     assert "hush" not in text.lower()
+
+
+def test_a_slingshot_card_says_which_processors_are_near(tmp_path: Path) -> None:
+    made = Tree.at(tmp_path)
+    made.slingshot("cxi0", "hsn0", {"hni_sts_tx_ok_octets": 1})
+    (tmp_path / "node.sh").write_text(node_script(), encoding="utf-8")
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 1 kB\n", encoding="utf-8")
+    (tmp_path / "sys/bus/cxi_ss1").mkdir(parents=True)
+    slot = made.slot("cxi0")
+    (slot / "driver").symlink_to(tmp_path / "sys/bus/cxi_ss1")
+    put(slot, {"local_cpulist": "0-15,64-79\n", "numa_node": "1\n", "current_link_width": "16\n"})
+    made.run("cxi0", watched="cxi1")
+    facts = parse((tmp_path / "out/vn1.facts").read_text(encoding="utf-8"), "run1")
+    assert facts is not None
+    assert facts.devices == {
+        "cxi0": {
+            "driver": "cxi_ss1",
+            "current_link_width": "16",
+            "numa_node": "1",
+            "local_cpulist": "0-15,64-79",
+        }
+    }
 
 
 def test_a_script_that_is_not_there_or_breaks_stops_nothing(node: Path) -> None:

@@ -26,7 +26,7 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from tests.conftest import ROOT
-from tests.made.judged import SIZES, healthy_rates
+from tests.made.judged import SIZES, case_of, healthy_rates, imb_output, judged
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -609,6 +609,13 @@ def test_a_host_that_answers_by_another_name_is_named(assessed: Assess, counters
     found = assessed(counters=(counters_text("vn1", HEALTHY_VN1), vn2))
     assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1 and node7, expected vn1 and vn2")
     assert found.verdict.suspects == ()
+
+
+def test_a_run_whose_nodes_nobody_names_fails(virtual: Site) -> None:
+    output = imb_output("imb/Uniband", healthy_rates("hsn", 1), 1)
+    found = judged(case_of(virtual, "imb/Uniband", launch={"nodes": ()}), output, imb.parse)
+    assert said(found)[:3] == ("fail", 1, "scheduler")
+    assert said(found)[3].startswith("neither the scheduler nor the job says which nodes it had")
 
 
 def test_a_host_with_a_domain_is_the_node(assessed: Assess, counters_text: Callable[..., str]) -> None:

@@ -198,6 +198,16 @@ RULE_1 = [
         "the job ran on no node, expected vn1 and vn2; look at how the launcher was given hosts and ranks per node",
     ),
     (
+        {"nodes_expected": (), "nodes_seen": ("vn1", "vn2")},
+        "scheduler",
+        "neither the scheduler nor the job says which nodes it had; look at the scheduler's own record of the job",
+    ),
+    (
+        {"nodes_expected": (), "nodes_seen": ()},
+        "scheduler",
+        "neither the scheduler nor the job says which nodes it had; look at the scheduler's own record of the job",
+    ),
+    (
         {"failures": (OutputLine(0, "262144 time-out."), OutputLine(9, "x"))},
         "set-up",
         'the output itself reports 2 failures, "262144 time-out."; look at the quoted line in the job\'s output',

@@ -146,12 +146,15 @@ one_device() {
         set +f
         for path in "$folder"/device/infiniband/*; do [ -d "$path" ] && rdma=$path; done
         set -f
-    else
+    elif [ -d "$sys/class/infiniband/$card" ]; then
         folder=$sys/class/infiniband/$card
-        [ -d "$folder" ] || return
         rdma=$folder
         tell_file "device $1 rate" "$folder/ports/$port/rate"
         tell_file "device $1 link_layer" "$folder/ports/$port/link_layer"
+    else
+        # A Slingshot card is in a class of its own.
+        folder=$sys/class/cxi/$1
+        [ -d "$folder" ] || return
     fi
     if [ -n "$rdma" ]; then
         tell_file "device $1 firmware" "$rdma/fw_ver"

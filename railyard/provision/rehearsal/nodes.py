@@ -58,7 +58,15 @@ def choose(system: System, available_mib: int, wanted: int | None = None, named:
     count = min(len(there), fit, max(wanted or USUAL, len(named)))
     nodes = _first_of_leaves(there, _leaf_of(system), count, named)
     _check_names(system, nodes)
-    return Chosen(nodes, tuple(_left_out(system, nodes, fit)))
+    if count == fit and fit != wanted:
+        why = f"the free memory of this machine has room for {fit}"
+    elif count == wanted:
+        why = "so many were asked for"
+    elif count == len(there):
+        why = "jobs leave the others out (exclude)"
+    else:
+        why = f"up to {MOST} can be asked for (--nodes)"
+    return Chosen(nodes, tuple(_left_out(system, nodes, why)))
 
 
 def site_nodes(system: System) -> tuple[str, ...]:
@@ -134,13 +142,13 @@ def _first_of_leaves(
     return tuple(name for name in names if name in chosen)
 
 
-def _left_out(system: System, nodes: Sequence[str], fit: int) -> list[str]:
+def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
+    """Return the sentences; ``why`` no more nodes stand, where these are not all."""
     found = []
     number = len(site_nodes(system))
     if len(nodes) < number:
         leaves, all_leaves = leaf_switches(system, nodes), set(_leaf_of(system).values())
         at = f", at {len(leaves)} of {len(all_leaves)} leaf switches" if all_leaves else ""
-        why = f"the free memory of this machine has room for {fit}" if len(nodes) == fit else f"at most {MOST} can be"
         found.append(f"{len(nodes)} of {number} nodes stand{at}; {why}")
     if not system.nodes.names and not any(fabric.leaf_switches for fabric in system.fabrics.values()):
         found.append("the file has no names of nodes: they are called n1, n2 and so on")

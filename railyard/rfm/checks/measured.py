@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
 from railyard.job import client_server, node_facts, rank_nics
@@ -21,9 +22,9 @@ from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.provision.installed import has_text, installed
 from railyard.provision.rehearsal import form as rehearsal
-from railyard.rfm.checks.runner import COUNTERS, LINKED, READER, Asked, Left, PlannedJob, quoted
+from railyard.rfm.checks.runner import COUNTERS, HOSTS, LINKED, READER, Asked, Left, PlannedJob, quoted
 from railyard.site.site import Site
-from railyard.site.systems.jobs import is_slurm, seconds
+from railyard.site.systems.jobs import FAMILIES, is_slurm, seconds
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from railyard.parsers.slurm.jobs import Ended
     from railyard.parsers.slurm.nodes import NodeState
     from railyard.provision.testbed.starvation import Watch
+
+#: Of a family of schedulers: the variable of a job that names the file of its hosts, a line a process, the first one's
+#: first. ReFrame 4.10 sorts PBS's hosts as text, so that n10 goes before n9, and has none of LSF's.
+_HOST_FILES = {"pbs": "PBS_NODEFILE", "lsf": "LSB_DJOB_HOSTFILE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Measured:
     def node_names(self, number: int) -> tuple[str, ...]:
         """Return the nodes of a run over so many; none where the scheduler will say which it was given."""
         nodes = self.site.system.nodes
-        if is_slurm(self.site.system.scheduler):
+        if self.site.system.scheduler in FAMILIES:
             return ()
         return nodes.names if self.site.system.provider == "host" else nodes.names[:number]
 
@@ -117,12 +122,16 @@ class Measured:
         return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
 
     def _says_before(self, program: str) -> list[str]:
-        """Return lines of the job that say what the benchmark is linked to here, and whether this node can run it."""
+        """Return lines of the job that say what the benchmark is linked to here, whether this node can run it, and on
+        which hosts it runs.
+        """
         from railyard.provision.spack import target
 
         # Of a script it exits 1, which would end the job; what it said is judged afterwards.
         lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
         built = installed(self.site, self.test.stack).built
+        if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
+            lines.append(f'cat "${hosts}" > {HOSTS} || :')
         return lines if built is None else [*target.job_checks(built, program), *lines]
 
     def after(self, asked: Asked) -> list[str]:
@@ -189,12 +198,17 @@ class Measured:
 
             wait_for_quiet(at_most_s)
 
-    def launched(self, launch: Launch, job: Any) -> Launch:
-        """Return the launch with the nodes that it was given, where the system's file says only how many there are.
+    def launched(self, launch: Launch, left: Left) -> Launch:
+        """Return the launch with the nodes that the scheduler gave; none where neither it nor the job says which.
 
-        They stay in the scheduler's order, which is that of the ranks: n9 before n10.
+        They are in the order of the ranks: n9 before n10. Without a scheduler the launch has its nodes already.
         """
-        return launch if launch.nodes else replace(launch, nodes=tuple(dict.fromkeys(job.nodelist or ())))
+        if launch.nodes:
+            return launch
+        said = tuple(dict.fromkeys(left.text(HOSTS).split()))
+        places = {label(name): place for place, name in enumerate(said)}
+        given = sorted(dict.fromkeys(left.job.nodelist or ()), key=lambda name: places.get(label(name), len(said)))
+        return replace(launch, nodes=tuple(given) or said)
 
     def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
         """Return what the run left; ``launch`` names its nodes."""

@@ -73,7 +73,7 @@ class Plan:
 
     def judged(self, left: Left) -> tuple[Assessment, Evidence]:
         """Return the assessment of the run that was made, and what it left."""
-        launch = self.runner.launched(self.launch, left.job)
+        launch = self.runner.launched(self.launch, left)
         evidence = self.runner.evidence(self.check, left, launch, self.placing)
         return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
 

@@ -97,7 +97,7 @@ class Replayed:
     def wait_for_quiet(self, at_most_s: float) -> None:
         """Do nothing."""
 
-    def launched(self, launch: Launch, job: Any) -> Launch:
+    def launched(self, launch: Launch, left: Left) -> Launch:
         """Return the launch as it is."""
         return launch
 

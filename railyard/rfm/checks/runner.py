@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     Runner: TypeAlias = Measured | Replayed
 
-#: Beside the job's script: the counter reader, the folder of what it reads, and what ``ldd`` said of the benchmark.
+#: Beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` said of the benchmark, and
+#: which hosts the scheduler told the job that it has.
 READER = "reader.sh"
 COUNTERS = "counters"
 LINKED = "linked.txt"
+HOSTS = "hosts.txt"
 
 
 class Asked(Protocol):

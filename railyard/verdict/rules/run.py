@@ -144,6 +144,9 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
 
 def _nodes(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
+    if not job.nodes_expected and inputs.replayed is None:
+        sentence = "neither the scheduler nor the job says which nodes it had"
+        return failed(1, sentence, "scheduler", "the scheduler's own record of the job")
     missing = [node for node in job.nodes_expected if node not in job.nodes_seen]
     extra = [node for node in job.nodes_seen if node not in job.nodes_expected]
     if not missing and not extra:

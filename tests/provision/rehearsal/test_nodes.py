@@ -26,7 +26,7 @@ def test_sixteen_nodes_of_a_few_leaves_stand_by_default(tmp_path: Path) -> None:
     assert {leaf: len(nodes) for leaf, nodes in leaf_switches(system, chosen.nodes).items()} == {
         f"leaf{n}": 4 for n in (1, 2, 3, 4)
     }
-    assert chosen.left_out[0] == "16 of 128 nodes stand, at 4 of 8 leaf switches; at most 64 can be"
+    assert chosen.left_out[0] == "16 of 128 nodes stand, at 4 of 8 leaf switches; up to 64 can be asked for (--nodes)"
 
 
 def test_nodes_that_a_fault_names_stand(tmp_path: Path) -> None:
@@ -40,6 +40,16 @@ def test_as_many_as_are_asked_for(tmp_path: Path) -> None:
     assert len(choose(large(tmp_path), PLENTY, wanted=64).nodes) == 64
     with pytest.raises(SetupError, match="found 65 nodes asked for, expected 2 to 64"):
         choose(large(tmp_path), PLENTY, wanted=65)
+
+
+def test_it_is_said_why_not_all_nodes_stand(tmp_path: Path) -> None:
+    asked = choose(large(tmp_path), PLENTY, wanted=4)
+    assert asked.left_out[0] == "4 of 128 nodes stand, at 2 of 8 leaf switches; so many were asked for"
+    asked = choose(large(tmp_path), 300 + 4 * 12, wanted=4)
+    assert asked.left_out[0] == "4 of 128 nodes stand, at 2 of 8 leaf switches; so many were asked for"
+    system = site(tmp_path, ("partition: compute", "partition: compute, exclude: [n1, n9]"))
+    without = choose(system, PLENTY)
+    assert without.left_out[0] == "14 of 16 nodes stand, at 2 of 2 leaf switches; jobs leave the others out (exclude)"
 
 
 def test_no_more_than_memory_allows(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from railyard.job.counters.node import IDLE
 from railyard.job.placement import SCRIPT, Placing
 from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.plan import Plan, planned
-from railyard.rfm.checks.runner import COUNTERS, LINKED, READER, Left, PlannedJob
+from railyard.rfm.checks.runner import COUNTERS, HOSTS, LINKED, READER, Left, PlannedJob
 from railyard.site.site import Site, site_at
 from tests.conftest import ROOT
 from tests.made.check import MadeCheck
@@ -189,12 +189,42 @@ def test_an_output_that_is_not_there_is_empty(virtual: Site, tmp_path: Path) -> 
     assert (found.stdout, found.counters, found.facts, found.exit_code) == ("", (), (), 1)
 
 
-def test_a_run_whose_nodes_the_scheduler_chose_has_those_in_its_order(virtual: Site) -> None:
-    found = plan(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
-    assert found.launch.nodes == ()
-    assert found.runner.launched(found.launch, Job(nodelist=("n9", "n10", "n9"))).nodes == ("n9", "n10")
+@pytest.mark.parametrize(
+    ("scheduler", "nodelist", "hosts", "nodes"),
+    [
+        ("slurm", ("n9", "n10", "n9"), "", ("n9", "n10")),
+        ("pbs", ("n10", "n9"), "", ("n10", "n9")),
+        ("pbs", ("n10", "n9"), "n9.cluster\nn9.cluster\nn10.cluster\n", ("n9", "n10")),
+        ("torque", ("n10", "n9"), "n9\nn10\n", ("n9", "n10")),
+        ("lsf", (), "n9\nn9\nn10\nn10\n", ("n9", "n10")),
+        ("lsf", (), "", ()),
+        ("flux-batch", ("n9", "n10"), "", ("n9", "n10")),
+    ],
+)
+def test_a_run_whose_nodes_the_scheduler_chose_has_those_in_the_order_of_the_ranks(
+    virtual: Site, tmp_path: Path, scheduler: str, nodelist: tuple[str, ...], hosts: str, nodes: tuple[str, ...]
+) -> None:
+    (tmp_path / HOSTS).write_text(hosts, encoding="utf-8")
+    left = Left(Job(nodelist=nodelist), tmp_path, "job.out", "job.err", TAG)
+    found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
+    assert found.launch.nodes == (), "the file has names, and the scheduler gives whichever are free"
+    assert found.runner.launched(found.launch, left).nodes == nodes
+
+
+def test_without_a_scheduler_a_run_has_the_nodes_of_the_file(virtual: Site, tmp_path: Path) -> None:
     named = plan(virtual)
-    assert named.runner.launched(named.launch, Job(nodelist=("other",))) is named.launch
+    left = Left(Job(nodelist=("other",)), tmp_path, "job.out", "job.err", TAG)
+    assert named.runner.launched(named.launch, left) is named.launch
+    assert named.launch.nodes == ("vn1", "vn2")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "line"),
+    [("pbs", f'cat "$PBS_NODEFILE" > {HOSTS} || :'), ("lsf", f'cat "$LSB_DJOB_HOSTFILE" > {HOSTS} || :')],
+)
+def test_a_job_keeps_the_hosts_that_its_scheduler_lists_in_a_file(virtual: Site, scheduler: str, line: str) -> None:
+    assert line in job(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
+    assert not any(HOSTS in each for each in job(virtual).before)
 
 
 def test_perftest_and_mpi_are_told_the_class_of_their_fabric(tmp_path: Path) -> None:
