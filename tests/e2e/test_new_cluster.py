@@ -1,5 +1,7 @@
 """The path of a new user: a recorded tree, detect, matrix, a dry run through ReFrame, the verdict of a made output."""
 
+import re
+import shlex
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, ma
 pytestmark = pytest.mark.e2e
 
 TREE = CLONE / "tests" / "trees" / "dual-rail-hdr.tree"
+PAGE = (CLONE / "docs" / "new-cluster.md").read_text(encoding="utf-8")
 #: Made: a window of messages over one rail of HDR that is well.
 OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
@@ -66,3 +69,33 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     assert judged.code == 0, judged.said
     assert "report-only" in judged.out
     print(f"the path of a new user took {time.monotonic() - begun:.1f} s")
+
+
+def shown(begins: str) -> list[str]:
+    """Return the lines of the page's block whose first line begins so, without a command."""
+    (block,) = [text for text in PAGE.split("```") if text.partition("\n")[2].startswith(begins)]
+    return [line for line in block.splitlines()[1:] if not line.startswith("$ ")]
+
+
+def unsaid(begins: str, said: str) -> list[str]:
+    """Return the lines of that block that were not said; an ellipsis stands for any text."""
+    patterns = {line: ".*".join(map(re.escape, line.split("…"))) for line in shown(begins)}
+    return [line for line, pattern in patterns.items() if not re.search(f"^{pattern}$", said, re.MULTILINE)]
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
+    site = make_site(tmp_path)
+    (site.folder / "spack_envs").symlink_to(CLONE / "spack_envs")
+    detected = call(site, "detect", "--root", str(TREE), "--write")
+    assert unsaid("$ .venv/bin/railyard detect --root node.tree --write\nlook", detected.out + detected.err) == []
+    written = (site.folder / "systems/hdrsys.yaml").read_text(encoding="utf-8")
+    assert unsaid("  # GUESSED", written) == []
+    assert unsaid("$ .venv/bin/railyard matrix --system hdrsys", call(site, "matrix", "--system", "hdrsys").out) == []
+    site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
+    program = site.folder / "osu/pt2pt/osu_bw"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    site.edit("systems/hdrsys.yaml", "/opt/osu/libexec/osu-micro-benchmarks/mpi", str(site.folder / "osu"))
+    command = "$ .venv/bin/railyard run --system hdrsys:hdr --dry-run"
+    words = shlex.split(next(line for line in PAGE.splitlines() if line.startswith(command)))
+    assert unsaid(command, call(site, *words[2:]).out) == []
