@@ -7,7 +7,7 @@ from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.testbed.entry import filled
 
 #: Names in the rehearsal's folder. ARCHIVES: a node's own files; MACHINE: what is the same in all nodes.
-LAY, BIND, TASKSET, PROLOG, DIE = "lay", "bind", "taskset", "prolog", "die"
+LAY, BIND, TASKSET, PROLOG, DIE, SPEND = "lay", "bind", "taskset", "prolog", "die", "spend"
 ARCHIVES, MACHINE = "sys", "machine"
 
 # sysfs takes no new folders. An overlay shows the synthetic ones beside the real ones, whose interfaces are still read
@@ -78,6 +78,29 @@ mounted=''
 [ ! "$own" -ef "/proc/$1/status" ] || mounted=yes
 printf '%s\\n' "$status" >"$own"
 [ -n "$mounted" ] || mount --bind "$own" "/proc/$1/status"
+"""
+
+# A stand-in computes nothing. What the real program would have used of the processors is shown to the shell that waits
+# for it: cutime, the 16th value of /proc/PID/stat (proc(5)).
+_SPEND = """\
+#!/bin/sh
+# spend PID HUNDREDTHS: shows that the children of a process used so many hundredths of a second of processors besides
+set -eu
+pid=$1 more=$2
+IFS= read -r line <"/proc/$pid/stat"
+# The name of the program, in brackets, may hold blanks.
+head=${line%") "*}
+set -f
+set -- ${line##*") "}
+own=/run/sys/stat/$pid text="$head)" at=0
+for value in "$@"; do
+    at=$((at + 1))
+    [ "$at" != 14 ] || value=$((value + more))
+    text="$text $value"
+done
+mkdir -p "${own%/*}"
+printf '%s\\n' "$text" >"$own"
+mount --bind "$own" "/proc/$pid/stat"
 """
 
 _TASKSET = """\
@@ -191,5 +214,5 @@ def scripts(folder: str, machine: Machine) -> dict[str, str]:
         "SOCKET": machine.near(0),
         "ALL": "0" if machine.processors == 1 else f"0-{machine.processors - 1}",
     }
-    texts = {LAY: _LAY, BIND: _BIND, TASKSET: _TASKSET, PROLOG: _PROLOG, DIE: _DIE}
+    texts = {LAY: _LAY, BIND: _BIND, TASKSET: _TASKSET, PROLOG: _PROLOG, DIE: _DIE, SPEND: _SPEND}
     return {name: filled(text, values) for name, text in texts.items()}

@@ -45,6 +45,8 @@ class Output:
     beside: str = ""
     #: Lines that go to standard error: NetPIPE's rows.
     error: str = ""
+    #: Time of all processors together that the real program would use, in seconds, where a check reads it.
+    used_s: float = 0.0
 
 
 def main(words: Sequence[str]) -> int:
@@ -56,6 +58,9 @@ def main(words: Sequence[str]) -> int:
         moves = Moves(site.system, rehearsal.faults)
         output = played(crew, tool, program_of(program), rest, Path.cwd(), moves)
         _have_moved(Path(work), crew, moves)
+        if output.used_s:
+            # standin.sh shows it: hundredths of a second, as the kernel counts them.
+            Path(work, "used").write_text(f"{round(100 * output.used_s)}\n", encoding="ascii")
     except LibraryError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -122,7 +127,14 @@ def _application(crew: Crew, tool: str, program: str, folder: Path, moves: Moves
     if several:
         traffic.start_up(crew, moves)
     file, beside = _FILES.get(tool, ("", ""))
-    return Output(text, file, beside)
+    return Output(text, file, beside, used_s=_used_s(crew, text) if tool == "hpl" else 0.0)
+
+
+def _used_s(crew: Crew, text: str) -> float:
+    """Return the time of processors of an HPL: each thread of each rank computes for as long as it says."""
+    tables = applications.parse("hpl", text).tables
+    measured_s = sum(time for table in tables for time in table.column("time") if isinstance(time, float))
+    return measured_s * len(crew.members) * crew.threads
 
 
 def _machine(

@@ -16,8 +16,9 @@ fail() {
 rank=${SLURM_PROCID-} ranks=${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}} here=${SLURM_LOCALID:-0}
 work=rehearsed/${SLURM_JOB_ID:-0}.${SLURM_STEP_ID:-0}
 # A copy that a node runs by itself was told no rank (each.sh takes them away).
+itself=''
 if [ -z "$rank" ] || [ -n "$alone" ]; then
-    rank=0 ranks=1 here=0 work=rehearsed/$node.$$
+    itself=yes rank=0 ranks=1 here=0 work=rehearsed/$node.$$
 fi
 mkdir -p "$work" 2>/dev/null || fail "$node cannot write $PWD/$work"
 
@@ -94,6 +95,13 @@ die() {
     "$script"
 }
 
+# Shows each.sh, which started this copy, the time of processors that the real program would have used.
+spend() {
+    line_of "$work/used"
+    script=${RAILYARD_REHEARSAL%/*}/rehearsal-bed/spend
+    [ -z "$line" ] || [ ! -x "$script" ] || "$script" "$PPID" "$line"
+}
+
 # Adds to a counter; of Slingshot's "value@time" the value. A folder of the path may be a pattern.
 add() {
     set +f
@@ -139,6 +147,7 @@ fi
 if [ -n "$child" ]; then
     wait "$child"
     code=$?
+    [ -z "$itself" ] || spend
     echo "$code" >"$work/end.part" && mv "$work/end.part" "$work/end"
     exit "$code"
 fi

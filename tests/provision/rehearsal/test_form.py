@@ -66,7 +66,7 @@ def test_the_site_is_read_as_it_is_rehearsed(rehearsal: Rehearsal) -> None:
     openmpi, intelmpi = system.stacks["openmpi"], system.stacks["intelmpi"]
     assert (openmpi.modules, openmpi.prefix, openmpi.tools) == ((), None, ("osu",))
     assert openmpi.executable("osu", SITE) == "/stand/openmpi/osu"
-    assert openmpi.absent == {"pairs": NO_STAND_IN, "hpl": NO_STAND_IN}
+    assert set(openmpi.absent.values()) == {NO_STAND_IN} and {"pairs", "hpl"} <= openmpi.absent.keys()
     assert intelmpi.environment(SITE) == {"I_MPI_ROOT": "/opt/intel/mpi/2021.14"}
     assert system.stacks["verbs"].tools == ()
     assert system.wrf_cases == {"conus12km": "/stand/wrf"}
