@@ -109,6 +109,16 @@ def test_a_process_shows_the_processors_that_it_asked_for(standing: Testbed) -> 
     assert run(standing, "cat", "/sys/devices/system/node/node1/cpulist") == "56-111\n"
 
 
+def test_a_shell_shows_the_time_of_processors_that_its_child_would_have_used(standing: Testbed) -> None:
+    script = f"""\
+    before=$(read -r stat </proc/$$/stat; set -- ${{stat##*) }}; echo $((${{14}} + ${{15}})))
+    {standing.folder}/spend $$ 123456
+    after=$(read -r stat </proc/$$/stat; set -- ${{stat##*) }}; echo $((${{14}} + ${{15}})))
+    echo $((after - before >= 123456)) $((after - before < 123556))
+    """
+    assert run(standing, "sh", "-c", script) == "1 1\n"
+
+
 def test_the_devices_can_be_laid_without_an_overlay(standing: Testbed) -> None:
     """In a mount namespace of its own, so that the node stays as it is."""
     script = f"""\

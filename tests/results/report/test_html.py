@@ -330,6 +330,12 @@ def test_nodes_and_their_cards_are_listed_once(healthy_run: list[Record]) -> Non
     assert text.count("vn1, vn2: Xeon processor Xeon smt off mlx5_0 firmware 20.41") == 1
 
 
+def test_a_node_whose_processor_has_no_name_is_listed_without_it(healthy_run: list[Record]) -> None:
+    """The kernel gives Arm's processors none."""
+    records = [dataclasses.replace(healthy_run[0], hardware=(NodeGroup(("vn1",), {"smt": "off"}, {}),))]
+    assert "vn1 smt off" in Page(html_report(records)).text
+
+
 def test_a_cell_of_many_benchmarks_lists_them_by_state_and_counts_those_that_do_not_run(
     faulty_run: list[Record],
 ) -> None:
