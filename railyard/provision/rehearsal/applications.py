@@ -113,8 +113,8 @@ def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
 
 
 def parse(tool: str, text: str) -> Parsed:
-    """Return what a tool's own parser reads in its output; nothing of an installed application."""
-    if tool == "installed":
+    """Return what a tool's own parser reads in its output; nothing of an installed application, and of STREAM."""
+    if tool in ("installed", "stream"):
         return Parsed()
     parsed: Parsed = import_module(f"railyard.parsers.{tool}").parse(text)
     return parsed

@@ -213,6 +213,16 @@ def test_hpl_solves_the_problem_that_it_is_given_and_no_more_than_the_peak(bed: 
     assert 0.3 * 1024 < found.curves[0].values[0] < 0.8 * 1024
 
 
+def test_a_copy_of_hpl_says_what_it_would_have_used_of_the_processors(bed: Bed) -> None:
+    files = {"HPL.dat": hpl_input.text(hpl_input.Problem(20_000, 192, 1, 1, "asked", ""))}
+    # Each node's copy is told no rank: each.sh takes that away.
+    variables = {"OMP_NUM_THREADS": "8", "SLURM_PROCID": ""}
+    ran = bed.run("openmpi", "hpl", "xhpl", [], nodes=("n8",), files=files, variables=variables)
+    (used,) = (bed.root / "stage/rehearsed").glob("n8.*/used")
+    (measured_s,) = hpl.parse(ran.stdout).tables[0].column("time")
+    assert isinstance(measured_s, float) and int(used.read_text()) == pytest.approx(100 * 8 * measured_s, abs=1)
+
+
 def test_hpl_halves_where_all_ranks_are_on_one_socket(bed: Bed) -> None:
     problem = hpl_input.Problem(20_000, 192, 4, 8, "asked", "")
     files = {"HPL.dat": hpl_input.text(problem)}
@@ -249,6 +259,8 @@ def test_other_applications(bed: Bed) -> None:
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     found = application(bed, "gpcnet", "network_test", "gpcnet/network_test", gpcnet.parse, per_node=2)
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
+    ran = bed.run("openmpi", "stream", "stream_c.exe", [], nodes=("n8",))
+    assert (ran.exit_code, "Solution Validates" in ran.stdout) == (0, True), ran.stderr
     ran = bed.run("openmpi", "sharing", "railyard-sharing", [], nodes=("n8",), per_node=2)
     assert ran.assessed("sharing/two-ranks-a-processor", sharing.parse).verdict.state == "report-only"
     found = application(
