@@ -131,6 +131,8 @@ _READS: Mapping[str, Callable[[str, list[str], Path], Asked]] = {
     "fabtests": _fabtests,
     "pairs": _pairs,
 }
+#: Tools that have message sizes, and a stand-in.
+KNOWN = frozenset(_READS)
 
 
 def _has_window(key: str) -> bool:

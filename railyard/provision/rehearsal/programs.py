@@ -10,6 +10,7 @@ from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.benchmarks.apps.wrf_cases import EDGES, NEEDED
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import nodes_of_key
+from railyard.provision.rehearsal import applications, asked
 from railyard.provision.rehearsal.applications import CASE_FILE
 from railyard.provision.rehearsal.told import OF_ONE_RANK
 from railyard.site.systems.model import System
@@ -24,13 +25,18 @@ _NETPIPE = {True: "NPtcp", False: "NPmpi"}
 
 
 def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
-    """Write the stand-ins of all tools that a system's stacks have; return what stands in a stack's ``benchmarks``.
+    """Write the stand-ins of the tools that a system's stacks have; return what stands in a stack's ``benchmarks``.
 
-    That is each tool's executable, or the folder of its executables. ``folder`` may be there already. Every program is
-    run by the Python of this process. Raises OSError where a file cannot be written.
+    That is each tool's executable, or the folder of its executables; a tool that has no stand-in (cxi_write_bw) is left
+    out. ``folder`` may be there already. Every program is run by the Python of this process. Raises
+    OSError where a file cannot be written.
     """
     return {
-        stack: {tool: str(_tool(folder / "programs" / stack / tool, system, stack, tool)) for tool in entry.tools}
+        stack: {
+            tool: str(_tool(folder / "programs" / stack / tool, system, stack, tool))
+            for tool in entry.tools
+            if tool in asked.KNOWN or tool in applications.KNOWN or tool in system.applications
+        }
         for stack, entry in system.stacks.items()
     }
 

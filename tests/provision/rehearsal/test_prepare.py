@@ -15,7 +15,7 @@ from railyard.site.systems.model import SpackStack, System
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
 THERE = {
-    "openmpi": {"osu": "/s/osu", "pairs": "/s/pairs", "hpl": "/s/hpl"},
+    "openmpi": {tool: f"/s/{tool}" for tool in ("osu", "pairs", "netpipe", "hpl", "npb", "stream", "hpcc", "milc")},
     "intelmpi": {"osu": "/s/osu"},
     "verbs": {"perftest": "/s/p"},
 }
@@ -85,7 +85,16 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
     unreferenced = replace(site, references=replace(site.references, entries=()))
     assert left(unreferenced)[3:] == ["references: there are none, so that only physical limits and floors judge"]
     assert left(changed(site, scheduler="slurm-nodb"))[0].startswith("modules")
-    assert left(site, {})[2] == "3 benchmarks of openmpi: there is no stand-in for osu, pairs and hpl"
+    assert left(site, {})[2] == (
+        "8 benchmarks of openmpi: there is no stand-in for osu, pairs, netpipe, hpl, npb, stream, hpcc and milc"
+    )
+
+
+def test_a_benchmark_without_a_stand_in_is_left_out(tmp_path: Path) -> None:
+    """cxi_write_bw has none: its test would fail on every healthy system."""
+    site = site_at(SITE, "slingshot")
+    there = programs.write(tmp_path, site.system)
+    assert "1 benchmark of cxi: there is no stand-in for cxi" in left_out_of(site, there)
 
 
 def test_what_spack_would_build_is_not_built(site: Site) -> None:
