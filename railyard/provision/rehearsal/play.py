@@ -21,7 +21,7 @@ from railyard.provision.rehearsal import applications, form, model, pairs, traff
 from railyard.provision.rehearsal.asked import asked, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
 from railyard.provision.rehearsal.moves import Moves
-from railyard.provision.rehearsal.told import LibraryError
+from railyard.provision.rehearsal.told import LibraryError, Port
 from railyard.provision.rehearsal.traffic import Network
 from railyard.provision.replay import published
 from railyard.provision.replay.texts import text_of
@@ -122,7 +122,7 @@ def _application(crew: Crew, tool: str, program: str, folder: Path, moves: Moves
     key = f"installed/{tool}" if stated else applications.key_of(tool, program, folder)
     text = applications.text_of(tool, program, folder, _machine(network, key, flows, folder))
     for flow, moved in zip(flows, _bytes(crew, key, text, len(flows)), strict=True):
-        for (a, b), share in zip(flow.lanes, _rank_shares(crew, flow), strict=True):
+        for a, b, share in _lanes(crew, flow):
             moves.send(flow.first, a, flow.second, b, moved * share)
     if several:
         traffic.start_up(crew, moves)
@@ -174,14 +174,19 @@ def _bytes(crew: Crew, key: str, text: str, flows: int) -> list[int]:
     return [int(1.1 * max(max(one.sent_bytes, one.received_bytes) for one in found))] * flows
 
 
-def _rank_shares(crew: Crew, flow: traffic.Flow) -> tuple[float, ...]:
-    """Return each port's share of a node's bytes: of all its ranks' together, each of which takes what it takes."""
-    weights = dict.fromkeys((a.name for a, _ in flow.lanes), 0.0)
-    for member, taken in zip(crew.members, crew.takes, strict=True):
-        if member.node == flow.first:
-            for port, share in zip(taken.ports, taken.shares(1 << 62), strict=True):
-                weights[port.name] = weights.get(port.name, 0.0) + share
-    return tuple(weights[a.name] / crew.per_node[flow.first] for a, _ in flow.lanes)
+def _lanes(crew: Crew, flow: traffic.Flow) -> list[tuple[Port, Port, float]]:
+    """Return the ports between two nodes in pairs, each with its share: of all ranks, each of which has its own."""
+    mine = [taken for member, taken in zip(crew.members, crew.takes, strict=True) if member.node == flow.first]
+    if any(taken.tcp != flow.taken.tcp for taken in mine):  # it has stepped back to TCP
+        return [(a, b, share) for (a, b), share in zip(flow.lanes, flow.shares(1 << 62), strict=True)]
+    other = [taken for member, taken in zip(crew.members, crew.takes, strict=True) if member.node == flow.second]
+    there = {port.name: port for taken in other for port in taken.ports}
+    found: dict[str, tuple[Port, Port, float]] = {}
+    for taken in mine:
+        for port, share in zip(taken.ports, taken.shares(1 << 62), strict=True):
+            before = found[port.name][2] if port.name in found else 0.0
+            found[port.name] = (port, there.get(port.name, flow.lanes[0][1]), before + share / len(mine))
+    return list(found.values())
 
 
 def _have_moved(work: Path, crew: Crew, moves: Moves) -> None:

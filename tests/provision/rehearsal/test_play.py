@@ -213,6 +213,32 @@ def test_hpl_solves_the_problem_that_it_is_given_and_no_more_than_the_peak(bed: 
     assert 0.3 * 1024 < found.curves[0].values[0] < 0.8 * 1024
 
 
+def test_an_application_whose_ranks_have_a_rail_each_uses_both(bed: Bed) -> None:
+    files = {"HPL.dat": hpl_input.text(hpl_input.Problem(20_000, 192, 2, 4, "asked", ""))}
+    # Intel MPI gives each rank one of the cards, in turn.
+    variables = {"OMP_NUM_THREADS": "1", "I_MPI_MULTIRAIL": "1"}
+    ran = bed.run("openmpi", "hpl", "xhpl", [], rails=2, nodes=NODES, per_node=2, files=files, variables=variables)
+    whole = _sent(ran.counters)
+    program = Path(bed.program("openmpi", "hpl", "xhpl"))
+    program.write_text(program.read_text().replace("stack='openmpi'", "stack='intelmpi'"))
+    ran = bed.run("openmpi", "hpl", "xhpl", [], rails=2, nodes=NODES, per_node=2, files=files, variables=variables)
+    assert _sent(ran.counters) == pytest.approx(whole, rel=0.01)
+
+
+def _sent(counters: tuple[str, ...]) -> list[int]:
+    """Return what each rail of each node sent, in units of its counter."""
+    found = []
+    for text in counters:
+        for rail in ("mlx5_0:1", "mlx5_1:1"):
+            before, after = (
+                int(line.split()[-1])
+                for line in text.splitlines()
+                if f" {rail} port_xmit_data " in line and line.split()[0] in ("before", "after")
+            )
+            found.append(after - before)
+    return found
+
+
 def test_a_copy_of_hpl_says_what_it_would_have_used_of_the_processors(bed: Bed) -> None:
     files = {"HPL.dat": hpl_input.text(hpl_input.Problem(20_000, 192, 1, 1, "asked", ""))}
     # Each node's copy is told no rank: each.sh takes that away.
