@@ -149,6 +149,9 @@ def _options(words: list[str], flags: str = "") -> dict[str, str]:
             found[waiting], waiting = word, ""
         elif word.startswith("-") and len(word) == 2 and word[1] in flags:
             found[word] = ""
+        elif word.startswith("--") and "=" in word:  # perftest's --tclass=106
+            name, _, value = word.partition("=")
+            found[name] = value
         elif word.startswith("-"):
             waiting = word
         else:
