@@ -23,7 +23,7 @@ ONE_CHECK = ("-n", "OsuBandwidth", "-p", "openmpi")
 HEALTHY = {
     "ndr": ("^(HplEveryNode|StreamEveryNode|Hpcc|OsuMessageRate)%", {"openmpi", "intelmpi"}),
     "roce": ("^(OsuBandwidth|WriteBandwidth|ImbUniband)%", {"openmpi", "mpich", "verbs"}),
-    "slingshot": ("^(OsuBandwidth|OsuMessageRate|OnNodePair)%", {"craympich", "mpich"}),
+    "slingshot": ("^(OsuBandwidth|OsuMessageRate|OnNodePair|Hpl)%", {"craympich", "mpich"}),
     "fat": ("^(OsuBandwidth|WriteBandwidth)%", {"openmpi", "mvapich", "verbs"}),
     "edr": ("^(OsuBandwidth|WriteLatency|ImbAllreduce)%", {"openmpi", "intelmpi", "mvapich2", "verbs"}),
 }
