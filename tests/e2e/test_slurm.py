@@ -277,22 +277,31 @@ def test_steps_of_one_allocation_are_the_same_tests_with_the_same_verdicts(
 
 
 @full
-@pytest.mark.parametrize("allocation", [(), ("--one-allocation",)])
-def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own_or_of_the_allocation(
-    with_slurm: tuple[VirtualSite, Testbed], allocation: tuple[str, ...]
-) -> None:
+def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
     bed.degrade("vn2", "hsn0", "slow", 60)
-    ran = site.run(*ONE_CELL, *allocation)
+    ran = site.run(*ONE_CELL)
     assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
     assert "; hsn0 of vn2 is slow with every partner: at best " in ran.record.verdict.text
-    if not allocation:
-        jobs = scontrol(bed, "-o", "show", "job")
-        (probes,) = [line for line in jobs.splitlines() if "JobName=probes-vn1-vn2 " in line]
-        # The pair, and two that Slurm chose; it is ended as soon as it is known who is slow.
-        assert re.search(r" ReqNodeList=vn\[1-2\] .* TRES=\S*node=4,", probes)
-        assert re.search(r" JobState=(CANCELLED|COMPLETING) ", probes)
+    jobs = scontrol(bed, "-o", "show", "job")
+    (probes,) = [line for line in jobs.splitlines() if "JobName=probes-vn1-vn2 " in line]
+    # The pair, and two that Slurm chose; it is ended as soon as it is known who is slow.
+    assert re.search(r" ReqNodeList=vn\[1-2\] .* TRES=\S*node=4,", probes)
+    assert re.search(r" JobState=(CANCELLED|COMPLETING) ", probes)
+
+
+@full
+def test_in_an_allocation_of_two_nodes_the_slow_rail_is_named_and_neither_node(
+    with_slurm: tuple[VirtualSite, Testbed],
+) -> None:
+    site, bed = with_slurm
+    bed.degrade("vn2", "hsn0", "slow", 60)
+    ran = site.run(*ONE_CELL, "--one-allocation")
+    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.verdict.text
+    assert suspects(ran.record) == set()
+    assert "; hsn0 is slow between vn1 and vn2: at best " in ran.record.verdict.text
+    assert "too few partners were measured to blame anybody" in ran.record.verdict.text
 
 
 @full
