@@ -1,9 +1,8 @@
 """Asks Slurm about jobs and nodes, by its own clients: an answer within a minute, or none."""
 
 import json
-import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from railyard.parsers.slurm import jobs as slurm_jobs
@@ -21,11 +20,11 @@ NODES_FILE = "nodes.json"
 _ASK_WITHIN_S = 60
 
 
-def answer(words: Sequence[str], env: Mapping[str, str] | None = None) -> tuple[str, str]:
+def answer(words: Sequence[str]) -> tuple[str, str]:
     """Return a client's output, and the first line that it complains; no output where it is missing or too slow."""
     try:
         done = subprocess.run(
-            list(words), env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            list(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=_ASK_WITHIN_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -43,9 +42,12 @@ def way_in(system: System, home: Path) -> tuple[str, ...]:
     return (str(enter_script(home)), node, "--", "env", f"SLURM_CONF={client_variables(home)['SLURM_CONF']}")
 
 
-def show_job(job: object) -> tuple[str, str]:
-    """Return what ``scontrol -o show job`` prints of a job, and the first line that it complains."""
-    return answer(["scontrol", "-o", "show", "job", str(job)])
+def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
+    """Return what ``scontrol -o show job`` prints of a job, and the first line that it complains.
+
+    ``before`` is the ``way_in``, where this process is not in it already.
+    """
+    return answer([*before, "scontrol", "-o", "show", "job", str(job)])
 
 
 def accounted(job: object) -> JobState | None:
@@ -64,15 +66,7 @@ def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
     """Return the nodes of a system as its Slurm has them, excluded ones marked; none for any other scheduler."""
     if not is_slurm(system.scheduler):
         return ()
-    env = dict(os.environ)
-    if system.provider == "testbed":
-        for name, value in client_variables(home).items():
-            env[name] = value.replace("$PATH", env.get("PATH", os.defpath))
-        # The program itself is sought on our own PATH, not on the one that it is given.
-        scontrol = str(Path(env["PATH"].split(os.pathsep)[0]) / "scontrol")
-    else:
-        scontrol = "scontrol"
-    found = slurm_nodes.parse_nodes(answer([scontrol, "-o", "show", "nodes"], env)[0])
+    found = slurm_nodes.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
     jobs = system.jobs
     return slurm_nodes.of_system(found, system.nodes.names, jobs.partition, jobs.constraint, jobs.exclude)
 

@@ -121,7 +121,7 @@ def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
     if not job:
         refused = " ".join(said.split()) or f"exit code {running.returncode} and no word"
         return Sent("", "", problem(where, f"sbatch refused it: {refused}", "see jobs and access in the system's file"))
-    record = slurm_jobs.parse_job(slurm.answer([*before, "scontrol", "-o", "show", "job", job])[0])
+    record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
     ended = None if record is None else slurm_jobs.ended(record)
     wrong = None if ended is None else problem(where, ended.sentence)
     return Sent(job, _read(output), wrong)
@@ -129,7 +129,7 @@ def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
 
 def _unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
     """Return what is said of a job that took too long, and cancel it."""
-    record = slurm_jobs.parse_job(slurm.answer([*before, "scontrol", "-o", "show", "job", job])[0])
+    record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
     slurm.answer([*before, "scancel", job])
     if record is not None and record.state == "PENDING":
         reason = record.reason or "no reason given"

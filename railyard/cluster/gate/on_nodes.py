@@ -33,7 +33,7 @@ def ask(home: Path, system: System, nodes: Sequence[str], options: Sequence[str]
             f"node: railyard gate --system {system.system}"
         )
     here = "SLURM_JOB_ID" in os.environ
-    step = ["--overlap"] if here else [*system.access, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
+    step = ["--overlap"] if here else [*system.job_options, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
     words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"]
     words += [sys.executable, "-m", "railyard", "gate", "--system", system.system, "--json", *options]
     os.environ[HOME_VARIABLE] = str(home)  # srun hands its environment on

@@ -19,7 +19,6 @@ from railyard.job.launch import Ranks, counter_drivers, device_name, exported, p
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed import installed
 from railyard.site.site import Site
-from railyard.site.systems.jobs import options
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -83,7 +82,7 @@ class SoakJob:
             f"--time={math.ceil((self.seconds + _AROUND_S) / 60)}",
             "--output=job.out", "--error=job.err", f"--chdir={folder}",
         )  # fmt: skip
-        own = (*self.system.access, *options(self.system.scheduler, self.system.jobs))
+        own = self.system.job_options
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         count = len(self.nodes)
         reader = ["srun", *SHARED, f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "sh", READER, "."]

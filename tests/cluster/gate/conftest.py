@@ -20,6 +20,7 @@ description: Two rails of HDR, Slurm
 scheduler: slurm
 launcher: srun
 access: ["--partition=batch"]
+jobs: {account: abc}
 nodes: {names: [n1, n2, n3]}
 report_only: nothing is known of it
 fabrics:

@@ -255,7 +255,8 @@ def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
         "n3: undecided: no answer; srun said: srun: error: n3: task 2: Killed",
     ]
     (call,) = (site.programs / "srun").parent.glob("srun")
-    assert call.is_file()
+    # As every job of this system is asked for.
+    assert "\n--partition=batch --account=abc --immediate=" in call.read_text(encoding="utf-8")
     assert site.gate("--nodes", "n[2-3]").code == 3
     told = [json.loads(line) for line in site.gate("--nodes", "n2", "--json").out.splitlines()]
     assert [(each["node"], each["state"]) for each in told] == [("n2", "fit")]
