@@ -1,0 +1,543 @@
+"""A soak under a scheduler: its job as text, what nodes write as readings, and the command with schedulers of ours."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import SetupError
+from railyard.base.paths import HOME_VARIABLE, packaged_text
+from railyard.cli.main import main
+from railyard.cluster.soak import under_scheduler
+from railyard.cluster.soak.job import named, planned
+from railyard.cluster.soak.judge import findings, soaked
+from railyard.cluster.soak.log import read
+from railyard.cluster.soak.node_readings import merged, parse
+from railyard.site.site import Site, site_at
+from tests.made.systems import TWO_CARDS
+
+ROOT = Path(__file__).resolve().parents[3]
+_HEAD = """\
+system: made
+description: Two cards a node, made for this test
+scheduler: slurm
+launcher: srun
+access: [--mem=0]
+nodes: {count: 4}
+report_only: made for this test
+jobs: {account: abc, exclusive: true}
+"""
+_REST = """\
+  ib-far:
+    description: the first of them again
+    kind: ib
+    link: ib-edr
+    rails:
+      - {device: mlx5_0, port: 1, counters: mlx5}
+  eth:
+    description: management
+    kind: tcp
+    link: eth-10
+    rails:
+      - {device: eth0, counters: netdev}
+stacks:
+  verbs: {prefix: /usr, benchmarks: {perftest: "{home}/perftest"}}
+  openmpi: {modules: [openmpi/4.1.6], benchmarks: {osu: "{home}/osu"}}
+"""
+SYSTEM = _HEAD + TWO_CARDS + _REST
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "references").mkdir()
+    (tmp_path / "systems/made.yaml").write_text(SYSTEM, encoding="utf-8")
+    (tmp_path / "osu").mkdir()
+    (tmp_path / "osu/osu_bibw").touch()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def site(home: Path) -> Site:
+    return site_at(home, "made")
+
+
+def test_the_jobs_script_is_this_one(site: Site) -> None:
+    job = planned(site, ("n9", "n10"), "ib", None, 3600, 10)
+    assert (
+        job.script(Path("/site/soaks/RUN"))
+        == """\
+#!/bin/bash -l
+#SBATCH --mem=0
+#SBATCH --account=abc
+#SBATCH --job-name=railyard-soak
+#SBATCH --nodes=2
+#SBATCH --nodelist=n9,n10
+#SBATCH --ntasks-per-node=1
+#SBATCH --exclusive
+#SBATCH --no-requeue
+#SBATCH --time=63
+#SBATCH --output=job.out
+#SBATCH --error=job.err
+#SBATCH --chdir=/site/soaks/RUN
+module load openmpi/4.1.6
+begin=$(($(date +%s) + 5))
+end=$((begin + 3600))
+load() {
+    while left=$((end - $(date +%s))); [ "$left" -gt 0 ]; do
+        LEFT=$left sh "$1.sh" >>"$1.out" 2>&1 || sleep 2
+    done
+}
+load load-mlx5_0:1-n9-n10 &
+load load-mlx5_1:1-n9-n10 &
+srun --overlap --cpu-bind=none --nodes=2 --ntasks=2 --ntasks-per-node=1 sh soak.sh . "$begin" "$end" 10 \
+hni_sts_tx_ok_octets,hni_sts_rx_ok_octets,hni_pcs_uncorrected_cw,hni_llr_tx_replay_event,hni_llr_rx_replay_event,\
+pct_sct_timeouts,pct_spt_timeouts,pct_no_tct_nacks,pct_no_trs_nacks,pct_no_mst_nacks -- mlx5_0:1 mlx5_1:1
+"""
+    )
+
+
+#: A scheduler -> its launcher, its own option, and the head of the job's script of two nodes for an hour.
+HEADS = {
+    "pbs": ("mpirun", """\
+#PBS -A abc
+#PBS -N railyard-soak
+#PBS -l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10
+#PBS -l place=scatter:excl
+#PBS -l walltime=1:03:00
+#PBS -o /site/RUN/job.out
+#PBS -e /site/RUN/job.err
+cd /site/RUN
+"""),
+    "torque": ("mpirun", """\
+#PBS -A abc
+#PBS -N railyard-soak
+#PBS -l nodes=n9:ppn=1+n10:ppn=1
+#PBS -n
+#PBS -l walltime=1:03:00
+#PBS -o /site/RUN/job.out
+#PBS -e /site/RUN/job.err
+cd /site/RUN
+"""),
+    "lsf": ("mpirun", """\
+#BSUB -P abc
+#BSUB -J railyard-soak
+#BSUB -n 2
+#BSUB -m "n9 n10"
+#BSUB -R "span[ptile=1]"
+#BSUB -x
+#BSUB -W 63
+#BSUB -o job.out
+#BSUB -e job.err
+#BSUB -cwd /site/RUN
+"""),
+    "flux-batch": ("flux-run", """\
+#flux: --setattr=bank=abc
+#flux: --job-name=railyard-soak
+#flux: --nodes=2
+#flux: --requires=host:n9,n10
+#flux: --exclusive
+#flux: --time-limit=3780s
+#flux: --output=job.out
+#flux: --error=job.err
+#flux: --cwd=/site/RUN
+"""),
+}  # fmt: skip
+
+
+def other_system(home: Path, scheduler: str) -> None:
+    """Have the site's system under another scheduler."""
+    text = SYSTEM.replace("scheduler: slurm", f"scheduler: {scheduler}").replace("access: [--mem=0]\n", "")
+    text = text.replace("launcher: srun", f"launcher: {HEADS[scheduler][0]}")
+    (home / "systems/made.yaml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheduler", HEADS)
+def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, scheduler: str) -> None:
+    other_system(home, scheduler)
+    job = planned(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
+    text = job.script(Path("/site/RUN"))
+    head, _, body = text.partition("module load openmpi/4.1.6\n")
+    assert head == f"#!/bin/bash -l\n{HEADS[scheduler][1]}"
+    reader = next(line for line in body.splitlines() if "soak.sh" in line)
+    load = job.loads[0].script.splitlines()[-1]
+    if scheduler == "flux-batch":
+        words = "flux run --nodes=2 --ntasks=2 --requires=host:n9,n10"
+        assert f"timeout -k 5 3780 {words} sh soak.sh . " in reader
+        assert load.startswith(f"exec timeout -k 5 $LEFT {words} ")
+    else:
+        # Other steps run beside: none is bound.
+        assert "timeout -k 5 3780 mpirun " in reader and " sh soak.sh . " in reader
+        assert load.startswith("exec timeout -k 5 $LEFT mpirun ")
+        for line in (reader, load):
+            assert " n9:1,n10:1 " in line and " --bind-to none " in line
+
+
+def test_a_load_is_the_stacks_own_two_way_bandwidth_over_one_rail(site: Site, home: Path) -> None:
+    job = planned(site, ("n9", "n10"), "ib", None, 3600, 10)
+    lines = job.loads[1].script.splitlines()
+    assert "export UCX_NET_DEVICES=mlx5_1:1" in lines
+    # A minute of windows of 64 messages of 4 MiB, at 12.5 GB/s and more each way.
+    front, _, repetitions = lines[-1].partition(" -i ")
+    assert front == (
+        "exec timeout -k 5 $LEFT srun --overlap --cpu-bind=none --ntasks=2 --ntasks-per-node=1 --nodes=2 "
+        f"--nodelist=n9,n10 --mpi=pmix {home}/osu/osu_bibw -m 4194304:4194304"
+    )
+    assert 2000 < int(repetitions.split()[0]) < 4000
+    assert repetitions.split()[1:] == ["-x", "1", "-W", "64"]
+
+
+def test_every_rail_of_every_node_is_loaded_once_and_of_three_nodes_one_twice(site: Site) -> None:
+    job = planned(site, ("n1", "n2", "n3"), None, None, 60, 10)
+    assert [load.name for load in job.loads] == [
+        f"load-{device}-{pair}" for device in ("mlx5_0:1", "mlx5_1:1", "eth0") for pair in ("n1-n2", "n3-n1")
+    ]
+    assert job.streams[:2] == (("n1", "n2", "mlx5_0:1"), ("n2", "n1", "mlx5_0:1"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fabric", "stack", "sentence"),
+    [
+        (("n1",), None, None, "soak: found n1, expected two nodes or more, since each rail is loaded between two"),
+        (
+            ("n1", "n2"),
+            "ib",
+            "verbs",
+            "soak: found no stack of made that drives ib (ib) and has osu or imb (asked for was verbs), expected one; "
+            "install it, or name another fabric (--system NAME:FABRIC)",
+        ),
+        (
+            ("n1", "n2"),
+            "ib",
+            "openmp",
+            'soak --stack: found "openmp", expected one of made; did you mean "openmpi"?',
+        ),
+    ],
+)
+def test_what_cannot_be_soaked_is_said(
+    site: Site, nodes: tuple[str, ...], fabric: str | None, stack: str | None, sentence: str
+) -> None:
+    with pytest.raises(SetupError) as raised:
+        planned(site, nodes, fabric, stack, 60, 10)
+    assert str(raised.value) == sentence
+
+
+def test_names_of_nodes_are_read_as_slurm_writes_them() -> None:
+    assert named("n[8-10],login") == ("n8", "n9", "n10", "login")
+    with pytest.raises(SetupError, match=r"^soak --nodes: found 'n\[3-1\]' \('3-1' does not rise"):
+        named("n[3-1]")
+
+
+# --- readings
+
+
+def texts(node: str, flaps: bool = False, count: int = 4) -> str:
+    """Return what a node wrote: 1 GB/s both ways, in words of 4 bytes, and one more symbol error each time."""
+    lines = []
+    for number in range(count):
+        words = 10**9 * 10 * number // 4
+        lines += [
+            f"at {1000 + 10 * number}.50",
+            f"mlx5_0:1 port_xmit_data {words}",
+            f"mlx5_0:1 port_rcv_data {words}",
+            f"mlx5_0:1 symbol_error {number}",
+            f"mlx5_0:1 port_xmit_wait {number * 100}",
+            "mlx5_0:1 port_xmit_packets 7",
+            f"mlx5_0:1 link_downed {int(flaps and number > 1)}",
+            f"mlx5_0:1 carrier_changes {4 + 2 * (flaps and number > 1)}",
+            "end",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_counters_of_a_driver_become_bytes_errors_and_signals() -> None:
+    nodes = {"n1": parse(texts("n1")), "n2": parse(texts("n2", flaps=True))}
+    readings = merged(nodes, {"mlx5_0:1": "mlx5"})
+    assert [reading.at_s for reading in readings] == [0.0, 10.0, 20.0, 30.0]
+    first, second = soaked(readings)
+    assert (first.sent_mb_s, first.received_mb_s, first.changes) == (1000.0, 1000.0, 0)
+    assert dict(first.errors) == {"symbol_error": 360.0, "port_xmit_wait (signal)": 36_000.0}
+    assert (second.changes, second.first_change_s) == (2, 20.0)
+    said = [(each.weight, each.sentence.partition(";")[0]) for each in findings([first, second], ())]
+    signal = "errors grew, an hour: port_xmit_wait (signal) 3.6e+04"
+    assert said == [
+        ("problem", "n1 mlx5_0:1: errors grew, an hour: symbol_error 360"),
+        ("remark", f"n1 mlx5_0:1: {signal}"),
+        ("problem", "n2 mlx5_0:1: its link went up or down 2 times, first seen after 20 s"),
+        ("problem", "n2 mlx5_0:1: errors grew, an hour: link_downed 120, symbol_error 360"),
+        ("remark", f"n2 mlx5_0:1: {signal}"),
+    ]
+
+
+def test_a_reading_that_is_cut_does_not_count() -> None:
+    assert len(parse(texts("n1").removesuffix("end\n"))) == 3
+
+
+def test_a_counter_of_48_bits_goes_on_and_one_that_is_full_is_no_reading() -> None:
+    def irdma(number: int, octets: int) -> tuple[float, dict[str, dict[str, int]]]:
+        ways = {f"hw/ip{ip}{way}Octets": octets * (ip == 4) for ip in (4, 6) for way in ("In", "Out")}
+        return 10.0 * number, {"irdma0:1": ways}
+
+    own = [irdma(0, (1 << 48) - 1000), irdma(1, 4000), irdma(2, 9000)]
+    values = [reading.values["n1", "irdma0:1"]["tx_bytes"] for reading in merged({"n1": own}, {"irdma0:1": "irdma"})]
+    assert [later - earlier for earlier, later in pairwise(values)] == [5000, 5000]
+    full = {"port_xmit_data": (1 << 32) - 1, "port_rcv_data": 5}
+    (reading,) = merged({"n1": [(0.0, {"mlx4_0:1": full})]}, {"mlx4_0:1": "mlx4"})
+    assert reading.values == {}
+
+
+def test_a_node_that_died_is_not_in_the_last_readings() -> None:
+    nodes = {"n1": parse(texts("n1")), "n2": parse(texts("n2", count=2))}
+    readings = merged(nodes, {"mlx5_0:1": "mlx5"})
+    assert [len(reading.values) for reading in readings] == [2, 2, 1, 1]
+    assert soaked(readings)[1].unread == 2
+
+
+def sysfs(folder: Path) -> Path:
+    """Write the counters of two cards and of an interface below a folder."""
+    for card, port in (("mlx5_0", 1), ("mlx5_1", 1)):
+        ports = folder / f"class/infiniband/{card}/ports/{port}"
+        (ports / "counters").mkdir(parents=True)
+        (ports / "hw_counters").mkdir()
+        (ports / "counters/port_xmit_data").write_text("100\n")
+        (ports / "counters/port_rcv_data").write_text("200\n")
+        (ports / "hw_counters/out_of_sequence").write_text("3\n")
+        (folder / f"class/infiniband/{card}/device/net/ib0").mkdir(parents=True)
+        (folder / f"class/infiniband/{card}/device/net/ib0/carrier_changes").write_text("2\n")
+    (folder / "class/net/eth0/statistics").mkdir(parents=True)
+    (folder / "class/net/eth0/statistics/tx_bytes").write_text("7\n")
+    (folder / "class/net/eth0/carrier_changes").write_text("1\n")
+    (folder / "class/cxi/cxi0/device/telemetry").mkdir(parents=True)
+    (folder / "class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets").write_text("9@123.4\n")
+    (folder / "class/cxi/cxi0/device/telemetry/other").write_text("9@123.4\n")
+    return folder
+
+
+def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak/soak.sh"), encoding="utf-8")
+    env = {**os.environ, "RAILYARD_SYSFS": str(sysfs(tmp_path / "sys")), "SLURMD_NODENAME": "n9"}
+    words = ["sh", "soak.sh", ".", "100", "120", "8", "hni_sts_tx_ok_octets", "--"]
+    devices = ["mlx5_0:1", "eth0", "cxi0", "gone"]
+    subprocess.run([*words, *devices], cwd=tmp_path, env=env, check=True)
+    read_there = parse((tmp_path / "n9.readings").read_text(encoding="utf-8"))
+    # At 100, 108, 116 and 120 s, which are long over.
+    assert [values for _, values in read_there] == 4 * [
+        {
+            "mlx5_0:1": {"port_xmit_data": 100, "port_rcv_data": 200, "hw/out_of_sequence": 3, "carrier_changes": 2},
+            "eth0": {"tx_bytes": 7, "carrier_changes": 1},
+            "cxi0": {"hni_sts_tx_ok_octets": 9},
+        }
+    ]
+    assert all(at_s > 0 for at_s, _ in read_there)
+
+
+# --- the command
+
+#: Slurm's programs: sbatch starts the job on this machine, where srun gives each node of its list a process.
+PROGRAMS = {
+    "sbatch": """\
+    [ -z "$REFUSED" ] || { echo "sbatch: error: $REFUSED" >&2; exit 1; }
+    cd "$(dirname "$2")" || exit 1
+    setsid sh -c 'bash ./job.sh >job.out 2>job.err </dev/null; echo "$?" >code' >/dev/null 2>&1 &
+    echo $! >"$BED/pid"; echo "$2" >"$BED/script"; echo '7;made'""",
+    "scontrol": """\
+    [ "$2" = show ] && [ "$3" = job ] || exit 1
+    code=$(dirname "$(cat "$BED/script")")/code
+    state=RUNNING; [ ! -e "$code" ] || state=COMPLETED
+    [ -z "$PENDING" ] || state=PENDING
+    echo "JobId=7 JobState=$state Reason=Resources ExitCode=0:0" """,
+    "scancel": 'echo "$1" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")"',
+    "module": "exit 0",
+    "srun": """\
+    while :; do case $1 in --*) shift;; *) break;; esac; done
+    case $* in
+        *soak.sh*) for node in n1 n2; do SLURMD_NODENAME=$node "$@" & done; wait;;
+        *) sleep 1;;
+    esac""",
+}
+
+
+#: Of other schedulers: the commands that submit, tell and cancel; the job runs on this machine.
+OTHERS = {
+    "pbs": {
+        "qsub": 'cd "$(dirname "$1")" && start "$1" && echo 7.server',
+        "qstat": 'state R F Q; echo "Job Id: 7.server"; echo "    job_state = $is"; echo "    comment = no nodes"',
+        "qdel": 'echo "$1" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")"',
+    },
+    "lsf": {
+        "bsub": 'cat >"$BED/given"; folder=$(sed -n "s/^#BSUB -cwd //p" "$BED/given"); cd "$folder" || exit 1\n'
+        'start "$folder/job.sh" && echo "Job <7> is submitted to queue <hpc>."',
+        "bjobs": "state RUN DONE PEND; echo $is",
+        "bkill": 'echo "$1" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")"',
+    },
+    "flux-batch": {
+        "flux": """\
+        case $1 in
+            batch) cd "$(dirname "$2")" && start "$2" && echo f7 ;;
+            jobs) state RUNNING COMPLETED PENDING; echo $is ;;
+            cancel) echo "$2" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")" ;;
+            run) step "$@" ;;
+        esac""",
+    },
+}
+SHARED = """\
+start() {
+    setsid sh -c 'bash ./job.sh >job.out 2>job.err </dev/null; echo "$?" >code' >/dev/null 2>&1 &
+    echo $! >"$BED/pid"; echo "$1" >"$BED/script"
+}
+# state RUNS ENDED WAITS
+state() {
+    is=$1; [ ! -e "$(dirname "$(cat "$BED/script")")/code" ] || is=$2
+    [ -z "$PENDING" ] || is=$3
+}
+step() {
+    case $* in
+        *soak.sh*) while [ "$1 $2" != "sh soak.sh" ]; do shift; done
+            for node in n1.cluster n2.cluster; do SLURMD_NODENAME=$node "$@" & done; wait ;;
+        *) sleep 1 ;;
+    esac
+}
+"""
+
+
+@pytest.fixture
+def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of Slurm's programs, which stand first on PATH."""
+    monkeypatch.setattr(under_scheduler, "_LOOK_S", 0.05)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, text in PROGRAMS.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("BED", str(folder))
+    monkeypatch.setenv("REFUSED", "")
+    monkeypatch.setenv("PENDING", "")
+    monkeypatch.setenv("RAILYARD_SYSFS", str(sysfs(tmp_path / "sys")))
+    return folder
+
+
+SOAK = ("soak", "--system", "made:ib", "--nodes", "n[1-2]", "--every", "1")
+#: The last line of three seconds: its span is shorter where a busy machine made the first reading late.
+ENDED = r"4 rails, 4 readings in \d+ s: 0 problems, 0 remarks"
+
+
+def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SOAK, "--minutes", "0.05"]) == 0
+    said = capsys.readouterr()
+    assert re.fullmatch(ENDED, said.out.splitlines()[-1])
+    assert [line.split()[:2] for line in said.out.splitlines()[1:5]] == [
+        ["n1", "mlx5_0:1"], ["n1", "mlx5_1:1"], ["n2", "mlx5_0:1"], ["n2", "mlx5_1:1"],
+    ]  # fmt: skip
+    assert "job 7: 2 nodes, 2 rails a node; its files are in " in said.err
+    (file,) = (home / ".railyard/soaks").glob("*.jsonl")
+    readings, streams = read(file)
+    assert (len(readings), streams[0]) == (4, ("n1", "n2", "mlx5_0:1"))
+    assert not (bed / "cancelled").exists()
+    assert main(["soak", "--from", str(file), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rails"]) == 4
+
+
+@pytest.mark.parametrize("scheduler", OTHERS)
+def test_a_soak_under_another_scheduler_is_judged_and_cancelled_alike(
+    bed: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scheduler: str
+) -> None:
+    other_system(home, scheduler)
+    for name, text in {**OTHERS[scheduler], "mpirun": 'step "$@"'}.items():
+        (bed / name).write_text(f"#!/bin/sh\n{SHARED}{text}\n", encoding="ascii")
+        (bed / name).chmod(0o755)
+    assert main([*SOAK, "--minutes", "0.05"]) == 0
+    assert re.fullmatch(ENDED, capsys.readouterr().out.splitlines()[-1])
+    assert not (bed / "cancelled").exists()
+    monkeypatch.setenv("PENDING", "yes")
+    monkeypatch.setattr(under_scheduler, "_WAITS_S", 0)
+    assert main([*SOAK, "--minutes", "1"]) == 2
+    number, why = {"pbs": ("7.server", " (the scheduler's reason: no nodes)"), "lsf": ("7", "")}.get(
+        scheduler, ("f7", "")
+    )
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"railyard: soak: job {number} had not begun after 0 s and was cancelled{why}"
+    )
+    assert (bed / "cancelled").read_text(encoding="ascii") == f"{number}\n"
+
+
+def test_an_interrupted_soak_is_cancelled_and_judged_by_what_it_kept(bed: Path, home: Path) -> None:
+    words = [sys.executable, "-m", "railyard", *SOAK, "--minutes", "30"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        kept: list[Path] = []
+        end = time.monotonic() + 60
+        while not kept or kept[0].read_text(encoding="utf-8").count("\n") < 4:
+            assert running.poll() is None and time.monotonic() < end
+            time.sleep(0.1)
+            kept = list((home / ".railyard/soaks").glob("*.jsonl"))
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    assert (bed / "cancelled").read_text(encoding="ascii") == "7\n"
+    assert main(["soak", "--from", str(kept[0])]) == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "sentence", "is_cancelled"),
+    [
+        ("REFUSED", "railyard: soak: the job was refused; sbatch said: sbatch: error: no account\n", False),
+        (
+            "PENDING",
+            "railyard: soak: job 7 had not begun after 0 s and was cancelled (the scheduler's reason: Resources)\n",
+            True,
+        ),
+    ],
+)
+def test_a_job_that_is_refused_or_waits_too_long_is_said(
+    bed: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variable: str,
+    sentence: str,
+    is_cancelled: bool,
+) -> None:
+    monkeypatch.setenv(variable, "no account")
+    monkeypatch.setattr(under_scheduler, "_WAITS_S", 0)
+    assert main([*SOAK, "--minutes", "1"]) == 2
+    assert capsys.readouterr().err.splitlines(keepends=True)[-1] == sentence
+    assert (bed / "cancelled").exists() == is_cancelled
+
+
+def test_a_dry_run_prints_the_job_and_submits_nothing(
+    bed: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SOAK, "--hours", "12", "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "#SBATCH --time=723\n" in printed
+    assert "\n# load-mlx5_0:1-n1-n2.sh, the first of 2 loads\n" in printed
+    assert not (bed / "script").exists()
+    assert not (home / ".railyard/soaks").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            ["--system", "made:i", "--nodes", "n[1-2]"],
+            'railyard: soak --system: found the fabric "i", expected one of made; did you mean "ib"?\n',
+        ),
+        (
+            ["--system", "made"],
+            "railyard: soak: found no names of nodes, neither from Slurm nor in systems/made.yaml; name --nodes\n",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    home: Path, capsys: pytest.CaptureFixture[str], given: list[str], sentence: str
+) -> None:
+    assert main(["soak", "--minutes", "1", *given]) == 2
+    assert capsys.readouterr().err == sentence
