@@ -1,5 +1,6 @@
 """Where a stack's launcher, variables and benchmarks are: installed by the site or built by Spack, in one form."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railyard.base.errors import SetupError
+from railyard.provision import kept_files
 from railyard.site.site import Site
 
 if TYPE_CHECKING:
@@ -61,12 +63,18 @@ class Installed:
 
 
 def installed(site: Site, stack: str) -> Installed:
-    """Return where a stack of this site is. Raises SetupError where Spack has not built it, or it is not as built."""
+    """Return where a stack of this site is. Raises SetupError where it is not built, or not what was installed."""
     entry = site.system.stacks[stack]
     environment = entry.environment(site.home)
     prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
     if entry.spack is None:
         tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
+        for folder in _listed_folders(prefix, tools):
+            why = _why_changed(folder)
+            if why is not None:
+                raise SetupError(
+                    f"{why}; nobody knows what would be measured: type: railyard stacks install {folder.name}"
+                )
         return Installed(_launcher(prefix), prefix, environment, tools, modules=entry.modules)
     from railyard.provision.spack.request import ready
 
@@ -79,6 +87,50 @@ def installed(site: Site, stack: str) -> Installed:
         )
     mpi = found.mpi_prefix or None
     return Installed(_launcher(mpi), mpi, environment, found.tools, found, entry.modules)
+
+
+def changed_files(site: Site, stack: str) -> tuple[str, ...]:
+    """Return which programs and MPI libraries that the site installed itself are others than in the run before.
+
+    None of a stack that Spack or a package gives: those are held to what was installed.
+    """
+    entry = site.system.stacks[stack]
+    if entry.spack is not None or site.system.provider == "replay":
+        return ()
+    prefix = Path(entry.path(entry.prefix, site.home)) if entry.prefix else None
+    tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
+    if any(_listed_folders(None if prefix is None else str(prefix), tools)):
+        return ()
+    libraries = () if prefix is None else (*prefix.glob("lib*/libmpi*.so*"), *prefix.glob("bin/mpirun"))
+    programs = [each for tool in tools.values() for each in _programs(Path(tool))]
+    return _changed_since(
+        site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json", (*libraries, *programs)
+    )
+
+
+def _programs(tool: Path) -> list[Path]:
+    """Return a tool's executable, or those of its folder."""
+    found = [tool] if tool.is_file() else tool.rglob("*") if tool.is_dir() else []
+    return [each for each in found if each.is_file() and os.access(each, os.X_OK)]
+
+
+@lru_cache(maxsize=64)
+def _changed_since(file: Path, paths: tuple[Path, ...]) -> tuple[str, ...]:
+    # Asked once a process: all tests of a run say the same.
+    return kept_files.changed_since(file, paths)
+
+
+def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:
+    """Return the folders, of a prefix and of tools, whose files were listed when they were installed."""
+    paths = [Path(path) for path in (prefix, *tools.values()) if path]
+    found = {parent for path in paths for parent in (path, *path.parents) if (parent / kept_files.FILE).is_file()}
+    return sorted(found)
+
+
+@lru_cache(maxsize=64)
+def _why_changed(folder: Path) -> str | None:
+    # Asked once a process: hundreds of files, at each of several questions a test.
+    return kept_files.changed(folder)
 
 
 def request_of(site: Site, stack: str) -> "Request":

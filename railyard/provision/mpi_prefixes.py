@@ -23,7 +23,7 @@ from types import MappingProxyType
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.locks import hold
 from railyard.base.paths import part
-from railyard.provision import mpich_fortran
+from railyard.provision import kept_files, mpich_fortran
 
 STAMP = "railyard-stamp"  # in each prefix: the key of what it was made from
 
@@ -141,7 +141,9 @@ def why_missing(home: Path, stack: str) -> str | None:
         return f"not made by railyard (it has no {STAMP})"
     if made_from != _key(home, stack, source):
         return "made from another lock, or other files of the system, than the present ones"
-    return None if (prefix / source.library).exists() else f"{source.library} is not there any more"
+    if not (prefix / source.library).exists():
+        return f"{source.library} is not there any more"
+    return kept_files.changed(prefix)
 
 
 def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
@@ -162,7 +164,8 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
                 f"{prefix}: found a folder that railyard did not make (it has no {STAMP}), expected none; "
                 f"remove it, or give the system's file another prefix for {stack}"
             )
-        say(f"stacks: making {stack} in {prefix} ({source.what})")
+        again = kept_files.changed(prefix)
+        say(f"stacks: making {stack} in {prefix} ({source.what}){'' if again is None else f', since {again}'}")
         _remove_leftovers(prefix.parent)
         partial = Path(tempfile.mkdtemp(prefix=f".{stack}.partial-", dir=prefix.parent))
         try:

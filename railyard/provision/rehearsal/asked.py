@@ -14,6 +14,8 @@ _OSU_REPETITIONS, _OSU_WARM_UPS, _OSU_WINDOW, _OSU_SIZES = 1000, 100, 64, "1:419
 #: OSU's untimed repetitions before each one whose data it checks, where it is told none (-u).
 _OSU_CHECK_WARM_UPS = 5
 _PERFTEST_ITERATIONS, _PERFTEST_POWERS = 1000, range(1, 24)
+#: Source: main of utils/write_bw.c, libcxi of 2025.
+_CXI_SIZE, _CXI_ITERATIONS, _CXI_LIST = 65536, 1000, 256
 _FABTESTS_SIZES = (0, *(1 << power for power in range(23)), *(3 << power for power in range(1, 21)))
 
 
@@ -112,6 +114,18 @@ def _fabtests(program: str, words: list[str], folder: Path) -> Asked:
     return Asked(f"fabtests/{program}", sizes, (int(said.get("-I", 10)),) * len(sizes), words=said)
 
 
+def _cxi(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words, flags="b")
+    smallest, _, largest = said.get("-s", str(_CXI_SIZE)).partition(":")
+    first, last = int(smallest), int(largest or smallest)
+    sizes = tuple(first << n for n in range((last // first).bit_length()))
+    key = f"cxi/{program}" + (f"/{BIDIRECTIONAL}" if "-b" in said else "")
+    listed = int(said.get("-l", _CXI_LIST))
+    # It prints single writes: of each iteration a list.
+    writes = int(said.get("-n", _CXI_ITERATIONS)) * listed
+    return Asked(key, sizes, (writes,) * len(sizes), window=listed, words=said)
+
+
 def _pairs(program: str, words: list[str], folder: Path) -> Asked:
     if len(words) != 7:
         expected = "NAME ROUNDS SIZE WINDOW REPEATS WARM-UP EXCHANGES"
@@ -129,6 +143,7 @@ _READS: Mapping[str, Callable[[str, list[str], Path], Asked]] = {
     "perftest": _perftest,
     "iperf3": _iperf3,
     "fabtests": _fabtests,
+    "cxi": _cxi,
     "pairs": _pairs,
 }
 #: Tools that have message sizes, and a stand-in.

@@ -4,6 +4,7 @@ It is a testbed of its own kind beside the virtual cluster, so that both may be 
 ends all its processes, and nothing of it is left on this machine.
 """
 
+import contextlib
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -37,10 +38,11 @@ def refused() -> str | None:
     return slurm.refused() or needs.namespaces_refused()
 
 
-def up(rehearsal: Rehearsal, system: System) -> None:
+def up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
     """Bring up the nodes of a rehearsal with Slurm on them; interrupted at any point it leaves nothing behind.
 
-    One that a killed process left is taken down first. Raises SetupError, one sentence, for what this machine lacks or
+    They end with this process, whatever ends it, unless it is to ``keep`` them. One that a killed process left is taken
+    down first. Raises SetupError, one sentence, for what this machine lacks or
     refuses, for a file that cannot be stood in for, beside a measurement (which it would disturb) and beside another
     rehearsal of the same site folder.
     """
@@ -56,7 +58,7 @@ def up(rehearsal: Rehearsal, system: System) -> None:
         for number, node in enumerate(rehearsal.nodes, 1)
     }
     try:
-        bed.up()
+        bed.up(lasting=keep)
         sign(bed.folder / OWNER_FILE)
         _write(bed.folder, machine, trees)
         _lay(bed)
@@ -73,7 +75,8 @@ def down(home: Path) -> bool:
     if not bed.folder.is_dir():
         return False
     found = bed.down()
-    shutil.rmtree(bed.folder)
+    with contextlib.suppress(FileNotFoundError):  # the command that brought it up takes it down in these moments
+        shutil.rmtree(bed.folder)
     return found
 
 

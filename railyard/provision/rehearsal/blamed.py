@@ -8,6 +8,8 @@ from railyard.base.wording import counted, listing
 from railyard.provision.rehearsal.form import EVERY_NODE, Fault, Rehearsal
 from railyard.results.record.form import Record
 from railyard.results.report.summary import suspect_words
+from railyard.site.systems.model import System
+from railyard.stacks.model import alone
 
 #: The rule of the path proof: what a library that took another network fails.
 _PATH = 4
@@ -16,10 +18,10 @@ _OF_CURVES = (3, 5)
 _MOST_SHOWN = 5
 
 
-def summary(rehearsal: Rehearsal, records: Sequence[Record]) -> list[str]:
+def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> list[str]:
     """Return the last lines of a rehearsal: of each planted fault whether failed tests name it, then who is blamed."""
     failed = [record for record in records if record.fails]
-    lines = [f"planted {fault.text}: {_found(fault, failed)}" for fault in rehearsal.faults]
+    lines = [f"planted {fault.text}: {_found(fault, system, records, failed)}" for fault in rehearsal.faults]
     if not rehearsal.faults:
         lines = [f"nothing was planted: {_unprovoked(failed)}"]
     return [*lines, *_blamed(failed)]
@@ -40,13 +42,46 @@ def names(fault: Fault, record: Record) -> bool:
     return all(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) for word in wanted)
 
 
-def _found(fault: Fault, failed: Sequence[Record]) -> str:
+def _found(fault: Fault, system: System, records: Sequence[Record], failed: Sequence[Record]) -> str:
+    naming = sum(names(fault, record) for record in failed)
+    if naming:
+        return f"named by {naming} of {counted(len(failed), 'failed test')}"
+    unused = _unused(fault, system, records)
+    if unused is not None:
+        return f"NOT FOUND, {unused}"
     if not failed:
         return "NOT FOUND, no test failed"
-    naming = sum(names(fault, record) for record in failed)
-    if not naming:
-        return f"NOT NAMED by any of {counted(len(failed), 'failed test')}"
-    return f"named by {naming} of {counted(len(failed), 'failed test')}"
+    return f"NOT NAMED by any of {counted(len(failed), 'failed test')}"
+
+
+def _unused(fault: Fault, system: System, records: Sequence[Record]) -> str | None:
+    """Return why no test could meet a fault of a rail or a node: none ran there; None where one did, or it has none."""
+    # A test that ended early may not have said on which nodes it was.
+    there = [one for one in records if fault.node == EVERY_NODE or not one.nodes or fault.node in one.nodes]
+    if not there and records:
+        return f"no chosen test ran on {fault.node}: choose one of all nodes, such as -n AllPairs, or fewer --nodes"
+    if not fault.device or any(_uses(record, system, fault.device) for record in there):
+        return None
+    place = fault.device if fault.node == EVERY_NODE else f"{fault.device} of {fault.node}"
+    return f"no chosen test used {place}: choose one with {' or '.join(dict.fromkeys(_ways(fault.device, system)))}"
+
+
+def _uses(record: Record, system: System, device: str) -> bool:
+    """Return whether a test was to use a rail, by its name in launches."""
+    fabric = system.fabrics.get(record.fabric)
+    policy = record.policy or ""
+    if fabric is None or not fabric.has(record.rails, policy):
+        return False
+    return device in {rail.name for rail in fabric.used(record.rails, policy)}
+
+
+def _ways(device: str, system: System) -> Iterator[str]:
+    """Yield how tests are chosen that use a rail: over so many rails, or over that rail alone where the file has it."""
+    for fabric in system.fabrics.values():
+        for number, rail in enumerate(fabric.rails, 1):
+            if rail.name == device:
+                yield from (f"rails={count}" for count in fabric.counts if count >= number)
+                yield from (f"policy={alone(number)}" for _ in range(fabric.each_rail and number > 1))
 
 
 def _unprovoked(failed: Sequence[Record]) -> str:

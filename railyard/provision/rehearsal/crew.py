@@ -94,9 +94,9 @@ class Crew:
         idle = {port.name for port in there for f in faults if f.kind == "idle" and f.hits(member.node, port.name)}
         try:
             found = told.taken(self.stack, variables, [port for port in there if port.name not in idle], rank)
-        except LibraryError:
-            # Of a list of one there is nothing to leave out.
-            found = told.taken(self.stack, variables, there, rank)
+        except LibraryError as error:
+            # Without its only rail it ends. Libraries write the node before each line (UCX, Open MPI, libfabric).
+            raise LibraryError(f"[{member.node}:{member.local}] {error}", error.exit_code) from None
         if any(f.kind == "fallback" and f.hits(member.node, port.name) for port in found.ports for f in faults):
             return Taken((self.management(member.node),), tcp=True)
         return found

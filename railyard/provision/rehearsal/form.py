@@ -17,7 +17,7 @@ from railyard.site.systems.rehearsed import FILE
 #: at the other socket.
 FaultKind = Literal["slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far"]
 #: What every verdict of a rehearsal says, as replays say theirs.
-REHEARSED = "rehearsed: a stand-in made this output, nothing was measured"
+REHEARSED = "rehearsed: a stand-in printed this output, nothing was measured"
 #: In place of a node's name: every node.
 EVERY_NODE = "*"
 
@@ -44,8 +44,9 @@ class Rehearsal:
     """One rehearsal: a system's file of a site, the nodes that stand, and the folder where all of it lies.
 
     ``left_out`` has a sentence for each thing that the file asks for and this machine cannot stand in for.
-    ``programs`` has the path of each stack's tools, the stand-ins (stack: tool: path), and ``wrf_cases`` the folder of
-    each case's inputs.
+    ``programs`` has the path of each stack's tools, the stand-ins (stack: tool: path), ``launchers`` the folder of each
+    stack's mpirun, and ``wrf_cases`` the folder of each case's inputs. ``recording`` is the folder of recordings that
+    are played where they fit, empty for none.
     """
 
     system: str
@@ -56,6 +57,8 @@ class Rehearsal:
     left_out: tuple[str, ...] = ()
     programs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     wrf_cases: Mapping[str, str] = field(default_factory=dict)
+    launchers: Mapping[str, str] = field(default_factory=dict)
+    recording: str = ""
 
     @property
     def planted(self) -> str:

@@ -20,11 +20,13 @@ DOWN = "railyard rehearse --down"
 
 @contextlib.contextmanager
 def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
-    """Have this machine for a rehearsal: it waits for a measurement, which it would disturb, and for another rehearsal.
+    """Have this machine for a rehearsal: it waits for a measurement, which it would disturb, as that does for it.
+
+    Rehearsals of other site folders may run beside it.
 
     SIGTERM and a closed terminal end it as Ctrl-C does, so that all goes down.
     """
-    with terminated_as_interrupted(), measurement_lock(echo, home):
+    with terminated_as_interrupted(), measurement_lock(echo, home, shared=True):
         yield
 
 
@@ -36,7 +38,7 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
     machine lacks.
     """
     home = Path(rehearsal.home)
-    bed.up(rehearsal, system)
+    bed.up(rehearsal, system, keep=keep)
     try:
         with _led_by({REHEARSAL_VARIABLE: rehearsal.folder, **bed.client_variables(home)}):
             yield

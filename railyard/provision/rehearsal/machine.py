@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from railyard.site.systems.model import System
+if TYPE_CHECKING:  # a stand-in of mpirun, which starts with every launch, has no need of the model
+    from railyard.site.systems.model import System
 
 # What a node has whose file says nothing: enough for every micro-benchmark, and two sockets, as most nodes have.
 _CORES, _MEMORY = 32, 64 << 30
@@ -39,7 +41,7 @@ class Machine:
         """
         first = socket * self.cores_per_socket
         return ",".join(
-            _range(thread * self.cores + first, self.cores_per_socket) for thread in range(self.threads_per_core)
+            as_range(thread * self.cores + first, self.cores_per_socket) for thread in range(self.threads_per_core)
         )
 
     def files(self) -> dict[str, str]:
@@ -50,14 +52,14 @@ class Machine:
         found = {f"cpu/{name}": text for name, text in self._processors().items()}
         for number in range(self.processors):
             found |= {f"cpu/cpu{number}/{name}": text for name, text in self._processor(number).items()}
-        domains = _range(0, self.sockets)
+        domains = as_range(0, self.sockets)
         found |= {f"node/{name}": domains for name in ("online", "possible", "has_cpu", "has_memory")}
         for socket in range(self.sockets):
             found |= {f"node/node{socket}/{name}": text for name, text in self._domain(socket).items()}
         return found
 
     def _processors(self) -> Mapping[str, str]:
-        everyone = _range(0, self.processors)
+        everyone = as_range(0, self.processors)
         has_threads = self.threads_per_core > 1
         return {
             **dict.fromkeys(("online", "possible", "present"), everyone),
@@ -106,7 +108,7 @@ class Machine:
         return ",".join(f"{bits >> 32 * group & 0xFFFFFFFF:08x}" for group in reversed(range(groups)))
 
 
-def machine_of(system: System) -> Machine:
+def machine_of(system: "System") -> Machine:
     """Return what the nodes of a system compute with, by its file; what that leaves out is assumed (``assumed``)."""
     hardware = system.nodes.hardware
     cores = hardware.cores if hardware else _CORES
@@ -121,7 +123,7 @@ def machine_of(system: System) -> Machine:
     )
 
 
-def assumed(system: System) -> Iterator[str]:
+def assumed(system: "System") -> Iterator[str]:
     """Give a sentence for each thing that the file does not say of its nodes, and what is taken in its place."""
     machine = machine_of(system)
     sockets = f"{machine.sockets} socket{'s' if machine.sockets > 1 else ''} of {machine.cores_per_socket} cores"
@@ -132,13 +134,14 @@ def assumed(system: System) -> Iterator[str]:
     yield f"the file does not say how the cores of a node are spread: each node has {sockets}{threads}"
 
 
-def _threads(system: System) -> int | None:
+def _threads(system: "System") -> int | None:
     """Return the threads of a core by the file, None where it does not say them."""
     found: int | None = getattr(system.nodes.hardware, "threads_per_core", None)
     return found
 
 
-def _range(first: int, count: int) -> str:
+def as_range(first: int, count: int) -> str:
+    """Return so many processors as the kernel lists them: ``4-7``, ``4``."""
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
 
 

@@ -56,12 +56,36 @@ class Moves:
         if sender == receiver or payload_bytes <= 0:
             return
         on_the_wire = payload_bytes * self._overhead(port)
-        self._count(sender, port, "tx", on_the_wire)
-        self._count(receiver, other, "rx", on_the_wire)
+        self.count(sender, port, "tx", on_the_wire)
+        self.count(receiver, other, "rx", on_the_wire)
 
     def lines(self, node: str) -> list[str]:
         """Return what a node's first rank is to do: a line a file."""
         return [f"add {path} {amount}" for path, amount in self.added.get(node, {}).items()]
+
+    def count(self, node: str, port: Port, way: str, amount_bytes: float) -> None:
+        """Add so many bytes, headers included, to a port's counter of one ``way``, tx or rx, in its driver's unit."""
+        if any(fault.kind == "unreadable" and fault.hits(node, port.name) for fault in self.faults):
+            return
+        place = place_of(self.system, port)
+        driver = _driver(place, port)
+        if driver is None:
+            return
+        counter = (driver.tx if way == "tx" else driver.rx).partition("+")[0]
+        unit = _packet_bytes(place) if driver.packets else driver.unit_bytes
+        self._add(node, _path(port, driver, counter), -(-int(amount_bytes) // unit))
+
+    def count_interface(self, node: str, port: Port, amounts: Mapping[str, int]) -> None:
+        """Add bytes by way, tx and rx, to what an interface counts itself, where its card counts the rail."""
+        card = port.name.partition(":")[0]
+        for way, amount in amounts.items():
+            self._add(node, f"class/net/{card}/statistics/{way}_bytes", amount)
+
+    def grow(self, node: str, port: Port, counter: str, count: int) -> None:
+        """Have a counter of errors or signals grow, where the driver of a port has it."""
+        driver = _driver(place_of(self.system, port), port)
+        if driver is not None and counter in (*driver.errors, *driver.signals):
+            self._add(node, _path(port, driver, counter), count)
 
     def _overhead(self, port: Port) -> float:
         place = place_of(self.system, port)
@@ -71,18 +95,9 @@ class Moves:
         mtu = place.fabric.mtu or max(link.mtus, default=None)
         return _OVERHEAD if mtu is None else (mtu + headers.outside) / (mtu - headers.inside)
 
-    def _count(self, node: str, port: Port, way: str, amount_bytes: float) -> None:
-        if any(fault.kind == "unreadable" and fault.hits(node, port.name) for fault in self.faults):
-            return
-        place = place_of(self.system, port)
-        driver = _driver(place, port)
-        if driver is None:
-            return
-        counter = (driver.tx if way == "tx" else driver.rx).partition("+")[0]
-        unit = _packet_bytes(place) if driver.packets else driver.unit_bytes
-        path = _path(port, driver, counter)
+    def _add(self, node: str, path: str, count: int) -> None:
         own = self.added.setdefault(node, {})
-        own[path] = own.get(path, 0) + -(-int(amount_bytes) // unit)
+        own[path] = own.get(path, 0) + count
 
 
 def _driver(place: Place | None, port: Port) -> Driver | None:

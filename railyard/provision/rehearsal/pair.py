@@ -1,4 +1,4 @@
-"""A client or a server of a rehearsal: perftest, iperf3, NetPIPE's TCP module and libfabric's ping-pong.
+"""A client or a server of a rehearsal: perftest, iperf3, NPtcp, libfabric's ping-pong and libcxi's writes.
 
 ``python -m railyard.provision.rehearsal.pair STACK TOOL PROGRAM [WORD]...`` takes the words of the real program. The
 server listens at the port that it was told; the client tells it who asks, both move their own node's counters by the
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal import traffic
+from railyard.provision.rehearsal import recorded, traffic
 from railyard.provision.rehearsal.asked import Asked, asked, program_of
 from railyard.provision.rehearsal.crew import Crew, Member, ports_of
 from railyard.provision.rehearsal.form import Rehearsal
@@ -28,8 +28,15 @@ from railyard.provision.replay.texts import text_of
 from railyard.site.site import Site
 
 #: Of a program's words, which says its TCP port, whose server it is of, and its device.
-_PORT = {"perftest": "-p", "iperf3": "-p", "netpipe": "-P", "fabtests": "-P"}
-_SERVER = {"perftest": "", "iperf3": "-c", "netpipe": "-h", "fabtests": ""}
+_PORT = {"perftest": "-p", "iperf3": "-p", "netpipe": "-P", "fabtests": "-P", "cxi": "-p"}
+_SERVER = {"perftest": "", "iperf3": "-c", "netpipe": "-h", "fabtests": "", "cxi": ""}
+
+#: What a tool that is told a device says where its node has none such.
+_REFUSALS = {
+    "perftest": " Did not detect devices \n If device exists, check if driver is up\n"
+    " Unable to find the Infiniband/RoCE device {device}",
+    "cxi": "Failed to open device {device}: No such device",
+}
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,8 @@ def _is_client(tool: str, found: Asked) -> bool:
 
 def _serve(site: Site, found: Asked) -> int:
     port = int(found.words[_own_port(found)])
-    if found.tool == "perftest":
-        _port(ports_of(site, "\n".join(_note())), _own(site, found, "")[0])
+    if found.tool in _REFUSALS:
+        _port(found, ports_of(site, "\n".join(_note())), _own(site, found, "")[0])
     with socket.create_server(("", port)) as listening:
         listening.settimeout(patience(os.environ))
         connection, _ = listening.accept()
@@ -87,6 +94,7 @@ def _own_port(found: Asked) -> str:
 
 
 def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
+    recorded.say_made(rehearsal, Path.cwd(), "it is a client and a server, of which one output has several")
     server, port = found.words[_SERVER[found.tool]], int(found.words[_own_port(found)])
     with (
         socket.create_connection((server, port), patience(os.environ)) as connection,
@@ -97,7 +105,7 @@ def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
         nodes = (_node(), str(other["node"]))
         ports = {nodes[0]: ports_of(site, there), nodes[1]: ports_of(site, other["ports"])}
         members = tuple(Member(rank, node, 0, frozenset(), {}) for rank, node in enumerate(nodes))
-        named = (_port(ports[nodes[0]], device), _port(ports[nodes[1]], str(other["port"])))
+        named = (_port(found, ports[nodes[0]], device), _port(found, ports[nodes[1]], str(other["port"])))
         crew = _End(site, rehearsal, stack, members, ports, dict.fromkeys(nodes, frozenset()), os.environ, named)
         network, moves = Network(crew), Moves(site.system, rehearsal.faults)
         made = traffic.made(network, found, sentence(network))
@@ -138,16 +146,13 @@ def _note() -> list[str]:
     return lines
 
 
-def _port(ports: Sequence[Port], device: str) -> Port:
-    """Return the port that an end was told. Raises LibraryError, as perftest does, where its node has none such."""
+def _port(found: Asked, ports: Sequence[Port], device: str) -> Port:
+    """Return the port that an end was told. Raises LibraryError, in the tool's words, where its node has none such."""
     bare = device.partition(":")[0]
     for port in ports:
         if port.active and port.name in (device, bare):
             return port
-    raise LibraryError(
-        " Did not detect devices \n If device exists, check if driver is up\n"
-        f" Unable to find the Infiniband/RoCE device {device}"
-    )
+    raise LibraryError(_REFUSALS.get(found.tool, _REFUSALS["perftest"]).format(device=device))
 
 
 def _interface_of(address: str) -> str:

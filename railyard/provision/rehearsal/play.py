@@ -17,7 +17,7 @@ from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
-from railyard.provision.rehearsal import applications, form, model, pairs, traffic
+from railyard.provision.rehearsal import applications, form, model, pairs, recorded, traffic
 from railyard.provision.rehearsal.asked import asked, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
 from railyard.provision.rehearsal.moves import Moves
@@ -94,14 +94,20 @@ def played(
     Raises LibraryError where its library ends it, RailyardError for a benchmark that has no stand-in.
     """
     if tool in crew.site.system.applications or tool in applications.KNOWN:
+        recorded.say_made(crew.rehearsal, folder, "it is an application, whose figures are of the processors too")
         return _application(crew, tool, program, folder, moves)
     found = asked(tool, program, words, folder)
     network = Network(crew)
     if tool == "pairs":
+        recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
         return Output(pairs.played(network, found, folder, sentence(network), moves))
-    made = traffic.made(network, found, sentence(network))
-    traffic.move(network, found, moves)
-    text = text_of(made)
+    genuine = recorded.genuine(network, found, program, words, folder)
+    if genuine is not None:
+        text = genuine.text
+        recorded.move(network, genuine, moves)
+    else:
+        text = text_of(traffic.made(network, found, sentence(network)))
+        traffic.move(network, found, moves)
     if tool != "netpipe":
         return Output(text)
     rows = [line for line in text.splitlines(keepends=True) if line.lstrip()[:1].isdigit()]

@@ -10,12 +10,14 @@ from railyard.base.wording import counted, listing
 from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.faults import nodes_named, planted
 from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.rehearsal.recorded import checked
+from railyard.provision.rehearsal.slurm_layout import asks_for_whole_nodes
 from railyard.site.site import Site
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import System
 
-#: The launcher that a rehearsal can start processes by: Slurm's own. A stack's mpirun is not there.
-LAUNCHER = "srun"
+#: The launchers that a rehearsal can start processes by: Slurm's own, and stand-ins of a stack's own.
+KNOWN = ("srun", "mpirun", "mpiexec")
 
 
 def rehearsal_folder(home: Path) -> Path:
@@ -23,32 +25,39 @@ def rehearsal_folder(home: Path) -> Path:
     return state_folder(home) / "rehearsal"
 
 
-def prepared(site: Site, faults: Sequence[str], wanted: int | None) -> Rehearsal:
+def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: Path | None = None) -> Rehearsal:
     """Return the rehearsal of a site's system with its stand-ins written, kept in its folder; nothing runs yet.
 
-    ``faults`` are words of ``railyard.provision.rehearsal.faults``, ``wanted`` how many nodes are to stand. Raises
-    RailyardError for a system that cannot be rehearsed, and for faults that it cannot have.
+    ``faults`` are words of ``railyard.provision.rehearsal.faults``, ``wanted`` how many nodes are to stand,
+    ``recording`` the folder of recordings to be played. Raises RailyardError for a system that cannot be rehearsed, for
+    faults that it cannot have, and for recordings that cannot be played.
     """
     system, home = site.system, site.home
     named = set(nodes_named(faults)) & set(nodes.site_nodes(system))
     standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
     _refuse_launcher(system)
+    if recording is not None:
+        checked(recording, system.system)
     meant = planted(faults, system, standing.nodes)
     folder = rehearsal_folder(home)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     there, cases = programs.write(folder, system), programs.write_wrf_cases(folder, system)
     left_out = (*standing.left_out, *left_out_of(site, there))
-    made = Rehearsal(system.system, str(home), str(folder), standing.nodes, meant, left_out, there, cases)
+    launchers = programs.write_launchers(folder, system)
+    played = "" if recording is None else str(recording.resolve())
+    made = Rehearsal(
+        system.system, str(home), str(folder), standing.nodes, meant, left_out, there, cases, launchers, played
+    )
     made.write()
     return made
 
 
 def _refuse_launcher(system: System) -> None:
-    if system.launcher != LAUNCHER:
+    if system.launcher not in KNOWN:
         raise RailyardError(
-            f"systems/{system.system}.yaml: found launcher {system.launcher}, expected {LAUNCHER}: "
-            f"a rehearsal has no MPI library, and so no {system.launcher} of one"
+            f"systems/{system.system}.yaml: found launcher {system.launcher}, expected one of {', '.join(KNOWN)}: "
+            f"a rehearsal has no stand-in of another"
         )
 
 
@@ -57,6 +66,11 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
     system = site.system
     if system.scheduler != SLURM_WITHOUT_DATABASE:
         yield f"scheduler: {system.scheduler} is rehearsed as {SLURM_WITHOUT_DATABASE}, without an accounting database"
+    if system.nodes.exclusive and not asks_for_whole_nodes(system):
+        yield (
+            "jobs: none asks for whole nodes (jobs: exclusive), and the file says that it has them: the rehearsal's "
+            "partition gives them; where the site's does not, other jobs share the nodes and their rails"
+        )
     modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)
     if modules:
         yield f"modules: {listing(list(modules))} {'is' if len(modules) == 1 else 'are'} not loaded"

@@ -1,7 +1,7 @@
 """The stand-in programs of a rehearsal, under the names that the checks ask for, and WRF's inputs."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.provision.rehearsal import applications, asked
 from railyard.provision.rehearsal.applications import CASE_FILE
+from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.rehearsal.told import OF_ONE_RANK
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
@@ -21,15 +22,18 @@ _OPTIONS = {"osu": "--validation-warmup, and the datatype mpi_float"}
 #: Tools that are one program; all others are a folder of them.
 _ONE = {"imb": "IMB-MPI1", "hpl": "xhpl", "hpcc": "hpcc", "stream": "stream_c.exe", "wrf": "wrf.exe"}
 _ONE |= {"pairs": "railyard-pairs", "sharing": "railyard-sharing", "iperf3": "iperf3"}
+#: The names by which ReFrame and the job of probes call a stack's own launcher.
+LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
+_LIBRARY = Path(__file__).resolve().parents[3]
 _NETPIPE = {True: "NPtcp", False: "NPmpi"}
 
 
 def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
     """Write the stand-ins of the tools that a system's stacks have; return what stands in a stack's ``benchmarks``.
 
-    That is each tool's executable, or the folder of its executables; a tool that has no stand-in (cxi_write_bw) is left
-    out. ``folder`` may be there already. Every program is run by the Python of this process. Raises
-    OSError where a file cannot be written.
+    That is each tool's executable, or the folder of its executables; a tool that has no stand-in is left out.
+    ``folder`` may be there already. Every program is run by the Python of this process. Raises OSError where a file
+    cannot be written.
     """
     return {
         stack: {
@@ -51,6 +55,27 @@ def write_wrf_cases(folder: Path, system: System) -> dict[str, str]:
             (own / name).write_text("the inputs of a rehearsal, which have no weather in them\n", encoding="utf-8")
         (own / CASE_FILE).write_text(f"{case}\n", encoding="utf-8")
         found[case] = str(own)
+    return found
+
+
+def write_launchers(folder: Path, system: System) -> dict[str, str]:
+    """Write a stand-in of mpirun and mpiexec for each stack; return the folder that is to be on each one's PATH.
+
+    A client and a server, which have no launcher, are started by that of the first stack that has one.
+    """
+    machine = machine_of(system)
+    layout = f"{machine.sockets} {machine.cores_per_socket} {machine.threads_per_core}"
+    with_mpi = [stack for stack in system.stacks if not STACKS[stack].pair]
+    found = {}
+    for stack in system.stacks:
+        own = folder / "launchers" / stack
+        own.mkdir(parents=True, exist_ok=True)
+        whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else stack
+        said = {"stack": whose, "python": sys.executable, "library": str(_LIBRARY), "layout": layout}
+        for name in LAUNCHERS:
+            head = f"#!/bin/sh\n# A stand-in of {name} in a rehearsal, which has no MPI library.\n"
+            _executable(own / name, f"{head}{_said(said)}{_LAUNCHER}")
+        found[stack] = str(own)
     return found
 
 
@@ -95,15 +120,17 @@ def _text(stack: str, tool: str, name: str, is_own: bool) -> str:
     head = f"#!/bin/sh\n# A stand-in of {own} in a rehearsal: it measures nothing.\n"
     if tool in _OPTIONS:
         head += f"# Options: {_OPTIONS[tool]}.\n"
-    library = Path(__file__).resolve().parents[3]
-    said = {"stack": stack, "tool": tool, "program": own, "python": sys.executable, "library": str(library)}
-    lines = "".join(f"{name}={_quoted(value)}\n" for name, value in said.items())
+    lines = _said({"stack": stack, "tool": tool, "program": own, "python": sys.executable, "library": str(_LIBRARY)})
     if STACKS[stack].pair and not is_own:
         return f"{head}{lines}{_PAIR}"
     alone = "yes" if STACKS[stack].pair else ""
     ranks = " ".join(OF_ONE_RANK)
     body = packaged_text("provision/rehearsal/standin.sh")
     return f"{head}{lines}alone={alone} of_one_rank='{ranks}'\n{body}"
+
+
+def _said(values: Mapping[str, str]) -> str:
+    return "".join(f"{name}={_quoted(value)}\n" for name, value in values.items())
 
 
 def _quoted(text: str) -> str:
@@ -119,4 +146,8 @@ def _executable(path: Path, text: str) -> None:
 _PAIR = """\
 PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.pair \\
     "$stack" "$tool" "$program" "$@"
+"""
+_LAUNCHER = """\
+PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.launcher \\
+    "$stack" $layout "$@"
 """

@@ -13,14 +13,17 @@ fail() {
     exit 1
 }
 
-rank=${SLURM_PROCID-} ranks=${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}} here=${SLURM_LOCALID:-0}
+# A stack's own launcher says which rank this is; Slurm's numbers are then those of the launcher's own processes.
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID-}}}
+ranks=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}}}}
+here=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PALS_LOCAL_RANKID:-${SLURM_LOCALID:-0}}}}
 work=rehearsed/${SLURM_JOB_ID:-0}.${SLURM_STEP_ID:-0}
 # A copy that a node runs by itself was told no rank (each.sh takes them away).
 itself=''
 if [ -z "$rank" ] || [ -n "$alone" ]; then
     itself=yes rank=0 ranks=1 here=0 work=rehearsed/$node.$$
 fi
-mkdir -p "$work" 2>/dev/null || fail "$node cannot write $PWD/$work"
+[ -d "$work" ] || mkdir -p "$work" 2>/dev/null || fail "$node cannot write $PWD/$work"
 
 line_of() {
     line=''

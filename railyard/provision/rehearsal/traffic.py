@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.moves import Moves, Place, place_of
 from railyard.provision.rehearsal.told import LibraryError, Port, Taken
-from railyard.provision.replay.texts import Made
+from railyard.provision.replay.texts import IMB_VERSION, Made
 from railyard.site.test_id import TestId
 from railyard.stacks.model import STRIPING, tuned
 
@@ -140,7 +140,10 @@ def made(network: Network, asked: Asked, sentence: str) -> Made:
         node_pairs = len({(flow.first, flow.second) for flow in flows})
         printed = len(flows) if asked.tool == "osu" else 1
         times = tuple(time * printed / node_pairs for time in times)
-    messages = (asked.window or 1) * (1 if benchmark.traffic is None else max(1, benchmark.traffic.backward + 1))
+    traffic = benchmark.traffic
+    # A tool whose entry has no window prints single messages as its repetitions.
+    window = 1 if traffic is None or traffic.window is None else asked.window or 1
+    messages = window * (1 if traffic is None else max(1, traffic.backward + 1))
     seed = f"{asked.key} {' '.join(crew.nodes)}"
     passes = 1 if asked.tool == "iperf3" else asked.passes
     noisy = times if asked.tool == "iperf3" else model.noisy(times, asked.repetitions, messages, seed)
@@ -166,11 +169,19 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
     if test is None:  # its library has left out every rail
         first = next(iter(crew.site.system.fabrics))
         test = TestId(first, crew.stack, 1, asked.key, policy="single", system=crew.site.system.system)
-    if not flows or all(flow.within_node for flow in flows):
+    # Of perftest it goes through the card all the same.
+    if not flows or (all(flow.within_node for flow in flows) and asked.tool != "perftest"):
         return tuple(0.5 + size / 8000 for size in sizes)
     waits_for_one = test.policy == "round-robin" and micro.find(asked.key).metrics[0].shape == "pingpong"
     split_from = 1 << 62 if waits_for_one else flows[0].taken.from_bytes
     healthy = model.times(crew.site, test, sizes, split_from)
+    if test.rails > 1 and flows[0].taken.split == STRIPING:
+        # References of both rails say nothing of messages that one of them carries alone.
+        one = model.times(crew.site, replace(test, rails=1, policy="single"), sizes)
+        healthy = tuple(
+            max(time, alone) if size < split_from else time
+            for size, time, alone in zip(sizes, healthy, one, strict=True)
+        )
     found, alike = [], Counter(flows)
     for flow in alike:
         if network.is_fallback(flow):
@@ -229,7 +240,7 @@ def _of_a_pair(asked: Asked, size: int, count: int) -> Moved:
         return Moved(asked.amount_bytes, 0)
     told: Repetitions | None = asked.told
     measured, warm_up = (count, None) if told is None else (told.measured, told.warm_up)
-    moved = moved_at_most(asked.key, size, measured, asked.window, 1, warm_up)
+    moved = moved_at_most(asked.key, size, measured, asked.window, 1, warm_up, IMB_VERSION)
     moved = moved or moved_bytes(asked.key, size, measured, asked.window)
     if moved is None:  # no closed form: both ways, a window of messages a repetition
         moved = Moved(*(size * measured * (asked.window or 1),) * 2)
@@ -243,7 +254,11 @@ def _move_collective(network: Network, asked: Asked, size: int, count: int, move
     if nodes < 2:
         return
     told = asked.told
-    times = told.measured + told.warm_up if told is not None else micro.tool(asked.tool).at_most(count, None) or count
+    times = (
+        told.measured + told.warm_up
+        if told is not None
+        else micro.tool(asked.tool).at_most(count, None, IMB_VERSION) or count
+    )
     payload = float(size * times * asked.passes)
     sent, received = (ranks, ranks) if least is None else (least.sent(nodes, ranks), least.received(nodes, ranks))
     flows = around(network)

@@ -36,8 +36,20 @@ def words_of(test: TestId) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptFile:
+    """The file of what was kept beside an output (``railyard.results.record.kept``), and its SHA-256."""
+
+    file: str
+    sha256: str
+    extra: dict[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
-    """One output: its test, its text's SHA-256 and length in bytes, its origin, who made it and from what."""
+    """One output: its test, its text's SHA-256 and length in bytes, its origin, who made it and from what.
+
+    ``kept`` is None for an output that was computed, and for one that an older Railyard recorded.
+    """
 
     fabric: str
     stack: str
@@ -50,6 +62,7 @@ class Recording:
     origin: Origin
     made_by: str
     source: str
+    kept: KeptFile | None = field(default=None, kw_only=True)
     extra: dict[str, object] = field(default_factory=dict, kw_only=True)
 
     @property

@@ -1,13 +1,32 @@
-"""The recordings of a system on disk: an output a test, and an index that says what each is and how it was made."""
+"""The recordings of a system on disk: an output a test, and an index that says what each is and how it was made.
+
+Beside the output of a test whose counters were read lies a second file, ``CHECK.json``
+(``railyard.results.record.kept``): the benchmark's words, the texts of its input files such as ``sizes.txt``, and by
+node, in the order of the ranks, what each device moved; then which device each rank was given, and what the nodes said
+of themselves. A rehearsal plays an output with it (``railyard rehearse --recording``); a replay does not need it. A
+recording without one, such as an older one, has no key ``kept`` in the index.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
 
-from railyard.base.errors import InputError, SetupError
+from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.replay.form import REPLAYED, WORDS, Index, Origin, Played, Recording, file_of, words_of
+from railyard.provision.replay.form import (
+    REPLAYED,
+    WORDS,
+    Index,
+    KeptFile,
+    Origin,
+    Played,
+    Recording,
+    file_of,
+    words_of,
+)
+from railyard.results.record.kept import Kept, beside
+from railyard.results.record.kept import read as read_kept
 from railyard.site.test_id import TestId
 
 FOLDER = "recordings"
@@ -38,13 +57,21 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def recording_of(test: TestId, text: str, origin: Origin, made_by: str, source: str) -> Recording:
-    """Return the line of the index for a text."""
-    content = text.encode()
+def recording_of(
+    test: TestId, text: str, origin: Origin, made_by: str, source: str, kept: str | None = None
+) -> Recording:
+    """Return the line of the index for a text; ``kept`` is the text of the file beside it."""
+    content, file = text.encode(), file_of(test)
     return Recording(
-        test.fabric, test.stack, test.rails, test.check, test.benchmark, file_of(test),
+        test.fabric, test.stack, test.rails, test.check, test.benchmark, file,
         sha256(content), len(content), origin, made_by, source,
+        kept=None if kept is None else KeptFile(kept_file_of(file), sha256(kept.encode())),
     )  # fmt: skip
+
+
+def kept_file_of(file: str) -> str:
+    """Return the file of what was kept beside an output, both below the folder of recordings."""
+    return beside(PurePosixPath(file)).as_posix()
 
 
 def read_index(folder: Path) -> Index:
@@ -69,13 +96,20 @@ def read_index(folder: Path) -> Index:
     for one in index.recordings:
         if one.file != file_of(one.test):
             raise InputError(file, f'"{one.file}"', "the file of its own fabric, stack, rails and check", field="file")
+        if one.kept is not None and one.kept.file != kept_file_of(one.file):
+            raise InputError(file, f'"{one.kept.file}"', f'"{kept_file_of(one.file)}"', field="kept.file")
     return index
 
 
-def write_set(folder: Path, made: Iterable[tuple[Recording, str]], instead_of: tuple[Origin, ...] = ()) -> Index:
+def write_set(
+    folder: Path,
+    made: Iterable[tuple[Recording, str]],
+    instead_of: tuple[Origin, ...] = (),
+    kept_texts: Mapping[str, str] | None = None,
+) -> Index:
     """Write texts and their index; recordings that were there stay unless one of the same test is made.
 
-    Those whose origin is one of ``instead_of`` go all the same.
+    Those whose origin is one of ``instead_of`` go all the same. ``kept_texts`` are the files of what was kept, by name.
 
     Raises SetupError where a file cannot be written, InputError where the index that is there cannot be read.
     """
@@ -87,11 +121,17 @@ def write_set(folder: Path, made: Iterable[tuple[Recording, str]], instead_of: t
         for old in before:
             if old.file not in kept:
                 (folder / old.file).unlink(missing_ok=True)
-        for one, text in pairs:
-            path = folder / one.file
+            if old.kept is not None and (old.file not in kept or kept[old.file].kept is None):
+                (folder / old.kept.file).unlink(missing_ok=True)
+        for name, text in (*((one.file, text) for one, text in pairs), *(kept_texts or {}).items()):
+            path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
-        document = json.dumps({"format": FORMAT} | encode(index), ensure_ascii=False, indent=1) + "\n"
+        values = encode(index)
+        for one in values["recordings"]:
+            if one["kept"] is None:
+                del one["kept"]
+        document = json.dumps({"format": FORMAT} | values, ensure_ascii=False, indent=1) + "\n"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / INDEX_NAME).write_text(document, encoding="utf-8")
     except OSError as error:
@@ -121,21 +161,48 @@ def played(folder: Path, test: TestId, printed: bytes) -> Played:
     return Played(one, _problem(folder, f"{where}/{one.file}", one, test, printed))
 
 
+def content_of(folder: Path, one: Recording) -> bytes:
+    """Return a recording's output. Raises RailyardError where the file is not there, or not the one that was made."""
+    name = f"{folder.parent.name}/{folder.name}/{one.file}"
+    return _listed(folder / one.file, name, one.sha256, one.bytes)
+
+
+def kept_of(folder: Path, one: Recording) -> Kept | None:
+    """Return what was kept beside a recording's output, None where nothing was.
+
+    Raises RailyardError where the file is not there, not the one that was made, or cannot be read.
+    """
+    if one.kept is None:
+        return None
+    name = f"{folder.parent.name}/{folder.name}/{one.kept.file}"
+    return read_kept(_listed(folder / one.kept.file, name, one.kept.sha256).decode(errors="replace"), name)
+
+
+def _listed(path: Path, name: str, expected: str, length: int | None = None) -> bytes:
+    """Return what is in a file; ``length`` in bytes, where the index has it, tells one that is cut."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        found = (error.strerror or str(error)).lower()
+        raise RailyardError(f"{name}: found {found}, expected the recording that the index lists") from None
+    found = sha256(content)
+    if found == expected:
+        return content
+    if length is not None and len(content) < length:
+        raise RailyardError(f"{name}: found {len(content)} bytes, expected {length}: the recording is cut")
+    raise RailyardError(
+        f"{name}: found SHA-256 {found[:_SHOWN_DIGITS]}…, expected {expected[:_SHOWN_DIGITS]}…: "
+        "the recording was changed after it was made"
+    )
+
+
 def _problem(folder: Path, name: str, one: Recording, test: TestId, printed: bytes) -> str | None:
     if one.benchmark != test.benchmark:
         return f"{name}: found a recording of {one.benchmark}, expected one of {test.benchmark}"
     try:
-        content = (folder / one.file).read_bytes()
-    except OSError as error:
-        found = (error.strerror or str(error)).lower()
-        return f"{name}: found {found}, expected the recording that the index lists"
-    if sha256(content) != one.sha256:
-        if len(content) < one.bytes:
-            return f"{name}: found {len(content)} bytes, expected {one.bytes}: the recording is cut"
-        return (
-            f"{name}: found SHA-256 {sha256(content)[:_SHOWN_DIGITS]}…, expected {one.sha256[:_SHOWN_DIGITS]}…: "
-            "the recording was changed after it was made"
-        )
+        content = content_of(folder, one)
+    except RailyardError as error:
+        return str(error)
     if printed != content:
         return f"{name}: the job printed {len(printed)} bytes, expected the recording's {len(content)} and no other"
     return None

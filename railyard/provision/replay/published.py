@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import RailyardError
+from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
@@ -11,7 +12,7 @@ from railyard.provision.replay.curve_model import MessageTime
 from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
-from railyard.provision.replay.texts import WRITERS, Made, messages_a_time, text_of
+from railyard.provision.replay.texts import WRITERS, Made, text_of
 from railyard.site.matrix import Need, asked_for, matrix
 from railyard.site.references.load import BANDWIDTH_FROM_BYTES
 from railyard.site.references.model import is_for

@@ -1,7 +1,8 @@
 """A real run's outputs as recordings: scrubbed, and held to give the very curves that the run had."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
@@ -12,6 +13,7 @@ from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
+from railyard.results.record.kept import beside, read
 from railyard.results.scrub import scrubbed
 from railyard.site.test_id import TestId, check_of
 
@@ -20,11 +22,15 @@ MADE_BY = "railyard record"
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What came of a run: recordings with their texts, and a sentence for each test that gave none."""
+    """What came of a run: recordings with their texts, and a sentence for each test that gave none.
+
+    ``kept`` has the texts of the files that a rehearsal needs besides, by name.
+    """
 
     system: str
     made: tuple[tuple[Recording, str], ...]
     left: tuple[str, ...]
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
 def recorded_outputs(
@@ -38,18 +44,35 @@ def recorded_outputs(
     records = {record.case: record for record in read_records(run).records}
     made: list[tuple[Recording, str]] = []
     left: list[str] = []
+    kept_texts: dict[str, str] = {}
     for record in records.values():
         why = _why_not(record, run)
         if why is not None:
             left.append(f"{record.case}: {why}")
             continue
+        said = partial(scrubbed, hosts=(*record.nodes, *hosts), users=users)
         raw = (run / str(record.output)).read_text(encoding="utf-8", errors="replace")
-        text = scrubbed(raw, (*record.nodes, *hosts), users)
+        text, kept = said(raw), _kept(run / str(record.output), record, said)
         _refuse_changed(record, parsers, raw, text)
-        made.append((recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.run}"), text))
+        one = recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.run}", kept)
+        made.append((one, text))
+        if one.kept is not None and kept is not None:
+            kept_texts[one.kept.file] = kept
     if not made:
         raise RailyardError("\n".join((f"{run}: found no output that can be recorded, expected at least one", *left)))
-    return Recorded(next(iter(records.values())).system, tuple(made), tuple(left))
+    return Recorded(next(iter(records.values())).system, tuple(made), tuple(left), kept_texts)
+
+
+def _kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:
+    """Return the text of what the run kept beside an output, as ``said`` makes it; None where it kept nothing.
+
+    Raises InputError for a file that is not of its form.
+    """
+    file = beside(output)
+    if not file.is_file():
+        return None
+    kept = read(file.read_text(encoding="utf-8", errors="replace"), str(file))
+    return replace(kept, hardware=record.hardware).to_text(said)
 
 
 def _why_not(record: Record, run: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""A curve as the tool prints it (OSU 7.4, IMB 2021.11, NetPIPE 3.7.2, perftest, iperf3), with a line that says so.
+"""A curve as its tool prints it (such as OSU 7.4, IMB 2021.11 or NetPIPE 3.7.2), with a line that says so.
 
 Each function is pure: the same curve gives the same bytes. What is made has no date, host, address or kernel.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import model
+from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.table import micro
 from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
@@ -16,6 +17,8 @@ from railyard.provision.replay import stream_texts
 
 #: What IMB, NetPIPE and perftest print as repetitions of an output that was made of no run: it had none.
 REPETITIONS = 1
+#: The release that an output of IMB names, which says how often that warms up.
+IMB_VERSION = "2021.11"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,8 @@ class Made:
     """What is printed: a benchmark's key, message sizes in bytes with a message's time in us, ranks and passes.
 
     ``sentence`` is the remark that names the output as made, and from what. ``repetitions`` are of each size, where a
-    run was told them; ``window`` are OSU's messages in flight, ``amount_bytes`` what iperf3 was told to move.
+    run was told them; ``window`` are OSU's messages in flight, and the writes in a list of cxi_write_bw, whose
+    repetitions are single writes; ``amount_bytes`` what iperf3 was told to move.
     ``validated``: OSU's own check of the data was asked for.
     """
 
@@ -48,14 +52,6 @@ class Made:
         """Size, time, and the bandwidth that the benchmark prints, in MB/s."""
         factor = messages_a_time(self.key)
         return [(size, time, factor * size / time) for size, time in zip(self.sizes, self.times_us, strict=True)]
-
-
-def messages_a_time(key: str) -> int:
-    """Return how many messages a benchmark's bandwidth counts for one printed time: both ways, and IMB's Exchange 4."""
-    benchmark = micro.find(key)
-    moved = benchmark.traffic
-    each_way = 1 if moved is None else max(moved.forward, moved.backward)
-    return next((each_way * each.directions for each in benchmark.metrics if each.name == model.BANDWIDTH), 1)
 
 
 def text_of(made: Made) -> str:
@@ -131,7 +127,7 @@ _OSU_EXCHANGES: Mapping[str, tuple[str, ...]] = {
 def _imb(made: Made, name: str) -> str:
     rule = f"#{'-' * 64}\n"
     head = (
-        f"{rule}#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n{rule}# {made.sentence}\n\n"
+        f"{rule}#    Intel(R) MPI Benchmarks {IMB_VERSION}, MPI-1 part\n{rule}# {made.sentence}\n\n"
         f"# Minimum message length in bytes:   0\n# Maximum message length in bytes:   {made.sizes[-1]}\n#\n"
         f"# List of Benchmarks to run:\n\n" + f"# {name}\n" * made.passes
     )
@@ -224,6 +220,26 @@ def _fabtests(made: Made, name: str) -> str:
     )
 
 
+#: The payload of a packet of Slingshot, in bytes, by which cxi_write_bw counts packets.
+_CXI_PACKET_BYTES = 2048
+
+
+def _cxi(made: Made, name: str) -> str:
+    rule = "-" * 51 + "\n"
+    first, last = made.sizes[0], made.sizes[-1]
+    said = {"Device": "cxi0", "Test Type": "Iteration", "Iterations": max(1, made.counts[0] // made.window)}
+    said |= {"Write Size": last} if first == last else {"Min Write Size": first, "Max Write Size": last}
+    said |= {"List Size": made.window, "Bidirectional": "Enabled" if name.endswith("/bidirectional") else "Disabled"}
+    head = f"# {made.sentence}\n{rule}    CXI RDMA Write Bandwidth Test\n"
+    head += "".join(f"{what:<17}: {value}\n" for what, value in said.items())
+    head += f"{rule}RDMA Size[B]      Writes  BW[MB/s]  PktRate[Mpkt/s]\n"
+    rows = "".join(
+        f"{size:>12}{count:>12}{_up(value):>10.2f}{value / size * -(-size // _CXI_PACKET_BYTES):>17.6f}\n"
+        for (size, _, value), count in zip(made.rows, made.counts, strict=True)
+    )
+    return head + rows + rule
+
+
 def _up(value: float) -> float:
     """Return a number at two decimals, not below it: a published floor, printed rounded down, would fail itself."""
     return math.ceil(value * 100 - 1e-6) / 100
@@ -236,4 +252,5 @@ WRITERS: Mapping[str, Callable[[Made, str], str]] = {
     "perftest": _perftest,
     "iperf3": stream_texts.iperf3,
     "fabtests": _fabtests,
+    "cxi": _cxi,
 }

@@ -3,6 +3,7 @@
 # History of the format:
 #   1  the first: key, specs, MPI, tools with the executables' size and change time, linked libraries, lock's hash.
 #   2  the libraries' real files and sizes: an external that was updated is seen.
+#   3  hash and times of executables and libraries: one that was replaced by another of its size is seen.
 
 import json
 import os
@@ -12,8 +13,9 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.json_codec import FormError, decode, encode
+from railyard.provision.kept_files import KeptFile, kept
 
-FORMAT = 2
+FORMAT = 3
 FILE = "railyard.json"
 
 
@@ -32,21 +34,28 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """One benchmark executable: size in bytes, change time as built, and its libraries of MPI and network."""
+    """One benchmark executable: the file as built, and its libraries of MPI and network."""
 
-    path: str
-    size: int
-    mtime_ns: int
+    file: KeptFile
     linked: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self.file.path
+
+    @property
+    def size(self) -> int:
+        """Its size as built, in bytes."""
+        return self.file.size
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """One linked library: where the loader finds it, the file that this is (a version in its name), its size."""
+    """One linked library: where the loader finds it, and the file that this is (a version in its name), as it was."""
 
     path: str
-    real: str
-    size: int
+    real: KeptFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ def write(folder: Path, marker: Marker) -> None:
 def library(path: str) -> Library:
     """Return what a linked library is at this moment. Raises OSError where it is not there."""
     real = Path(path).resolve(strict=True)
-    return Library(path, str(real), real.stat().st_size)
+    return Library(path, kept(str(real), real))
 
 
 def why_stale(marker: Marker) -> str | None:
@@ -142,25 +151,22 @@ def why_stale(marker: Marker) -> str | None:
             return f"{package.prefix}: the external {package.name}@{package.version} is gone"
     for one in marker.libraries:
         try:
-            now = library(one.path)
+            now = Path(one.path).resolve(strict=True)
         except OSError as error:
             return f"{one.path}: {(error.strerror or str(error)).lower()}; benchmarks were linked to it"
-        if now != one:
-            then, here = (f"{Path(each.real).name} of {each.size} bytes" for each in (one, now))
-            return f"{one.path}: has changed since the benchmarks were linked to it (then {then}, now {here})"
+        why = f"then {one.real.path}, now {now}" if str(now) != one.real.path else one.real.why_changed(now)
+        if why is not None:
+            return f"{one.path}: has changed since the benchmarks were linked to it ({why})"
     return None
 
 
 def _why_another(each: Executable) -> str | None:
     path = Path(each.path)
     try:
-        found = path.stat()
+        path.stat()
     except OSError as error:
         return f"{path}: {(error.strerror or str(error)).lower()}; it was there after the build"
     if not os.access(path, os.X_OK):
         return f"{path}: is not executable any more"
-    if found.st_size != each.size:
-        return f"{path}: is another file than the one that was built ({each.size} bytes then, {found.st_size} now)"
-    if found.st_mtime_ns != each.mtime_ns:
-        return f"{path}: is another file than the one that was built (of the same size, written later)"
-    return None
+    why = each.file.why_changed(path)
+    return None if why is None else f"{path}: is another file than the one that was built ({why})"

@@ -8,6 +8,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.benchmarks import model
 from railyard.benchmarks.tools import TOOLS
+from railyard.provision.kept_files import kept
 from railyard.provision.spack import marker
 from railyard.provision.spack.libraries import libraries
 from railyard.provision.spack.locks import Lock
@@ -82,8 +83,7 @@ def _proven(stack: str, tool: model.Package, package: Package, mpi_prefix: str |
                 what = "MPI" if mpi_prefix else "library"
                 raise SetupError(f"wrong {what} linked: {why}; {_ADVICE[what]}")
             is_shown = True
-        status = file.stat()
-        proven.append(Executable(str(file), status.st_size, status.st_mtime_ns, linkage.interesting(found)))
+        proven.append(Executable(kept(str(file), file), linkage.interesting(found)))
     if not is_shown:
         raise SetupError(
             f"{package.prefix}: found no dynamic program among the executables of {package.name}, expected some that "

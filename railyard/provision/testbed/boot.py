@@ -22,19 +22,23 @@ BOOT_FILE = "boot.sh"
 _UP_WITHIN_S = 30.0  # about 0.15 s when quiet; a first start may load kernel modules
 # SIGKILL takes 0.1 s; thousands of processes on a busy machine took more than 10 s.
 _DOWN_WITHIN_S = 30.0
+# By folder: the write end of the standard input of a testbed's first process, of one that is to end with this process.
+# The kernel closes it when this process ends, were it by SIGKILL.
+_held: dict[Path, int] = {}
 # `&` gives the shell's child /dev/null as standard input, hence descriptor 3. The shell ends at once: the testbed is
 # nobody's child.
 _DETACH = 'exec 3<&0; unshare "$@" <&3 3<&- & echo $!'
 
 
-def start(folder: Path, spec: TestbedSpec) -> None:
+def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
     """Start a testbed and write down what it is; returns when every node is ready. The folder's name is its kind.
 
+    One that is not ``lasting`` ends with this process, whatever ends it.
     Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
     """
     states.write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
     states.write_whole(folder / "agent", entry.AGENT, 0o755)
-    with begun(folder, spec, scripts.boot_script(spec)) as state:
+    with begun(folder, spec, scripts.boot_script(spec), lasting=lasting) as state:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
         text = entry.nodes_file(spec, state.user_namespace, state.first.start, holders)
         states.write_whole(folder / entry.NODES_FILE, text)
@@ -42,11 +46,11 @@ def start(folder: Path, spec: TestbedSpec) -> None:
 
 
 @contextlib.contextmanager
-def begun(folder: Path, spec: TestbedSpec, script: str) -> Iterator[State]:
+def begun(folder: Path, spec: TestbedSpec, script: str, *, lasting: bool) -> Iterator[State]:
     """Start the first process of a testbed, detached, which runs ``script`` in namespaces of its own.
 
-    The block is given what runs; the testbed outlives us only where the block ends well. Raises SetupError with what
-    the script printed in place of its nodes.
+    The block is given what runs; the testbed outlives the block only where that ends well, and this process only where
+    it is ``lasting``. Raises SetupError with what the script printed in place of its nodes.
     """
     states.write_whole(folder / BOOT_FILE, script)
     command = [*outer_options(), "sh", str(folder / BOOT_FILE), scripts.MARK, str(folder)]
@@ -64,7 +68,9 @@ def begun(folder: Path, spec: TestbedSpec, script: str) -> Iterator[State]:
         try:
             keeper, insides = _await_up(shell.stdout.fileno())
             yield _new_state(spec, "--user" in command, keeper, insides)
-            shell.stdin.write(b"keep\n")
+            if not lasting:
+                _held[folder] = os.dup(shell.stdin.fileno())  # no child inherits it
+            shell.stdin.write(f"{scripts.KEEP if lasting else scripts.HOLD}\n".encode("ascii"))
             shell.stdin.flush()
         except BaseException:
             end(folder, None)
@@ -78,6 +84,9 @@ def end(folder: Path, state: State | None) -> bool:
     """
     recorded = [] if state is None else [state.keeper, state.first]
     found = {p for p in [*marked(folder), *recorded] if p.is_alive()}
+    # Only now: one that is held begins to end with this, and would not be found any more.
+    if (held := _held.pop(folder, None)) is not None:
+        os.close(held)
     try:
         for one in found:
             one.kill()

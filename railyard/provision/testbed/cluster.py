@@ -16,7 +16,7 @@ from railyard.provision.testbed.boot import end, start
 from railyard.provision.testbed.entry import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
-from railyard.provision.testbed.processes import inside, wait_until_gone
+from railyard.provision.testbed.processes import inside, marked, wait_until_gone
 from railyard.provision.testbed.rail_status import RailStatus, rail_status
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from railyard.provision.testbed.starvation import Watch
@@ -30,7 +30,8 @@ _HIDDEN = ("/run", "/dev/shm", "/sys", "/proc")
 class Testbed:
     """The virtual cluster of one home folder, or the nodes of a rehearsal; as a context manager it is up in the block.
 
-    A block that found it up already leaves it up. Every method reads the state on disk, so that two processes agree.
+    A block that found it up already leaves it up; one that brought it up ends it, also where this process is killed.
+    Every method reads the state on disk, so that two processes agree.
     Raises SetupError, one sentence, for whatever this machine refuses and for names that are not there.
     """
 
@@ -63,7 +64,7 @@ class Testbed:
         return self.folder / "agent"
 
     def __enter__(self) -> "Testbed":
-        self._started = self.up()
+        self._started = self.up(lasting=False)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -81,8 +82,10 @@ class Testbed:
             raise SetupError(f"testbed: {not_up(self.kind)}")
         return state
 
-    def up(self) -> bool:
+    def up(self, *, lasting: bool = True) -> bool:
         """Bring it up; return False where it was up already. Interrupted at any point it leaves nothing behind.
+
+        One that is not ``lasting`` ends with this process, whatever ends it.
 
         Raises SetupError where the machine cannot do it, or where it is up with other nodes, networks or rates.
         """
@@ -95,7 +98,7 @@ class Testbed:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
-                return self._up()
+                return self._up(lasting)
         except OSError as error:
             raise SetupError(f"testbed: {self.folder} cannot be written: {error.strerror}") from None
 
@@ -147,9 +150,10 @@ class Testbed:
         return subprocess.CompletedProcess(running.args, running.returncode, out, err)
 
     def sweep(self) -> int:
-        """Kill every process inside other than those that hold the namespaces; return how many there were."""
+        """Kill every process inside other than those that hold it up; return how many there were."""
         state = self.state()
-        held = {state.first, *(node.holder for node in state.nodes)}
+        # Marked is the first process, and where it is not lasting its child, which reads until we end.
+        held = {state.first, *marked(self.folder), *(node.holder for node in state.nodes)}
         left = [found for found in inside(state.first).values() if found not in held and found.is_alive()]
         for found in left:
             found.kill()
@@ -206,7 +210,7 @@ class Testbed:
             states.save(self.folder, state.with_degradations(kept))
         return undone
 
-    def _up(self) -> bool:
+    def _up(self, lasting: bool) -> bool:
         state = states.load(self.folder)
         if state is not None and state.is_alive():
             if state.spec != self.spec:
@@ -215,7 +219,7 @@ class Testbed:
                 )
             return False
         end(self.folder, state)
-        start(self.folder, self.spec)
+        start(self.folder, self.spec, lasting=lasting)
         return True
 
     def _run(self, state: State, fault: Degradation, steps: tuple[Commands, ...]) -> None:

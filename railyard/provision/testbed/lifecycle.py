@@ -43,7 +43,7 @@ def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
     if guests.is_up() and is_left_over(note):
         guests.down()
         echo("the guests of a run that was killed are taken down")
-    started = guests.up(echo)
+    started = guests.up(echo, lasting=False)
     echo("guests up" if started else "the guests are up already: used as they are, and left up")
     try:
         if started:

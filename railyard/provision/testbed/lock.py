@@ -1,4 +1,7 @@
-"""One measurement at a time on this machine: two at once would each see half of it."""
+"""One measurement at a time on this machine: two at once would each see half of it.
+
+What measures nothing, and yet would disturb a measurement, shares the lock with its like.
+"""
 
 import contextlib
 import fcntl
@@ -18,18 +21,19 @@ _WHY = "two measurements at once would disturb each other"
 
 @contextlib.contextmanager
 def measurement_lock(
-    on_wait: Callable[[str], None], home: Path | None = None, file: Path = LOCK_FILE
+    on_wait: Callable[[str], None], home: Path | None = None, file: Path = LOCK_FILE, *, shared: bool = False
 ) -> Iterator[None]:
     """Hold the machine-wide measurement lock inside the block, waiting for it if need be.
 
     ``on_wait`` is called once, with a sentence that says who measures, before waiting. ``home`` is what the next
-    waiter is told about us (default: the working folder). Where a process above us holds the lock, the block simply
-    runs. Raises SetupError where the lock file cannot be used.
+    waiter is told about us (default: the working folder). ``shared``: others that measure nothing may hold it beside
+    us. Where a process above us holds the lock, the block simply runs. Raises SetupError where the lock file cannot
+    be used.
     """
     if os.environ.get(HELD_VARIABLE) == str(file):
         yield
         return
-    descriptor = _acquire(file, on_wait)
+    descriptor = _acquire(file, on_wait, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
     before = os.environ.get(HELD_VARIABLE)
     try:
         os.ftruncate(descriptor, 0)
@@ -73,18 +77,18 @@ def who_measures(file: Path = LOCK_FILE) -> str | None:
     return None
 
 
-def _acquire(file: Path, on_wait: Callable[[str], None]) -> int:
+def _acquire(file: Path, on_wait: Callable[[str], None], how: int) -> int:
     told = False
     while True:
         descriptor = _open(file)
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, how | fcntl.LOCK_NB)
             except BlockingIOError:
                 if not told:
                     on_wait(_who(descriptor))
                     told = True
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, how)
             if _is_still(descriptor, file):
                 return descriptor
         except BaseException:

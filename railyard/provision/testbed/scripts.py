@@ -12,6 +12,8 @@ from railyard.provision.testbed.spec import Network, TestbedSpec
 MARK = "railyard-testbed"
 #: What the first process prints before the process ids of the nodes.
 UP_LINE = "railyard-up"
+#: What the first process is told once all is ready: to stay until it is killed, or for as long as we live.
+KEEP, HOLD = "keep", "hold"
 SWITCH_RUN = "/run/railyard"
 
 
@@ -53,8 +55,7 @@ def boot_script(spec: TestbedSpec) -> str:
     """Return what the first process of a testbed runs; its own network namespace is the switch.
 
     It prints problems in the tools' own words, or one line ``railyard-up PID…`` (of its own pid namespace, in the
-    order of the nodes); then it waits for the word ``keep`` on its standard input. End of file there means that
-    whoever started it has gone, and everything ends.
+    order of the nodes); then it waits for a word on its standard input (``stay_lines``).
     """
     count = len(spec.nodes)
     addresses = [_node_addresses(spec, node) for node in spec.nodes]
@@ -80,15 +81,28 @@ def boot_script(spec: TestbedSpec) -> str:
         _batch("tc -batch -", _port_shapes(spec)),
         *(f"wait $s{n}" for n in range(1, count + 1)),
         "echo " + " ".join([UP_LINE, *(f"$p{n}" for n in range(1, count + 1))]),
-        # Only now does the testbed outlive the one who started it.
-        # (No && here: set -e does not see the failure of a list's first command.)
-        "read -r word || exit 1",
-        '[ "$word" = keep ]',
-        "exec </dev/null >/dev/null 2>&1",
-        # Waits for the nodes' holders, and meanwhile reaps the orphans that process 1 of a pid namespace inherits.
-        "wait",
+        *stay_lines(),
     ]
     return "\n".join(parts) + "\n"
+
+
+def stay_lines() -> list[str]:
+    """Return the last lines of a first process: how long it stays, by the word that it reads on its standard input.
+
+    ``KEEP``: until it is killed. ``HOLD``: until that input ends, which whoever wrote the word has open for as long as
+    they live, whatever ends them. End of file in place of a word: they went while it came up, and everything ends.
+    """
+    return [
+        "read -r word || exit 1",
+        f"case $word in {KEEP} | {HOLD}) ;; *) exit 1 ;; esac",
+        "exec 3<&0 </dev/null >/dev/null 2>&1",
+        # A shell gives what it starts with & /dev/null as standard input, hence descriptor 3.
+        f'[ "$word" = {KEEP} ] || {{ (while read -r word; do :; done) <&3 & held=$!; }}',
+        "exec 3<&-",
+        # Waits for the reader, else for the nodes' holders, and meanwhile reaps the orphans that process 1 of a pid
+        # namespace inherits. When it ends, the kernel ends all others.
+        "wait ${held-}",
+    ]
 
 
 # No IPv6 on devices made from now on: its router and neighbour messages would count as traffic on an idle rail.

@@ -51,7 +51,7 @@ def standing(home: Path, system: System, rehearsal: Rehearsal) -> Iterator[Testb
         pytest.skip(sentence)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(lock.HELD_VARIABLE, str(lock.LOCK_FILE))
-        bed.up(rehearsal, system)
+        bed.up(rehearsal, system, keep=False)
         found = Testbed.find(home, REHEARSAL)
         assert found is not None
         yield found
@@ -137,7 +137,7 @@ def test_the_devices_can_be_laid_without_an_overlay(standing: Testbed) -> None:
 
 def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal: Rehearsal, system: System) -> None:
     with pytest.raises(SetupError) as refused:
-        bed.up(rehearsal, system)
+        bed.up(rehearsal, system, keep=False)
     assert str(refused.value) == "rehearsal: another one of this site folder is up: wait until it has ended"
     assert standing.is_up()
 
@@ -166,7 +166,7 @@ def test_it_waits_for_no_measurement(
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(SetupError) as refused:
-            bed.up(rehearsal, system)
+            bed.up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: another process is measuring on this machine, and a rehearsal would disturb it: wait until it has "
         "ended"
@@ -176,7 +176,7 @@ def test_it_waits_for_no_measurement(
 def test_a_missing_program_is_named(rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm, "PACKAGES", {"slurmctld-of-nobody": "slurm-wlm"})
     with pytest.raises(SetupError) as refused:
-        bed.up(rehearsal, system)
+        bed.up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: slurmctld-of-nobody is not installed: apt-get install slurm-wlm (Debian's names)"
     )

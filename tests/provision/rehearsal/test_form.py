@@ -75,7 +75,7 @@ def test_the_site_is_read_as_it_is_rehearsed(rehearsal: Rehearsal) -> None:
 def test_a_relative_prefix_lies_in_the_site(rehearsal: Rehearsal) -> None:
     system = load_system(SITE / "systems/ndr.yaml")
     entry = system.stacks["verbs"].model_copy(update={"prefix": "sw/x", "env": {"A": "{prefix}/lib"}})
-    again = Rehearsed("ndr", ("n1",), {}, {}).of(system.model_copy(update={"stacks": {"verbs": entry}}))
+    again = Rehearsed("ndr", ("n1",), {}, {}, {}).of(system.model_copy(update={"stacks": {"verbs": entry}}))
     assert again.stacks["verbs"].environment(Path("/home/me")) == {"A": "/home/me/sw/x/lib"}
 
 

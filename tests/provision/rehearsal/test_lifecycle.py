@@ -34,7 +34,7 @@ def rehearsal(tmp_path: Path) -> Rehearsal:
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was asked of a bed that does nothing."""
     made: list[str] = []
-    monkeypatch.setattr(bed, "up", lambda rehearsal, system: made.append("up"))
+    monkeypatch.setattr(bed, "up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up"))
     monkeypatch.setattr(bed, "down", lambda home: made.append("down"))
     monkeypatch.setattr(bed, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"})
     monkeypatch.setenv("PATH", "/usr/bin")
@@ -65,7 +65,7 @@ def test_kept_nodes_stay_up_and_it_is_said_how_they_end(rehearsal: Rehearsal, sy
     said: list[str] = []
     with lifecycle.standing(rehearsal, system, keep=True, echo=said.append):
         pass
-    assert calls == ["up"]
+    assert calls == ["up, to stay"]
     assert said[0].startswith("the nodes are left up; enter one: ") and said[0].endswith("/enter n1 -- sh")
     assert said[1] == "take them down: railyard rehearse --down"
 
@@ -73,7 +73,7 @@ def test_kept_nodes_stay_up_and_it_is_said_how_they_end(rehearsal: Rehearsal, sy
 def test_what_did_not_come_up_is_not_taken_down(
     rehearsal: Rehearsal, system: System, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(rehearsal: Rehearsal, system: System) -> None:
+    def refuse(rehearsal: Rehearsal, system: System, keep: bool) -> None:
         raise SetupError("another one is up")
 
     monkeypatch.setattr(bed, "up", refuse)

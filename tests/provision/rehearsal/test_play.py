@@ -19,6 +19,22 @@ TOLD = Repetitions(20, 0)
 M = 1 << 20
 
 
+TWO_RAILS = """\
+system: roomy
+entries:
+  - id: two-rails
+    fabric: ndr
+    rails: 2
+    benchmark: osu/osu_bw
+    metric: bandwidth
+    unit: MB/s
+    kind: contract
+    floor: 90000
+    sizes: {from: 1M}
+    source: {document: made up for this test, date: 2026-11-23}
+"""
+
+
 def osu_bw(bed: Bed, rails: int = 1, program: str = "osu_bw", window: int = 64, **more: Any) -> Assessment:
     words = words_of(SIZES, TOLD, window, validates=True)
     ran = bed.run(more.pop("stack", "openmpi"), "osu", program, words, rails=rails, **more)
@@ -55,6 +71,13 @@ def test_an_idle_rail_is_found(bed: Bed) -> None:
     assert "rail mlx5_1:1 of n9 sent 0.0 kB of" in found.verdict.text and "idle second rail" in found.verdict.text
 
 
+def test_a_library_without_its_only_rail_ends_and_names_its_node(bed: Bed) -> None:
+    bed.plant(Fault("idle", "idle=n10/mlx5_0:1", "n10", "mlx5_0:1"))
+    found = osu_bw(bed)
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
+    assert "[n10:0] UCX WARN network device 'mlx5_0:1' is not available" in found.verdict.text
+
+
 @pytest.mark.parametrize(
     "fault", [Fault("slow", "slow", "n10", "mlx5_0:1", share=0.25), Fault("lanes", "lanes", "n9", "mlx5_0:1", lanes=1)]
 )
@@ -70,6 +93,17 @@ def test_one_slow_rail_of_two_slows_both_by_what_is_split_to_it(bed: Bed) -> Non
     bed.plant(Fault("slow", "slow", "n10", "mlx5_1:1", share=0.5))
     found = osu_bw(bed, 2)
     assert max(found.curves[0].values) == pytest.approx(0.97 * 50000 * 4096 / 4122, rel=0.03)
+
+
+def test_messages_that_are_never_split_go_at_the_rate_of_one_rail_whatever_references_say(bed: Bed) -> None:
+    (bed.root / "references").mkdir(exist_ok=True)
+    (bed.root / "references/roomy.yaml").write_text(TWO_RAILS, encoding="utf-8")
+    system = bed.root / "systems/roomy.yaml"
+    text = system.read_text(encoding="utf-8")
+    system.write_text(text.replace("report_only: nobody has measured it yet", "report_only: false"), encoding="utf-8")
+    found = osu_bw(bed, 2, variables={"UCX_RNDV_THRESH": "inf"})
+    assert max(found.curves[0].values) == pytest.approx(0.97 * 50000 * 4096 / 4122, rel=0.03)
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 4), found.verdict.text
 
 
 def test_a_fallback_says_nothing_and_goes_over_the_management_network(bed: Bed) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal import nodes, prepare, programs
+from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.form import read
 from railyard.provision.rehearsal.prepare import left_out_of, prepared
 from railyard.site.site import Site, site_at
-from railyard.site.systems.model import SpackStack, System
+from railyard.site.systems.model import System
+from railyard.site.systems.stack_entry import SpackStack
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
 THERE = {
@@ -60,8 +61,8 @@ def test_a_wrong_fault_is_refused_before_anything_is_written(site: Site) -> None
     ("fields", "sentence"),
     [
         (
-            {"launcher": "mpirun"},
-            "systems/ndr.yaml: found launcher mpirun, expected srun: a rehearsal has no MPI library",
+            {"launcher": "ibrun"},
+            "systems/ndr.yaml: found launcher ibrun, expected one of srun, mpirun, mpiexec",
         ),
         ({"scheduler": "pbs"}, "pbs, expected one of Slurm's"),
         ({"provider": "testbed"}, "provider testbed, expected nodes"),
@@ -90,10 +91,19 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
     )
 
 
+def test_it_is_said_where_no_job_asks_for_whole_nodes(site: Site) -> None:
+    shared = changed(site, jobs=site.system.jobs.model_copy(update={"exclusive": False}))
+    (said,) = set(left(shared)) - set(left(site))
+    assert said.startswith("jobs: none asks for whole nodes (jobs: exclusive)")
+    assert left(replace(shared, system=shared.system.model_copy(update={"access": ("--exclusive",)}))) == left(site)
+
+
 def test_a_benchmark_without_a_stand_in_is_left_out(tmp_path: Path) -> None:
-    """cxi_write_bw has none: its test would fail on every healthy system."""
+    """Its test would fail on every healthy system."""
     site = site_at(SITE, "slingshot")
     there = programs.write(tmp_path, site.system)
+    assert there["cxi"].keys() == {"cxi"}
+    there["cxi"].clear()
     assert "1 benchmark of cxi: there is no stand-in for cxi" in left_out_of(site, there)
 
 
@@ -106,4 +116,4 @@ def test_what_spack_would_build_is_not_built(site: Site) -> None:
 def test_the_system_is_not_changed(site: Site) -> None:
     before: System = site.system
     prepared(site, [], None)
-    assert site.system is before and prepare.LAUNCHER == site.system.launcher
+    assert site.system is before

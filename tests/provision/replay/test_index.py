@@ -50,18 +50,20 @@ def test_one_for_another_benchmark_is_refused(folder: Path) -> None:
     assert problem(folder, latency) == f"{NAME}: found a recording of osu/osu_bw, expected one of osu/osu_latency"
 
 
-def test_one_that_is_cut_is_refused(folder: Path) -> None:
+@pytest.mark.fault("store", "a recording that is cut", "expected 85: the recording is cut")
+def test_one_that_is_cut_is_refused(folder: Path, said: str) -> None:
     (folder / FILE).write_text(TEXT[:40], encoding="utf-8")
-    assert problem(folder, printed=TEXT[:40]) == f"{NAME}: found 40 bytes, expected 85: the recording is cut"
+    assert problem(folder, printed=TEXT[:40]) == f"{NAME}: found 40 bytes, {said}"
 
 
-def test_one_that_was_tampered_with_is_refused(folder: Path) -> None:
+@pytest.mark.fault("store", "a faster number written into a recording", "the recording was changed after it was made")
+def test_one_that_was_tampered_with_is_refused(folder: Path, said: str) -> None:
     faster = TEXT.replace("12400", "14200")
     (folder / FILE).write_text(faster, encoding="utf-8")
-    said = problem(folder, printed=faster)
-    assert said is not None
-    assert said.startswith(f"{NAME}: found SHA-256 ")
-    assert said.endswith("…: the recording was changed after it was made")
+    found = problem(folder, printed=faster)
+    assert found is not None
+    assert found.startswith(f"{NAME}: found SHA-256 ")
+    assert found.endswith(f"…: {said}")
 
 
 def test_one_that_is_missing_is_said_where_the_index_lists_it(folder: Path) -> None:

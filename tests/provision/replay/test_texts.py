@@ -14,7 +14,7 @@ SENTENCE = "computed from published values, not measured: references/somewhere.y
 #: Message bytes that the printed bandwidth counts for one printed time.
 FACTORS = {
     "osu/osu_bibw": 2, "imb/Sendrecv": 2, "imb/Exchange": 4, "imb/Biband": 2, "netpipe/bidirectional": 2,
-    "perftest/ib_write_bw/bidirectional": 2,
+    "perftest/ib_write_bw/bidirectional": 2, "cxi/cxi_write_bw/bidirectional": 2,
 }  # fmt: skip
 KEYS = [
     *("osu/osu_latency", "osu/osu_bw", "osu/osu_bibw", "osu/osu_mbw_mr", "osu/osu_multi_lat", "osu/osu_put_bw"),
@@ -23,7 +23,7 @@ KEYS = [
     *("imb/Allreduce", "imb/Alltoall", "imb/Alltoallv", "imb/Bcast"),
     *("netpipe/pingpong", "netpipe/stream", "netpipe/bidirectional"),
     *("perftest/ib_write_bw", "perftest/ib_write_bw/bidirectional", "perftest/ib_write_lat", "perftest/ib_send_lat"),
-    *("perftest/ib_read_bw", "fabtests/fi_pingpong"),
+    *("perftest/ib_read_bw", "fabtests/fi_pingpong", "cxi/cxi_write_bw", "cxi/cxi_write_bw/bidirectional"),
 ]  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def test_pairs_of_ranks_are_summed() -> None:
     [
         (
             "hpl/hpl",
-            "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest, iperf3, fabtests",
+            "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest, iperf3, fabtests, cxi",
         ),
         (
             "perftest/ib_atomic_bw",

@@ -42,7 +42,7 @@ def test_cold_takes_four_calls_and_says_what_came_out(site: MadeSite) -> None:
     }
     assert len(found.executables) == 14
     assert found.executables[-1].linked == {"libmpi.so.40": f"{site.home}/mpi/openmpi/lib/libmpi.so.40"}
-    assert [(library.path, library.real, library.size) for library in found.libraries] == [
+    assert [(library.path, library.real.path, library.real.size) for library in found.libraries] == [
         (f"{site.home}/mpi/openmpi/lib/libmpi.so.40", f"{site.home}/mpi/openmpi/lib/libmpi.so.40.1.2", 9)
     ]
     folder = site.request().place / found.key

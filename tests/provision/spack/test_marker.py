@@ -1,7 +1,6 @@
 """The install marker: written last and whole, and what it recorded is looked at again."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,8 +36,13 @@ CHANGES: list[tuple[str, Callable[[MadeSite, Path], object], str]] = [
         "{imb}: is another file than the one that was built (20 bytes then, 23 now)",
     ),
     (
-        "another content of the same size", lambda site, imb: os.utime(imb, (1, 1)),
-        "{imb}: is another file than the one that was built (of the same size, written later)",
+        "another content of the same size", lambda site, imb: imb.write_bytes(imb.read_bytes()[::-1]),
+        "{imb}: is another file than the one that was built (another content of the same 20 bytes)",
+    ),
+    (
+        "external's library of the same size", lambda site, imb: same_size(site.home / "mpi/openmpi/lib"),
+        "{home}/mpi/openmpi/lib/libmpi.so.40: has changed since the benchmarks were linked to it (another content of "
+        "the same 9 bytes)",
     ),
     (
         "external gone", lambda site, imb: (site.home / "mpi/openmpi").rename(site.home / "mpi/moved"),
@@ -51,9 +55,13 @@ CHANGES: list[tuple[str, Callable[[MadeSite, Path], object], str]] = [
     (
         "external updated", lambda site, imb: update(site.home / "mpi/openmpi/lib"),
         "{home}/mpi/openmpi/lib/libmpi.so.40: has changed since the benchmarks were linked to it (then "
-        "libmpi.so.40.1.2 of 9 bytes, now libmpi.so.40.1.3 of 3 bytes)",
+        "{home}/mpi/openmpi/lib/libmpi.so.40.1.2, now {home}/mpi/openmpi/lib/libmpi.so.40.1.3)",
     ),
 ]  # fmt: skip
+
+
+def same_size(lib: Path) -> None:
+    (lib / "libmpi.so.40.1.2").write_text("123456789", encoding="utf-8")
 
 
 def update(lib: Path) -> None:
@@ -79,20 +87,20 @@ def test_what_is_not_as_it_was_built(
 
 def test_a_marker_of_an_older_format_is_none(site: MadeSite, built: Marker) -> None:
     data = json.loads(file_of(site).read_text(encoding="utf-8"))
-    file_of(site).write_text(json.dumps({**data, "format": 1}), encoding="utf-8")
+    file_of(site).write_text(json.dumps({**data, "format": 2}), encoding="utf-8")
     assert ready(site.request()) is None
 
 
 BROKEN = [
     ("{", "found text that is not JSON (", "), expected an install marker; remove it"),
-    ("[]", "found no format number, expected an install marker of format 2; remove it", ""),
+    ("[]", "found no format number, expected an install marker of format 3; remove it", ""),
     (
-        '{"format": 3}',
-        "found format 3, expected at most 2: a newer Railyard wrote it; use that one, or remove the file and build "
+        '{"format": 4}',
+        "found format 4, expected at most 3: a newer Railyard wrote it; use that one, or remove the file and build "
         "again",
         "",
     ),
-    ('{"format": 2}', "key: found nothing, expected this key; remove it and build again", ""),
+    ('{"format": 3}', "key: found nothing, expected this key; remove it and build again", ""),
 ]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.provision.kept_files import KeptFile
 from railyard.provision.spack import target
 from railyard.provision.spack.marker import Executable
 
@@ -56,7 +57,7 @@ def test_the_jobs_line_really_ends_it(tmp_path: Path) -> None:
 def test_the_executable_is_there_and_the_one_that_was_built(tmp_path: Path) -> None:
     file = tmp_path / "a folder" / "IMB-MPI1"
     file.parent.mkdir()
-    line = target.file_check(Executable(str(file), 5, 0))
+    line = target.file_check(Executable(KeptFile(str(file), 5, 0, 0, "")))
     assert run(line) == (
         66,
         f"railyard: error: {file} is not there on this node, or may not be run: mount the install tree on the compute "

@@ -303,8 +303,8 @@ def test_sweep_ends_what_a_run_left_and_nothing_else(bed: Testbed) -> None:
 def test_orphans_are_reaped(bed: Testbed) -> None:
     bed.sweep()
     bed.exec("vn2", ["sh", "-c", "sleep 0.01 &"])
-    held = 1 + len(bed.spec.nodes)
-    wait_for(lambda: len(inside(bed.state().first)) == held)
+    held = {*marked(bed.folder), *(node.holder for node in bed.state().nodes)}
+    wait_for(lambda: set(inside(bed.state().first).values()) <= held)
 
 
 # --- up and down
@@ -435,6 +435,48 @@ def test_an_interrupted_up_leaves_nothing(
     wait_for(lambda: not marked(bed.folder))
     assert bed.up(), "an interrupted up left a state behind"
     assert bed.down()
+
+
+def _brought_up(home: Path, spec: TestbedSpec, how: str) -> subprocess.Popen[str]:
+    """Return a process that has brought a testbed up by these words, and waits."""
+    program = (
+        "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
+        "from railyard.provision.testbed.spec import Network, TestbedSpec;"
+        f"bed = Testbed(Path({str(home)!r}), {spec!r}); {how}; print('up', flush=True); input()"
+    )
+    words = [sys.executable, "-c", program]
+    running = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "up\n"
+    return running
+
+
+def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
+    small: TestbedSpec, namespaces: None, tmp_path: Path
+) -> None:
+    with _brought_up(tmp_path, small, "bed.__enter__()") as running:
+        bed = Testbed(tmp_path, small)
+        subprocess.run([bed.enter, "beta", "--", "sh", "-c", "setsid sleep 983 >/dev/null 2>&1 &"], check=True)
+        members = list(inside(bed.state().first).values())
+        running.kill()
+    wait_for(lambda: not marked(bed.folder) and not any(member.is_alive() for member in members))
+    assert not bed.is_up()
+
+
+def test_what_is_to_last_outlives_the_command_that_brought_it_up(
+    small: TestbedSpec, namespaces: None, tmp_path: Path
+) -> None:
+    with _brought_up(tmp_path, small, "bed.up()") as running:
+        running.kill()
+    bed = Testbed(tmp_path, small)
+    assert bed.exec("beta", ["hostname"]).stdout == "beta\n"
+    assert bed.down()
+
+
+def test_a_sweep_leaves_what_waits_for_our_end(bed: Testbed) -> None:
+    bed.sweep()
+    assert bed.is_up()
+    assert len(marked(bed.folder)) == 3
 
 
 def test_an_exception_in_the_block_takes_it_down(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:

@@ -75,6 +75,26 @@ def test_the_second_waits_and_is_told_who_measures(file: Path) -> None:
         )
 
 
+def test_what_measures_nothing_shares_the_lock_and_a_measurement_waits_for_it(file: Path) -> None:
+    with measurement_lock(never, Path("/clone/a"), file, shared=True):
+        os.environ.pop(HELD_VARIABLE)  # else the next one is taken for our child, and asks for nothing
+        with measurement_lock(never, Path("/clone/c"), file, shared=True), start_holder(file) as other:
+            assert said(other).startswith("waiting: ")
+
+
+def test_what_measures_nothing_waits_for_a_measurement(file: Path) -> None:
+    with start_holder(file) as other:
+        assert said(other) == "held"
+        waited = []
+
+        def let_go(text: str) -> None:
+            waited.append(text)
+            other.kill()
+
+        with measurement_lock(let_go, Path("/clone/a"), file, shared=True):
+            assert len(waited) == 1
+
+
 def test_the_second_gets_it_when_the_first_is_done(file: Path) -> None:
     with contextlib.ExitStack() as held:
         held.enter_context(measurement_lock(never, Path("/clone/a"), file))

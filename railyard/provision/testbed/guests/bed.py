@@ -86,9 +86,10 @@ class Guests:
         """Return the state of the running guests. Raises SetupError where they are not up."""
         return up_at(self.home)
 
-    def up(self, echo: Callable[[str], None]) -> bool:
+    def up(self, echo: Callable[[str], None], *, lasting: bool = True) -> bool:
         """Bring both up; return False where they were up already. Interrupted at any point it leaves nothing behind.
 
+        Where they are not ``lasting`` they end with this process, whatever ends it.
         ``echo`` is given what took longer than it might, in a sentence. Raises SetupError.
         """
         if len(self.spec.nodes) != 2:
@@ -109,7 +110,7 @@ class Guests:
                     )
                 return False
             self._end(state)
-            self._start(find_kernel(self.home), echo)
+            self._start(find_kernel(self.home), echo, lasting)
         return True
 
     def down(self) -> bool:
@@ -168,7 +169,7 @@ class Guests:
                 file.unlink(missing_ok=True)
         return ran
 
-    def _start(self, kernel: Kernel, echo: Callable[[str], None]) -> None:
+    def _start(self, kernel: Kernel, echo: Callable[[str], None], lasting: bool) -> None:
         why_not = kvm_refused(kernel.image)
         if why_not is not None:
             echo(f"guests: KVM runs no guest here ({why_not}), so every instruction is emulated (QEMU's TCG)")
@@ -184,7 +185,7 @@ class Guests:
             (self.folder / texts.archive_name(node)).write_bytes(made)
         where = texts.Files(str(self.folder), str(self.home), str(kernel.image), "tcg" if why_not else "kvm")
         try:
-            with boot.begun(self.folder, self.spec, texts.boot_script(self.spec, where)) as state:
+            with boot.begun(self.folder, self.spec, texts.boot_script(self.spec, where), lasting=lasting) as state:
                 first = state.first
                 text = texts.nodes_text(self.spec, state.user_namespace, first.pid, first.start)
                 self._await_ready(state)

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass
 
 from railyard.provision.testbed.entry import enter_head, filled
-from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, hosts_file
+from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, hosts_file, stay_lines
 from railyard.provision.testbed.spec import TestbedSpec
 
 MEMORY_MIB = 1024
@@ -47,8 +47,8 @@ def console_name(node: str) -> str:
 def boot_script(spec: TestbedSpec, files: Files) -> str:
     """Return what the first process of the testbed runs: a QEMU a guest, their rails joined by sockets.
 
-    It prints problems in the tools' own words, or one line ``railyard-up PID…``, and waits for ``keep`` as that of the
-    virtual cluster does. Guest 1 listens at each rail's socket and guest 2 connects: a cable, with no switch.
+    It prints problems in the tools' own words, or one line ``railyard-up PID…``, and then stays as that of the virtual
+    cluster does. Guest 1 listens at each rail's socket and guest 2 connects: a cable, with no switch.
     """
     first, second = (shlex.join(qemu_words(spec, node, files)) for node in spec.nodes)
     sockets = " ".join(_socket(index) for index in range(len(spec.networks)))
@@ -70,10 +70,7 @@ def boot_script(spec: TestbedSpec, files: Files) -> str:
         "done",
         f"{second} </dev/null & p2=$!",
         f"echo {UP_LINE} $p1 $p2",
-        "read -r word || exit 1",
-        '[ "$word" = keep ]',
-        "exec </dev/null >/dev/null 2>&1",
-        "wait",
+        *stay_lines(),
     ]
     return "\n".join(parts) + "\n"
 
