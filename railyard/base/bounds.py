@@ -27,6 +27,14 @@ IMPOSSIBLE_FACTOR = JudgingBound(
     "a clock that is read a little early or late makes a healthy run exceed the limit by well under 2 %",
     _OWN,
 )
+AGREEMENT_SHARE = JudgingBound(
+    "agreement-share",
+    0.03,
+    "of a figure",
+    "a row's bandwidth, time and message rate are one measurement, printed three times; what rounding takes comes on "
+    "top, and IMB's time of two ranks may be of either",
+    f"{_OWN}; the rows of 747 tables of the corpus and the recordings agree",
+)
 LEAST_LATENCY = JudgingBound(
     "least-latency",
     0.4,
@@ -112,6 +120,22 @@ SHARED_FACTOR = JudgingBound(
     "headers (6 % at MTU 1500), acknowledgements, unknown warm-ups; the unmeant-bytes allowance comes on top",
     _OWN,
 )
+SHARED_KNOWN = JudgingBound(
+    "shared-known",
+    1.1,
+    "x the most that a run moves",
+    "where repetitions and warm-ups are known: headers are 4.6 % of TCP's payload at MTU 1500 and 8 % of RoCE's at a "
+    "path MTU of 1024, what is sent again stays below 0.1 %; the unmeant-bytes allowance comes on top",
+    f"payload per packet in railyard/hardware/limits.py; {_OBSERVED}: 100.2 to 100.5 % in 24 healthy runs",
+)
+MESSAGE_OVERHEAD = JudgingBound(
+    "message-overhead",
+    512,
+    "B a message",
+    "a short message is mostly headers: up to 100 B of the MPI library and 66 B of TCP, the hand-shake and the end of "
+    "a rendezvous, and acknowledgements of each",
+    f"{_OWN}; headers of Open MPI 4 and MPICH 5 over TCP {_OBSERVED}",
+)
 IDLE_INTERVAL = JudgingBound(
     "idle-interval",
     0.2,
@@ -179,6 +203,22 @@ BUSY_SHARE = JudgingBound(
     "HPL computes on nearly all of its threads; with a BLAS that has none it computes on one, however many it was told",
     _OWN,
 )
+WRITTEN_MOST = JudgingBound(
+    "written-most",
+    4,
+    "GiB",
+    "a process that prints without end fills the disk within its time limit; no file of a job of our testbeds needs so "
+    "much",
+    _OWN,
+)
+REFERENCE_SHARE = JudgingBound(
+    "reference-share",
+    0.5,
+    "of what the link gives",
+    "a reference in a wrong unit is 8 or 1,000 times too low; of 114 committed numbers for hardware 111 ask for 50 % "
+    "and more of what start-up and limit leave; a run at half of its link has a fault or a known reason",
+    f"{_OWN}; time of a message by R. Hockney, Parallel Computing 20 (1994)",
+)
 PROBE_SLOW_SHARE = JudgingBound(
     "probe-slow-share",
     0.85,
@@ -193,6 +233,14 @@ PROBE_MARGIN = JudgingBound(
     "of the controls",
     "the least margin between a rail that is named and its controls, however steady both are: healthy rails of one "
     "kind lie within 1 to 2 %; the spread that was seen makes it wider",
+    _OWN,
+)
+PROBE_DELAY_MARGIN = JudgingBound(
+    "probe-delay-margin",
+    0.5,
+    "of the controls",
+    "the same of small messages, whose time is compared: between nodes that lie more switches apart it is up to twice "
+    "as long without a fault, so that a delay is more than that",
     _OWN,
 )
 PROBE_WITNESSES = JudgingBound(
@@ -261,6 +309,7 @@ STARVED_SHARE = JudgingBound(
 
 BOUNDS: tuple[JudgingBound, ...] = (
     IMPOSSIBLE_FACTOR,
+    AGREEMENT_SHARE,
     LEAST_LATENCY,
     CARRIED_SHARE,
     UNMEANT_SHARE,
@@ -273,6 +322,8 @@ BOUNDS: tuple[JudgingBound, ...] = (
     IDLE_SHARE,
     COLLECTIVE_SHARE,
     SHARED_FACTOR,
+    SHARED_KNOWN,
+    MESSAGE_OVERHEAD,
     IDLE_INTERVAL,
     HARD_ERRORS,
     PORT_ERRORS,
@@ -282,8 +333,11 @@ BOUNDS: tuple[JudgingBound, ...] = (
     GATE_BUSY_SHARE,
     CLOCK_SHARE,
     BUSY_SHARE,
+    WRITTEN_MOST,
+    REFERENCE_SHARE,
     PROBE_SLOW_SHARE,
     PROBE_MARGIN,
+    PROBE_DELAY_MARGIN,
     PROBE_WITNESSES,
     PROBE_CHANCE,
     PROBE_REACH,

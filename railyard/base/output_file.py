@@ -14,9 +14,11 @@ from railyard.base.clean_text import clean, one_line
 from railyard.base.errors import InputError
 
 STANDARD_INPUT = "-"
-#: More is refused, unpacked or not. The longest log known here, of a debug build of WRF, has a hundredth of it. Reading
-#: takes some ten to fifteen times its bytes, so 0.9 GB at the limit, and a third of a second of CPU a megabyte.
-MOST_BYTES = 64 * 2**20
+#: More is refused, unpacked or not. The longest log known here, of a debug build of WRF, has a fiftieth of it; the
+#: pairs of 1,000 nodes have half a million lines. Reading takes up to four times the bytes, and a hundred bytes and
+#: 6 us of CPU a line, whatever stands in it.
+MOST_BYTES = 32 * 2**20
+MOST_LINES = 1_000_000
 
 _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
     {
@@ -38,8 +40,8 @@ def read_output(name: str, standard_input: BinaryIO) -> str:
     gzip is unpacked, a byte order mark of UTF-8 left out, and what is no UTF-8 becomes U+FFFD. Escape sequences and
     control characters are gone; a carriage return ends no line and is a blank inside one.
 
-    Raises InputError where there is no such file, it is a folder, empty, cut (gzip), larger than ``MOST_BYTES``, or no
-    text: what is packed otherwise, of another encoding, or a program has NUL bytes.
+    Raises InputError where there is no such file, it is a folder, empty, cut (gzip), larger than ``MOST_BYTES`` or
+    ``MOST_LINES``, or no text: what is packed otherwise, of another encoding, or a program has NUL bytes.
     """
     shown = shown_name(name)
     try:
@@ -103,11 +105,11 @@ def _up_to_the_limit(handle: BinaryIO | gzip.GzipFile, shown: str, when: str) ->
     return b"".join(pieces)
 
 
-def _too_large(shown: str, found: str) -> InputError:
+def _too_large(shown: str, found: str, most: int = 0) -> InputError:
     return InputError(
         shown,
         found,
-        f"at most {MOST_BYTES:,}",
+        f"at most {most or MOST_BYTES:,}",
         action="cut out the benchmark's own output: sed -n 'FROM,TOp' FILE | railyard parse -",
     )
 
@@ -118,6 +120,9 @@ def _decoded(content: bytes, shown: str) -> str:
     if at >= 0:
         found, line = f"binary data: byte {at + 1} is NUL", content.count(b"\n", 0, at) + 1
         raise _refusal(shown, found, _TO_TEXT, line=line)
+    lines = content.count(b"\n")
+    if lines > MOST_LINES:
+        raise _too_large(shown, f"{lines:,} lines", MOST_LINES)
     text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
     # clean() would make a line's end of a carriage return, and shift the numbers of all lines below it
     return clean(text.replace("\r\n", "\n").replace("\r", " "))

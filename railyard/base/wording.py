@@ -13,6 +13,21 @@ def message_size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def size_ranges(sizes: Sequence[int], measured: Sequence[int]) -> str:
+    """Return sizes as ranges of what was measured, both rising: ``1 B to 256 KiB and 4 MiB``."""
+    places = [measured.index(size) for size in sizes]
+    first = [place for place in places if place - 1 not in places]
+    last = [place for place in places if place + 1 not in places]
+    return listing(
+        [
+            message_size(measured[start])
+            if start == end
+            else f"{message_size(measured[start])} to {message_size(measured[end])}"
+            for start, end in zip(first, last, strict=True)
+        ]
+    )
+
+
 def traffic(amount_bytes: float) -> str:
     """Return an amount of traffic in 10^6 B: ``190.0 MB``; kilobytes (10^3 B) below 0.1 MB."""
     if abs(amount_bytes) < 100_000:

@@ -63,7 +63,7 @@ def curves(table: Table, key: str) -> tuple[Curve, ...]:
             raise ValueError(f"{key}: no column {' or '.join(each.columns)}, only {', '.join(table.columns)}")
         unit = table.units[table.columns.index(column)]
         if unit != each.unit and not (unit is None and each.unit == "times"):  # a ratio is printed without a unit
-            raise ValueError(f"{key}: {column} is in {unit}, expected {each.unit}")
+            raise ValueError(f"{key}: {column} is in {unit or 'no known unit'}, expected {each.unit}")
         made.append(_curve(table, key, each, column))
     return tuple(made)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from railyard.parsers.parsed import Table
 
-Shape = Literal["pingpong", "stream", "collective", "latency", "figure"]
+Shape = Literal["pingpong", "stream", "one-of-two", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
 Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pairs"]
 #: Whether a link bounds a bandwidth, and the way between two nodes a latency: always; only where each rank has a node
@@ -29,7 +29,8 @@ class Metric:
     """One printed quantity: the first of ``columns`` that a table has, in ``unit``.
 
     ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold: a ping-pong, one
-    message at a time, never takes a stream's; a ``figure`` has no message sizes and takes none. ``optional``: some
+    message at a time, never takes a stream's, nor does ``one-of-two``, one direction of two that are loaded at once; a
+    ``figure`` has no message sizes and takes none. ``optional``: some
     releases do not print it. ``coarse``: printed with so few decimals that a short run reads 0. ``bounded``: whether
     what moves between two nodes bounds it. ``of_peak``: it is work in double precision, which the processors' peak
     bounds.
@@ -128,11 +129,11 @@ def _never(table: Table) -> bool:
     return False
 
 
-def _not_known(repetitions: int, warm_up: int | None) -> int | None:
+def _not_known(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     return None
 
 
-def as_printed(repetitions: int, warm_up: int | None) -> int | None:
+def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     """Return the repetitions of a tool that makes no others than those that it prints."""
     return repetitions
 
@@ -145,9 +146,12 @@ class Tool:
     of, None where it does not say; ``unsaid``: which one such a table is taken for. ``is_part``: the table is of a part
     of a run, and no result. ``from_device``: the buffers lay in the memory of an accelerator.
 
-    ``at_most``: how often a row was measured with all warm-ups, of its printed (or told) repetitions and the warm-ups
-    that the tool was told; None where that is not known. ``first_exchanges``: ping-pongs of the first size, once a run.
-    ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
+    ``at_most``: how often a row was measured with all warm-ups, of its printed (or told) repetitions, the warm-ups
+    that the tool was told, and its printed version; None where that is not known. ``first_exchanges``: ping-pongs of
+    the first size, once a run. ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
+    ``end_line``: what it prints when all is done, where a table does not show its own end; empty for none.
+    ``doubles``: each of its sizes is twice the one before, 1 after 0, whatever it is told. ``has_no_end``: nothing that
+    it prints shows that a row was the last.
     """
 
     name: str
@@ -157,9 +161,12 @@ class Tool:
     is_part: Callable[[Table], bool] = _never
     from_device: Callable[[Table], bool] = _never
     repetitions: RepetitionsFrom = "printed"
-    at_most: Callable[[int, int | None], int | None] = _not_known
+    at_most: Callable[[int, int | None, str | None], int | None] = _not_known
     first_exchanges: int = 0
     sizes_a_doubling: int = 1
+    end_line: str = ""
+    doubles: bool = False
+    has_no_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)

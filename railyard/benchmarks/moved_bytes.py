@@ -63,14 +63,21 @@ def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None
 
 
 def moved_at_most(
-    key: str, size: int, repetitions: int, window: int | None = None, pairs: int = 1, warm_up: int | None = None
+    key: str,
+    size: int,
+    repetitions: int,
+    window: int | None = None,
+    pairs: int = 1,
+    warm_up: int | None = None,
+    version: str | None = None,
 ) -> Moved | None:
     """Return the payload bytes of one printed row with all warm-ups; None where they are not known.
 
-    ``warm_up``: how many repetitions the tool was told to make before the measured ones. Ping-pongs that come once a
+    ``warm_up``: how many repetitions the tool was told to make before the measured ones; ``version``: the tool's, which
+    decides how often it warms up. Ping-pongs that come once a
     run are not in it: ``moved_by`` adds them.
     """
-    most = tool_of(find(key).tool).at_most(repetitions, warm_up)
+    most = tool_of(find(key).tool).at_most(repetitions, warm_up, version)
     return None if most is None else moved_bytes(key, size, most, window, pairs)
 
 
@@ -85,14 +92,20 @@ def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | 
 
 
 def moved_by(
-    table: Table, key: str, window: int | None = None, told: Repetitions | None = None, node_pairs: int = 1
+    table: Table,
+    key: str,
+    window: int | None = None,
+    told: Repetitions | None = None,
+    node_pairs: int = 1,
+    *,
+    beside: int = 0,
 ) -> tuple[Moved, Moved | None] | None:
     """Return the least and the most payload bytes that a whole table's run moved; None for no closed form.
 
     A benchmark of several pairs of ranks had them on ``node_pairs`` disjoint pairs of nodes: the bytes are one's.
     ``told`` is how often a tool that prints no repetitions (OSU) was told to measure. The most is None where warm-ups
-    are not known. A row that IMB gave up (time-out) has moved bytes too and is in neither. NetPIPE's np.out prints no
-    repetitions and gives None.
+    are not known. ``beside`` bytes are added to each message of the most, for its headers. A row that IMB gave up
+    (time-out) has moved bytes too and is in neither. NetPIPE's np.out prints no repetitions and gives None.
     """
     traffic, sent, received = find(key).traffic, table.context.get("bytes_sent"), table.context.get("bytes_received")
     if traffic is not None and isinstance(sent, int) and isinstance(received, int):  # the tool counts them itself
@@ -108,13 +121,14 @@ def moved_by(
         if not isinstance(size, int):
             return None
         least += moved_bytes(key, size, repetitions, window, pairs) or Moved(0, 0)
-        upper = moved_at_most(key, size, repetitions, window, pairs, None if told is None else told.warm_up)
+        warm_up = None if told is None else told.warm_up
+        upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)
         bounded = bounded and upper is not None
         most += upper or Moved(0, 0)
     first = table.rows[0][table.columns.index("size")] if table.rows else 0
     if isinstance(first, int):
-        warm_up = rails * tool_of(find(key).tool).first_exchanges * first
-        most += Moved(warm_up, warm_up)
+        exchanged = rails * tool_of(find(key).tool).first_exchanges * (first + beside)
+        most += Moved(exchanged, exchanged)
     return least, most if bounded else None
 
 

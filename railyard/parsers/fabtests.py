@@ -113,6 +113,7 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
         return not line.ended
     rate, time, transfers = figures
     if rate is None or time is None or transfers is None:
+        run.spoiled = True
         return False
     if run.acknowledged:
         found = _ACKNOWLEDGED.match(own[2])

@@ -5,7 +5,8 @@ columns named and ordered as printed. Sizes are B, times us, bandwidths MB/s (10
 
 "Mbytes/sec" is 2^20 B/s up to IMB 4.x and 10^6 B/s from 2018 on. Source: size / t[usec] of the rows of 21 outputs,
 versions 2.3 to 2021.11; ``MEGA`` in IMB_output.c since September 2017. Without a banner, and for 2017, the rows
-themselves decide; where they cannot, it is 10^6.
+themselves decide; where they cannot, the column has no unit and no values, and a remark says why: a row that decides
+may have been cut away.
 
 A table is complete at the largest size that the heading announces (4194304 where it announces none), or when another
 block or ``# All processes entering MPI_Finalize`` follows; never with a cut row, an ellipsis, a sample that IMB
@@ -13,7 +14,7 @@ itself gave up (time-out, out of memory), or an error before that end.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -61,7 +62,13 @@ _SIZE_MARK = "l"
 _LONGEST = 600  # no line of IMB's own is longer; longer ones are never matched
 _DECIMALS = 2
 _DEFAULT_MAXIMUM = 4194304
+_NO_MEGA = "Mbytes/sec of 10^6 or 2^20 B: no release is named, no row tells"
+#: The first release that is known to print its end whatever was asked; those before are not known well enough.
+_PRINTS_END = 4
 _NUMERAL = "0123456789+-"  # no row begins otherwise
+
+# A heading of IMB's shape: one that is not in _HEADINGS has a column or a unit that is not known here.
+_HEADING_SHAPE = re.compile(r"^#bytes\s{1,40}#repetitions\s{1,40}\S.{0,400}$")
 
 # Every pattern is matched against a line without the blanks around it.
 #    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part      |  #    PALLAS MPI Benchmark Suite V2.2, MPI-1 part
@@ -138,6 +145,8 @@ class _Reader:
         self.remarks: list[Remark] = []
         self.banner: Line | None = None
         self.heading_part: list[str] = []
+        self.run_tables = 0  # tables before the run's banner
+        self.last_headings: list[str] = []
 
     def read(self, line: Line) -> None:
         """Read one line: the first kind that knows it takes it; what no kind knows is a failure or a remark."""
@@ -157,6 +166,7 @@ class _Reader:
     def parsed(self, text: str) -> Parsed:
         """Return what was found, once every line was read."""
         self._close(followed=False)
+        self._end_run(ended=False)
         if self.banner and not self.began:
             self.failures.append(Remark(self.banner.number, f"no table follows: {self.banner.text.strip()}"))
         if not self.began and not self.banner and not (self.failures and "IMB-" in text):
@@ -174,19 +184,37 @@ class _Reader:
             self.block = _Block(line.number, self.version, self.maximum, found["name"])
         elif kind == "banner" and found:
             self._close(followed=False)
+            self._end_run(ended=False)
             self.version, self.maximum, self.banner = found["version"].strip(), _DEFAULT_MAXIMUM, line
         elif kind == "maximum" and found:
             self.maximum = int(found["size"]) if line.ended else self.maximum
         elif kind == "end":
             self._close(followed=True)
+            self._end_run(ended=True)
         else:
-            return self._heading(line) or kind == "own"
+            return self._heading(line) or self._unknown_heading(line, text) or kind == "own"
         return True
+
+    def _unknown_heading(self, line: Line, text: str) -> bool:
+        """Note a heading that has a column or a unit that is not known: no row below it can be read."""
+        if not _HEADING_SHAPE.match(text):
+            return False
+        unknown = next((word for word in line.words if word not in _HEADINGS), "")
+        self.failures.append(Remark(line.number, f"a heading with {unknown}, a column or unit not known here: {text}"))
+        if self.block and self.block.rows:
+            self._close(followed=True)
+        self.began, self.block = True, None
+        return True
+
+    def _end_run(self, ended: bool) -> None:
+        """Say of the tables of one run whether its end was printed."""
+        since, self.run_tables = self.run_tables, len(self.tables)
+        if ended or _release(self.version) >= _PRINTS_END:
+            self.tables[since:] = [replace(table, ended=ended) for table in self.tables[since:]]
 
     def _heading(self, line: Line) -> bool:
         words = line.words
         if not words or words[0] not in _HEADINGS or any(word not in _HEADINGS for word in words):
-            self.heading_part = []
             return False
         # the second line of a heading that a mailer wrapped belongs to the first; one that repeats a column is none
         if self.heading_part and self.block and not self.block.rows:
@@ -242,6 +270,9 @@ class _Reader:
         failed = is_failure(text) or bool(_OWN_FAILURE.match(text[:_LONGEST]))
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
         if block is None:
+            # a row behind the end: two outputs stand among each other, and the table may have rows of either
+            if self.tables and _fits(line.words, self.last_headings):
+                self.tables[-1] = replace(self.tables[-1], complete=False)
             return
         cut = text[0] in _NUMERAL and block.begins_row(line.words)
         if (failed or line.dots or cut) and not (block.at_maximum() and not cut):
@@ -254,6 +285,9 @@ class _Reader:
             block.ended = block.at_maximum() or followed
             block.spoiled |= bool(block.part)
             self.tables.append(block.table())
+            self.last_headings = block.headings
+            if "bandwidth" in block.columns and _mega(block) is None:
+                self.remarks.append(Remark(block.line, _NO_MEGA))
         elif block:
             # a title whose heading or rows never came: a hang or an abort in the warm-up
             self.failures.append(Remark(block.line, f"a heading without any row: {block.benchmark or 'no title'}"))
@@ -317,18 +351,18 @@ class _Block:
     def table(self) -> Table:
         """Return the table as far as it was read, bandwidths in MB/s."""
         columns, rows, factor = self.columns, self.rows, _mega(self)
-        if factor != 1.0 and "bandwidth" in columns:
-            # IMB-MT has two columns of bandwidth at most; all are converted
-            places = [place for place, column in enumerate(columns) if column == "bandwidth"]
-            rows = [
-                tuple(c * factor if n in places and c is not None else c for n, c in enumerate(row)) for row in rows
-            ]
+        # IMB-MT has two columns of bandwidth at most; all are converted
+        places = [place for place, column in enumerate(columns) if column == "bandwidth"]
+        if factor != 1.0:
+            rows = [tuple(_times(c, factor) if n in places else c for n, c in enumerate(row)) for row in rows]
         return Table(
             tool=TOOL,
             version=self.version,
             benchmark=self.benchmark,
             columns=columns,
-            units=tuple(_HEADINGS[word][1] for word in self.headings),
+            units=tuple(
+                None if n in places and factor is None else _HEADINGS[word][1] for n, word in enumerate(self.headings)
+            ),
             rows=tuple(rows),
             line=self.line,
             complete=self.ended and not self.spoiled,
@@ -368,16 +402,26 @@ def _column(name: str, words: list[str]) -> list[Cell]:
     return list(map(int if name in _COUNTS or name == "message_rate" else float, words))
 
 
-def _mega(block: _Block) -> float:
+def _times(cell: Cell, factor: float | None) -> Cell:
+    return None if cell is None or factor is None else cell * factor
+
+
+def _release(version: str | None) -> int:
+    """Return the first number of a banner's version, 0 where there is none."""
+    found = re.match(r"V?([0-9]{1,4})", version or "", re.IGNORECASE)
+    return 0 if found is None else int(found[1])
+
+
+def _mega(block: _Block) -> float | None:
     """Return what one printed Mbyte/sec is in MB/s: by the banner's version, without one by the rows."""
-    found = re.match(r"V?([0-9]{1,4})", block.version or "", re.IGNORECASE)
-    if found is None or int(found[1]) == 2017:
+    release = _release(block.version)
+    if release in (0, 2017):
         return _mega_of_rows(block)
-    return BINARY_MB if int(found[1]) < 2017 else 1.0
+    return BINARY_MB if release < 2017 else 1.0
 
 
-def _mega_of_rows(block: _Block) -> float:
-    """Return the factor that the row with the smallest rounding error shows; 1.0 where none can tell.
+def _mega_of_rows(block: _Block) -> float | None:
+    """Return the factor that the row with the smallest rounding error shows; None where none can tell.
 
     size / time, times 1 (PingPong), 2 (Sendrecv) or 4 (Exchange), is the bandwidth: in units of 10^6 the quotient is
     1, 2 or 4, in units of 2^20 it is 1/1.048576 of that. A row counts where rounding to 2 decimals is below 1 %.
@@ -385,9 +429,10 @@ def _mega_of_rows(block: _Block) -> float:
     columns = block.columns
     clock = next((name for name in ("time", "time_max") if name in columns), None)
     if clock is None or "size" not in columns or "bandwidth" not in columns:
-        return 1.0
+        return None
     places = [columns.index(name) for name in ("size", clock, "bandwidth")]
-    best, factor = 0.01, 1.0
+    best: float = 0.01
+    factor: float | None = None
     for row in block.rows:
         size, time, rate = (float(row[place] or 0) for place in places)
         if not (size > 0 and time > 0 and rate > 0):

@@ -12,6 +12,7 @@ from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
+from railyard.parsers import failure_lines
 from railyard.parsers.parsed import ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s under the name of MB
@@ -25,34 +26,10 @@ _DIGITS = 24  # of a number before its point
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
-# What a launcher, an MPI library, a scheduler or a shell prints when a run is over before its time.
-_FAILURE = re.compile(
-    r"BAD TERMINATION OF|KILLED BY SIGNAL|=   EXIT CODE|EXIT STRING|exited on signal|terminated with signal"
-    r"|mpi(?:run|exec) noticed|mpi(?:run|exec): killing|mpi(?:run|exec) was unable|mpi(?:run|exec) detected that"
-    r"|prterun (?:noticed|detected|was unable)|(?:PRTE|ORTE|orterun) (?:has lost|was unable|noticed)"
-    r"|process(?:es)? (?:killed|aborted)|total processes killed"
-    r"|Segmentation fault|Bus error|Caught signal|Signal: .{0,60}\([0-9]+\)|Signal code:|core dumped"
-    r"|MPI_ABORT was invoked|MPI_Abort|Fatal error in|\bAbort\([0-9]+\)|aborting job|[Aa]bort(?:ed|ing)\b"
-    r"|An error occurred in|MPI_ERRORS_ARE_FATAL|MPI_ERR_[A-Z]+|Assertion .{0,200}failed"
-    r"|error while loading shared libraries|command not found|could not (?:find|access|execute)"
-    r"|srun: error|slurmstepd: error|DUE TO TIME LIMIT|CANCELLED AT|oom-kill|Out [Oo]f [Mm]emory|\bKilled\b"
-    r"|UCX +(?:ERROR|FATAL)|error polling|REMOTE ACCESS ERROR|RETRY EXCEEDED|[Rr]etry count exceeded"
-    r"|Integrity check failed|DATA VALIDATION ERROR|[Ii]nvalid benchmark name|NO SUCCESSFUL EXECUTIONS"
-    r"|readv failed|unreachable|Forwarding signal|failed status|handle_cq_error"
-    r"|flux-job: .{0,40}(?:exception|failed)|task\(s\) .{0,40}[Ee]xit"
-)
-
-
-# Every line that _FAILURE knows holds one of these: to look for them first is thirty times faster than to try all its
-# alternatives at every place of a line.
-_FAILURE_ROOT = re.compile(
-    "rror|ERR|illed|kill|bort|ABORT|ignal|KILLED|EXIT|TERMINATION|mpirun|mpiexec|rterun|RTE |ault|dumped|FATAL|failed"
-    r"|not found|could not|TIME LIMIT|CANCELLED|emory|RETRY|exceeded|nvalid benchmark|NO SUCCESSFUL|unreachable"
-    r"|flux-job|task\(s\)"
-)
-
 #: What a text in lower case holds, or a search in it.
 Sign = str | Callable[[str], object]
+#: Characters of a line that is quoted as a failure or a remark.
+LONGEST_NOTE = 2000
 _BEGINNING = 2**16  # characters: nearly every output shows there whose it is
 _REMEMBERED = 200  # characters of the longest line that is remembered
 _ROW_BEGINS = " \t0123456789"
@@ -253,8 +230,8 @@ def is_failure(text: str) -> bool:
 
     A search in the first 2,000 characters: what a launcher says stands at a line's beginning.
     """
-    start = text[:2000]
-    return bool(_FAILURE_ROOT.search(start)) and bool(_FAILURE.search(start))
+    start = text[:LONGEST_NOTE]
+    return bool(failure_lines.ROOT.search(start)) and bool(failure_lines.PATTERN.search(start))
 
 
 def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:

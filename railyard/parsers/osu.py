@@ -4,8 +4,9 @@
 heading says besides (datatype, pairs, window, buffers), columns with units, rows, OSU's own validation as true or
 false. MB/s is 10^6 B/s here (osu_util: ``size / 1e6 * iterations * window / t``; 7.4 and older alike), times are us.
 
-A table is complete unless a row is cut, an ellipsis stands in the place of rows, or an error follows the rows before
-the next banner. A table that merely ends early is complete: the text cannot tell it from ``-m``.
+A table is complete unless a row is cut or of another place, an ellipsis stands in the place of rows, or an error
+follows the rows before the next banner. A table that merely ends early is complete: the text cannot tell it from
+``-m``.
 A heading without any row gives no table but a failure.
 """
 
@@ -21,6 +22,7 @@ from railyard.parsers.osu_headings import (
     is_begun,
     is_wrapped,
     title_of,
+    unknown_heading,
     windows_of,
 )
 from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
@@ -107,7 +109,12 @@ class _Reader:
         if len(text) > LONGEST:
             known = False
         elif text[0] == "#":
-            known = self._title(line, text) or self._context(line, text) or self._heading(line, text)
+            known = (
+                self._title(line, text)
+                or self._context(line, text)
+                or self._heading(line, text)
+                or self._unknown_heading(line, text)
+            )
         elif text[0] in _NUMERAL:
             known = self._row(line) or self._wrapped(line)
         else:
@@ -187,6 +194,17 @@ class _Reader:
         self.block.units = tuple(unit for _, unit in found)
         return True
 
+    def _unknown_heading(self, line: Line, text: str) -> bool:
+        """Note a heading that has a column or a unit that is not known: no row below it can be read."""
+        unknown = unknown_heading(text) if self.block else None
+        if unknown is None:
+            return False
+        if self.block and self.block.rows:
+            self._close()
+        self.failures.append(Remark(line.number, f"a heading with {unknown}, a column or unit not known here: {text}"))
+        self.block = None
+        return True
+
     def _row(self, line: Line) -> bool:
         words = line.words
         cells = self.block.cells(words) if self.block else None
@@ -197,11 +215,13 @@ class _Reader:
 
     def _add(self, block: Block, line: Line, cells: tuple[Cell, ...], last: str) -> None:
         block.part = []
-        if not (whole(line, block.decimals) or last.lower() in VALIDATION):
+        checked = last.lower() in VALIDATION
+        # a number with fewer decimals than those above it lost its end, also where a newline follows
+        if not checked and (not whole(line, block.decimals) or (block.rows and decimals(last) < block.decimals)):
             block.spoiled = True
             return
         block.rows.append(cells)
-        block.decimals = decimals(last)
+        block.decimals = block.decimals if checked else decimals(last)
         if "validation" in block.columns and cells[block.columns.index("validation")] is False:
             self.failures.append(Remark(line.number, line.text.strip()))
 
@@ -264,7 +284,7 @@ class _Reader:
         failed, block = refused or is_failure(text), self.block
         self.known |= refused
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
-        if block and (failed or line.dots or (text[0] in _NUMERAL and _is_cut(line.words, block))):
+        if block and (failed or line.dots or (text[0] in _NUMERAL and _is_broken(line.words, block))):
             block.spoiled = True
 
     def _close(self) -> None:
@@ -277,6 +297,11 @@ class _Reader:
         self.block = None
 
 
-def _is_cut(words: list[str], block: Block) -> bool:
-    """Return whether a value's beginning follows the next size: the row was overrun by another process' line."""
+def _is_broken(words: list[str], block: Block) -> bool:
+    """Return whether a value's beginning follows the next size, or a whole row one of another place.
+
+    The row was overrun by another process' line, or rows of two outputs stand among each other.
+    """
+    if block.is_stray(words):
+        return True
     return len(words) > 1 and words[1][:1].isdigit() and "." in words[1] and block.begins_row(words[:1])

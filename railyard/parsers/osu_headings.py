@@ -77,6 +77,10 @@ _TITLE = re.compile(
 )
 _TITLE_BEGUN = re.compile(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) .{0,200}$", re.IGNORECASE)
 _HEADING_BEGUN = re.compile(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
+# # Size      Bandwidth (MiB/s)
+_SIZE_AND_MORE = re.compile(
+    r"^#\s{0,20}Size(?:\s?\(B\))?\s{1,40}(?=\S.{0,120}\(\S{1,20}\)|\S{1,20}/s\b)", re.IGNORECASE
+)
 _NO_HEADING = "#0123456789"  # no heading begins so
 _DEVICE = re.compile(r"-(CUDA|ROCM|OPENACC|SYCL|MANAGED)\b", re.IGNORECASE)
 
@@ -133,6 +137,17 @@ def headings_of(text: str) -> tuple[Heading, ...]:
         found.append(_heading(one))
         position = one.end()
     return tuple(found)
+
+
+def unknown_heading(text: str) -> str | None:
+    """Return the first column of a heading over message sizes that is not known; None for any other line."""
+    begun = _SIZE_AND_MORE.match(text) if len(text) <= LONGEST else None
+    if begun is None:
+        return None
+    plain, position = text.translate(_BRACKETS), begun.end()
+    while one := _ONE_HEADING.match(plain, position):
+        position = one.end()
+    return text[position:].strip() or None
 
 
 def _heading(found: re.Match[str]) -> Heading:

@@ -65,6 +65,13 @@ class Block:
             return None
         return tuple(cells)
 
+    def is_stray(self, words: list[str]) -> bool:
+        """Return whether these words have the form of a row, and its size is none that can come next."""
+        if self.columns[:1] != ("size",) or len(words) != len(self.columns) or not words[0].isdigit():
+            return False
+        known = (number(word) is not None or word.lower() in VALIDATION for word in words)
+        return all(known) and "." in words[1] and self.cells(words) is None
+
     def begins_row(self, words: list[str]) -> bool:
         """Return whether the first word can be the next row's size: a whole number above the last row's."""
         if not words or not self.columns or self.columns[0] != "size" or not words[0].isdigit() or len(words[0]) > 18:
@@ -80,9 +87,12 @@ class Block:
             sizes = [self.rows[-1][0] if self.rows else -1, *columns[0]]
             if not all(map(operator.lt, sizes, columns[0])):  # type: ignore[arg-type]
                 return list(run.lines())
+        if words[-1][-1].isdigit() and len(set(map(decimals, words[width - 1 :: width]))) > 1:
+            return list(run.lines())  # one of them may have lost its end
         self.rows.extend(zip(*columns, strict=True))
         self.part = []
-        self.decimals = decimals(words[-1])
+        if words[-1][-1].isdigit():
+            self.decimals = decimals(words[-1])
         return []
 
 

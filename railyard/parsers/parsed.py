@@ -39,7 +39,8 @@ class Table:
     """One table of an output, units converted: sizes B, times us (applications s), bandwidths MB/s (10^6 B/s).
 
     ``rows`` has one tuple a printed row, as long as ``columns``; a cell is None where the row prints none.
-    ``complete`` is False where the text shows that rows are missing. ``line`` is the heading's, 1-based.
+    ``complete`` is False where the text shows that rows are missing. ``line`` is the heading's, 1-based. ``ended``:
+    whether the line with which the tool ends stands behind it; None where it prints none, or ``complete`` says it.
     """
 
     tool: str
@@ -51,6 +52,7 @@ class Table:
     line: int
     complete: bool
     context: Mapping[str, ContextValue] = field(default_factory=lambda: NO_CONTEXT)
+    ended: bool | None = None
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.units):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
+_MOST_RAILS = 256  # no node has more, and each is read by itself
 _HEAD = re.compile(r"^# railyard: rail (?P<device>\S{1,80})[ \t\r]*$", re.MULTILINE)
 # Columns that say how much was done: of several rails, the bytes of each are counted by the fewest.
 _LEAST = frozenset({"repetitions", "iterations"})
@@ -28,11 +29,16 @@ def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Pars
     heads = list(_HEAD.finditer(text))
     if not heads:
         return read(text)
+    if len(heads) > _MOST_RAILS:
+        number = text.count("\n", 0, heads[_MOST_RAILS].start()) + 1
+        raise ParseError(number, heads[_MOST_RAILS][0], f"at most {_MOST_RAILS} rails' outputs")
     parts: list[Parsed] = []
     errors: list[ParseError] = []
     before = Parsed(remarks=tuple(_lines(text[: heads[0].start()], 1)))
+    lines, counted_to = 1, 0  # counted on from the head before: of a million heads each would else count all again
     for head, end in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=True):
-        lines = text.count("\n", 0, head.end()) + 1
+        lines += text.count("\n", counted_to, head.end())
+        counted_to = head.end()
         try:
             parts.append(_moved_down(read(text[head.end() + 1 : end]), lines))
         except ParseError as error:

@@ -57,6 +57,9 @@ def parse(text: str) -> Parsed:
             raise foreign(plain, _EXPECTED)
         return Parsed((), tuple(failures), tuple(remarks))
     at, title = heading
+    if not rows:
+        failures.append(Remark(at, f"a heading without any row: {BENCHMARK}"))
+        return Parsed((), tuple(sorted(failures, key=lambda failure: failure.line)), tuple(remarks))
     table = Table(
         tool="sharing",
         version=title["format"],

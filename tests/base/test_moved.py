@@ -62,8 +62,8 @@ def test_the_sentence_names_the_line_and_the_new_address(tmp_path: Path) -> None
         [
             f"railyard: mine.py:2 imports railyard.launch, which is railyard.job.launch now{end}",
             f"railyard: mine.py:3 imports {policy}{end}",
-            "railyard: mine.py:4 imports railyard.systems, whose names are in railyard.site.systems.load and "
-            f"railyard.site.systems.model now{end}",
+            "railyard: mine.py:4 imports railyard.systems, whose names are in railyard.site.systems.load, "
+            f"railyard.site.systems.model and railyard.site.systems.stack_entry now{end}",
         ],
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from railyard.base import output_file
 from railyard.base.errors import InputError
-from railyard.base.output_file import MOST_BYTES, read_output, shown_name
+from railyard.base.output_file import MOST_BYTES, MOST_LINES, read_output, shown_name
 
 TEXT = "# Size  Bandwidth (MB/s)\n1  2.00\n"
 NOTHING = io.BytesIO()
@@ -134,6 +134,13 @@ def test_a_stream_is_read_no_further_than_the_limit(monkeypatch: pytest.MonkeyPa
         "cut out the benchmark's own output: sed -n 'FROM,TOp' FILE | railyard parse -"
     )
     assert packed or stream.tell() < 5_000_000
+
+
+def test_more_lines_than_any_output_has_are_refused_before_they_are_read() -> None:
+    assert read_output("-", io.BytesIO(b"y\n" * MOST_LINES)).count("\n") == MOST_LINES
+    with pytest.raises(InputError) as caught:
+        read_output("-", io.BytesIO(b"y\n" * (MOST_LINES + 1)))
+    assert str(caught.value).startswith("standard input: found 1,000,001 lines, expected at most 1,000,000; cut out")
 
 
 def test_a_name_is_shown_on_one_line_without_control_codes() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.base.wording import counted, listing, message_size, number, percent, traffic
+from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges, traffic
 
 
 @pytest.mark.parametrize(
@@ -10,6 +10,20 @@ from railyard.base.wording import counted, listing, message_size, number, percen
 )
 def test_message_sizes_are_binary_where_whole(size: int, text: str) -> None:
     assert message_size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ((), ""),
+        ((4,), "4 B"),
+        ((1, 4), "1 B to 4 B"),
+        ((1, 1 << 20), "1 B and 1 MiB"),
+        ((1, 4, 1 << 22), "1 B to 4 B and 4 MiB"),
+    ],
+)
+def test_sizes_are_ranges_of_what_was_measured(sizes: tuple[int, ...], text: str) -> None:
+    assert size_ranges(sizes, (1, 4, 1024, 1 << 20, 1 << 22)) == text
 
 
 @pytest.mark.parametrize(("amount", "text"), [(0, "0.0 kB"), (99_999, "100.0 kB"), (190e6, "190.0 MB")])

@@ -247,6 +247,8 @@ def test_netpipe_is_exact_to_its_warm_up() -> None:
 
 def test_warm_ups_of_imb_are_bounded_and_of_osu_unknown() -> None:
     assert moved_at_most("imb/PingPong", 1, 20) == Moved(51, 51)  # 20 to see, 20 timed, 1 before, 10 to warm up
+    assert moved_at_most("imb/PingPong", 1, 20, version="2021.11") == Moved(42, 42)
+    assert moved_at_most("imb/Uniband", 1, 1, 16, version="2021.11") == Moved(32, 0)  # one is not warmed up
     assert moved_at_most("osu/osu_bw", 1, 20) is None
     made = moved_by(table("osu_bw", {"size": "B", "repetitions": None}, (1, 10), tool="osu"), "osu/osu_bw")
     assert made == (Moved(640, 0), None)

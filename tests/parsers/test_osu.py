@@ -173,10 +173,11 @@ def test_what_shows_that_rows_are_missing_leaves_the_table_incomplete(spoiling: 
     assert (len(table.rows), table.complete) == (2, False)
 
 
-def test_numbers_that_do_not_rise_are_no_rows() -> None:
+def test_numbers_that_do_not_rise_are_no_rows_and_a_row_among_them_is_of_another_place() -> None:
     parsed = parse(BW + ROWS + "1  7.00\n0\n")
     assert parsed.tables[0].rows == ((1, 1.5), (2, 3.0))
-    assert parsed.tables[0].complete
+    assert not parsed.tables[0].complete
+    assert parse(BW + ROWS + "0\n").tables[0].complete
     assert [remark.text for remark in parsed.remarks] == ["1  7.00", "0"]
 
 

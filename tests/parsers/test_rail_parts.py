@@ -130,3 +130,10 @@ def test_our_own_runs_over_two_rails_read_as_their_sum(
     moved = moved_by(both, key)
     assert moved is not None
     assert moved[0].tx > 100_000_000
+
+
+def test_more_rails_than_any_node_has_are_refused_and_not_read_one_by_one() -> None:
+    with pytest.raises(
+        ParseError, match=r"line 257: found '# railyard: rail hsn0', expected at most 256 rails' outputs"
+    ):
+        parse("# railyard: rail hsn0\n" * 100_000, perftest.parse)

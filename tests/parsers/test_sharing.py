@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.parsed import ParseError, Remark
 from railyard.parsers.sharing import BENCHMARK, COLUMNS, parse
 
 TEXT = """\
@@ -30,14 +30,24 @@ def test_one_row_of_seconds_with_its_place() -> None:
     "text",
     [
         TEXT.replace("# end\n", ""),
-        TEXT.replace("0.2013 0.4031 0.4020 0.2040\n", ""),
-        TEXT.replace("0.2040\n", "0.2"),
-        TEXT.replace("0.4020", "nan"),
         TEXT.replace("# end", "0.2013 0.4031 0.4020 0.2040\n# end"),
     ],
 )
 def test_a_cut_or_doubled_output_is_not_whole(text: str) -> None:
     assert not parse(text).tables[0].complete
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("0.2013 0.4031 0.4020 0.2040\n", ""),
+        TEXT.replace("0.2040\n", "0.2"),
+        TEXT.replace("0.4020", "nan"),
+    ],
+)
+def test_a_heading_without_its_row_is_a_failure_and_no_table(text: str) -> None:
+    parsed = parse(text)
+    assert (parsed.tables, parsed.failures) == ((), (Remark(1, "a heading without any row: two-ranks-a-processor"),))
 
 
 def test_a_refusal_of_its_own_and_a_launchers_line_are_failures() -> None:

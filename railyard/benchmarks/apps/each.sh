@@ -15,8 +15,8 @@ shift 2
 
 proc=${RAILYARD_PROC:-/proc}
 IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
-# Open MPI, PMIx, PRRTE, MPICH's Hydra, MVAPICH2, Intel MPI, PALS, Flux and Slurm tell a rank by these.
-for name in $(env | sed -n -E 's/^((OMPI|PMIX|PRTE|PMI|HYDI?|HYDRA|MPI|MPIR|MV2|I_MPI_HYDRA|PALS|FLUX|SLURM)_[A-Za-z0-9_]*)=.*/\1/p'); do
+# Open MPI, PMIx, PRRTE, MPICH's Hydra, MVAPICH2, MVAPICH, Intel MPI, PALS, Flux and Slurm tell a rank by these.
+for name in $(env | sed -n -E 's/^((OMPI|PMIX|PRTE|PMI|HYDI?|HYDRA|MPI|MPIR|MV2|MVP|I_MPI_HYDRA|PALS|FLUX|SLURM)_[A-Za-z0-9_]*)=.*/\1/p'); do
     # what chooses a library's transport is the site's own, and stays
     case $name in OMPI_MCA_btl* | OMPI_MCA_pml* | MPI_HOME | MPI_ROOT) continue ;; esac
     unset "$name"

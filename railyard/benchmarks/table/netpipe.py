@@ -22,6 +22,7 @@ TOOL = Tool(
     at_most=as_printed,
     first_exchanges=WARM_UP_EXCHANGES,
     sizes_a_doubling=2,  # 1, 2, 3, 4, 6, 8, 12 …
+    has_no_end=True,
 )
 # netpipe.c: bits = bytes * 8 * (1 + bidir). A ping-pong prints size / (round trip / 2), so bytes one way; -s the
 # receiver's rate; -2 the sum of both ways.

@@ -20,7 +20,7 @@ def _from_device(table: Table) -> bool:
     return "DEVICE" in buffers if buffers else "device" in table.context
 
 
-def _at_most(repetitions: int, warm_up: int | None) -> int | None:
+def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     """Return the measured repetitions and those before them (``-x``)."""
     return None if warm_up is None else repetitions + warm_up
 
@@ -39,6 +39,8 @@ TOOL = Tool(
     from_device=_from_device,
     repetitions="told",
     at_most=_at_most,
+    doubles=True,
+    has_no_end=True,
 )
 _WINDOW = 64  # -W
 ALL_CORES = "osu/osu_mbw_mr/all-cores"

@@ -30,6 +30,7 @@ TOOL = Tool(
         uses_mpi=False,
     ),
     said=_said,
+    doubles=True,
 )
 # perftest: the average column counts both directions with -b (perftest_resources.c: report with duplex adds the
 # remote side's). time_typical is the median of half a round trip; of a read or an atomic it is the whole round trip

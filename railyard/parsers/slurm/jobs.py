@@ -27,13 +27,16 @@ FINAL = frozenset(
     }
 )  # fmt: skip
 #: What ended a job.
-Kind = Literal["time", "memory", "preempted", "requeued", "node", "cancelled", "pending", "lost"]
+Kind = Literal[
+    "time", "memory", "preempted", "requeued", "suspended", "several", "node", "cancelled", "pending", "lost"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
     """One job as the scheduler has it. ``state`` is one of Slurm's, in capitals, ``exit_code`` and ``signal`` are None
-    until it has ended; ``nodes`` is Slurm's own list (``vn[1-2]``), ``restarts`` how often it was requeued."""
+    until it has ended; ``nodes`` is Slurm's own list (``vn[1-2]``), ``restarts`` how often it was requeued.
+    ``suspended``: it was stopped for a while. ``several``: its id is that of an array or of a heterogeneous job."""
 
     job: str
     state: str
@@ -44,6 +47,8 @@ class JobState:
     failed_node: str | None = None
     restarts: int = 0
     time_limit: str | None = None
+    suspended: bool = False
+    several: bool = False
 
     @property
     def is_final(self) -> bool:
@@ -62,10 +67,10 @@ class Ended:
 
 def parse_job(text: str) -> JobState | None:
     """Return the job of ``scontrol -o show job ID``; None where the text has none (an unknown id, no controller)."""
-    line = next((line for line in text.splitlines() if line.startswith("JobId=")), None)
-    if line is None:
+    lines = [line for line in text.splitlines() if line.startswith("JobId=")]
+    if not lines:
         return None
-    fields = record_fields(line)
+    fields = record_fields(lines[0])
     state = fields.get("JobState", "")
     if not state:
         return None
@@ -81,6 +86,9 @@ def parse_job(text: str) -> JobState | None:
         failed_node=known(fields.get("FailedNode")),
         restarts=_count(fields.get("Restarts")),
         time_limit=known(fields.get("TimeLimit")),
+        # Set as it is stopped and as it goes on, and kept until its end.
+        suspended=known(fields.get("SuspendTime")) is not None,
+        several=len(lines) > 1 or any(sign in fields.get("ArrayTaskId", "") for sign in "-,"),
     )
 
 
@@ -100,14 +108,20 @@ def parse_accounting(text: str, job: str) -> JobState | None:
     final = words[0] in FINAL
     return JobState(
         job, words[0], known(reason), code if final else None, signal if final else None, known(nodes),
+        several=len(rows) > 1,
     )  # fmt: skip
 
 
 def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
     """Return how a job ended, None where it ran to its end (whatever its exit code says) or still runs.
 
-    ``nodes`` are its nodes as they are now: those that are down are named where one failed.
+    ``nodes`` are its nodes as they are now: where one failed, those that are down are named, and none that is drained.
     """
+    if job.several:
+        said = f"job {job.job} is several jobs, an array or a heterogeneous job: what they left is of several runs"
+        return Ended("several", said)
+    if job.suspended and job.state != "NODE_FAIL":
+        return Ended("suspended", f"job {job.job} was suspended while it ran: its times have the pause in them")
     if job.restarts and job.state != "NODE_FAIL":
         times = "once" if job.restarts == 1 else f"{job.restarts} times"
         return Ended("requeued", f"job {job.job} was requeued {times}: what it left may be of two runs{_because(job)}")
@@ -149,7 +163,7 @@ def lost(job: str, seconds: float, said: str) -> Ended:
 
 
 def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> Ended:
-    down = [node for node in nodes if node.unfit is not None]
+    down = [node for node in nodes if node.is_dead]
     names = tuple(dict.fromkeys([*([job.failed_node] if job.failed_node else []), *(node.name for node in down)]))
     if down:
         who = "; ".join(node.words for node in down)

@@ -31,6 +31,8 @@ _UNFIT: Mapping[str, str] = {
     "FUTURE": "not there yet",
     "UNKNOWN": "of unknown state",
 }
+#: Of those, the words for a node on which nothing runs any more; one that is drained may be well.
+_DEAD = ("not responding", "down", "failed", "failing", "rebooting", "powered down", "powering down")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class NodeState:
         if "*" in self.state:
             words.add("NOT_RESPONDING")
         return next((said for word, said in _UNFIT.items() if word in words), None)
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether nothing runs there any more."""
+        return self.unfit in _DEAD
 
     @property
     def is_ready(self) -> bool:

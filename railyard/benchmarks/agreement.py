@@ -1,0 +1,113 @@
+"""What the columns of one row say of each other: a size, its time, its bandwidth and its message rate are one thing.
+
+A least value is not above a mean, and neither is above the most.
+
+A row that contradicts itself was not printed so by its tool: a digit, a unit or a size of it is another one's.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from railyard.base.bounds import AGREEMENT_SHARE
+from railyard.base.wording import message_size, number
+from railyard.benchmarks import model
+from railyard.benchmarks.table import micro
+from railyard.parsers.parsed import Cell, Table
+
+#: Columns that hold the time which a row's bandwidth was computed from, and half of what is lost of it by rounding.
+_TIMES = ("time", "time_max", "latency")
+_HALF_A_DIGIT = 0.005
+#: Columns of which none is less than those before it.
+_RISING = (
+    ("time_min", "time_avg", "time_max"),
+    ("time_min", "time_typical", "time_max"),
+    ("min", "avg", "max"),
+    ("min_comm", "max_comm"),
+    ("bandwidth", "bandwidth_peak"),
+)
+#: The same of a message rate: IMB prints a whole number, perftest millions with six decimals, fabtests with two.
+_HALF_A_RATE = {"fabtests": 5000.0}
+_HALF_A_MESSAGE = 0.5
+#: A row whose figures have lost more than this share by rounding says nothing.
+_TOLD_BY = 0.25
+
+
+def messages_a_time(key: str) -> int:
+    """Return how many messages a benchmark's bandwidth counts for one printed time: both ways, and IMB's Exchange 4."""
+    benchmark = micro.find(key)
+    moved = benchmark.traffic
+    each_way = 1 if moved is None else max(moved.forward, moved.backward)
+    return next((each_way * each.directions for each in benchmark.metrics if each.name == model.BANDWIDTH), 1)
+
+
+def contradiction(table: Table, key: str) -> str | None:
+    """Return which two figures of a row cannot both be true, the first such row; None where all agree, or none tell.
+
+    Of several rails put together, times are the longest and bandwidths sums: nothing is said of them.
+    """
+    if micro.find(key).rows != "sizes" or "size" not in table.columns or table.context.get("rails"):
+        return None
+    disordered = next(_disordered(table), None)
+    if disordered is not None or "bandwidth" not in table.columns:
+        return disordered
+    if table.units[table.columns.index("bandwidth")] != "MB/s":
+        return None
+    return next(_contradictions(table, key), None)
+
+
+def _disordered(table: Table) -> Iterator[str]:
+    """Yield a sentence for each row that was never measured, or of which a mean is not between least and most."""
+    known = [tuple(name for name in names if name in table.columns) for names in _RISING]
+    for row in table.rows:
+        cells = dict(zip(table.columns, row, strict=True))
+        where = message_size(size) if isinstance(size := cells["size"], int) else "a size"
+        if cells.get("repetitions") == 0:
+            yield f"{where} was measured in 0 repetitions"
+        for names in known:
+            for less, more in pairwise(names):
+                low, high = _positive(cells[less]), _positive(cells[more])
+                if (
+                    low is not None
+                    and high is not None
+                    and low > high * (1 + AGREEMENT_SHARE.value) + 2 * _HALF_A_DIGIT
+                ):
+                    yield f"{less} {number(low)} at {where} is above {more} {number(high)}: they contradict each other"
+
+
+def _contradictions(table: Table, key: str) -> Iterator[str]:
+    time = next((name for name in _TIMES if name in table.columns), None)
+    rate_error = _HALF_A_RATE.get(table.tool, _HALF_A_MESSAGE)
+    has_rate = "message_rate" in table.columns
+    is_one_pair = not micro.find(key).sums_pairs and "Multi-" not in (table.benchmark or "")
+    for row in table.rows:
+        cells = dict(zip(table.columns, row, strict=True))
+        size, rate = _positive(cells["size"]), _positive(cells["bandwidth"])
+        if size is None or rate is None:
+            continue
+        where, shown = message_size(int(size)), f"bandwidth {number(rate)} MB/s"
+        took = None if time is None or not is_one_pair else _positive(cells[time])
+        if took is not None:
+            due = messages_a_time(key) * size / took
+            if _differ(rate, due, _HALF_A_DIGIT / took + _HALF_A_DIGIT / rate):
+                yield (
+                    f"{shown} at {where} and time {number(took)} us contradict each other: that time is "
+                    f"{number(due)} MB/s"
+                )
+        messages = _positive(cells["message_rate"]) if has_rate else None
+        if messages is not None:
+            due = messages * size / 1e6
+            if _differ(rate, due, rate_error / messages + _HALF_A_DIGIT / rate):
+                yield (
+                    f"{shown} at {where} and {number(messages)} messages a second contradict each other: these are "
+                    f"{number(due)} MB/s"
+                )
+
+
+def _positive(cell: Cell) -> float | None:
+    return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) and cell > 0 else None
+
+
+def _differ(found: float, due: float, rounding: float) -> bool:
+    if rounding > _TOLD_BY:
+        return False
+    return abs(found / due - 1) > AGREEMENT_SHARE.value + 2 * rounding

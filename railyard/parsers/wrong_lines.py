@@ -1,0 +1,54 @@
+"""Lines that say that something went wrong, in the output of any tool: each is a failure, whoever reads it.
+
+A parser knows its tool's lines by their beginnings, and may take a message of a library for one of them. One that takes
+a row for numbers alone leaves out a row of another kind, and the table looks whole without it.
+"""
+
+import re
+from dataclasses import replace
+
+from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
+from railyard.parsers.parsed import Parsed, Remark
+
+# A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
+_NOT_FINITE = re.compile(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
+_LONGEST = 1000  # no row of a tool is longer
+# "  1048576   1   47,78": whole numbers, then at least one with a comma for its point, and nothing else
+_COMMA_ROW = re.compile(
+    r"\A\s{0,40}[0-9]{1,18}(?:\s{1,40}[0-9]{1,18}){0,3}(?:\s{1,40}[0-9]{1,15},[0-9]{1,6})+\s{0,40}\Z"
+)
+_COMMA = "a comma in place of the decimal point, so that no row is read (set LC_ALL=C in the job): "
+
+
+def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
+    """Return what was read in a text, with a failure for each line that reports one, or has a value that is not finite.
+
+    Ports are left as they are: a fabric's own tool has other words for what is wrong.
+    """
+    if parsed.fabric and not parsed.tables:
+        return parsed
+    known = {failure.line for failure in parsed.failures}
+    found = {
+        number: said
+        for number, line in enumerate(texts_of(text), start=1)
+        if (said := _wrong(line, number in known)) is not None
+    }
+    commas = next((number for number, said in found.items() if said.startswith(_COMMA)), 0)
+    if not found:
+        return parsed
+    others = (failure for failure in parsed.failures if failure.line not in found)
+    new = (Remark(number, said) for number, said in found.items())
+    return replace(
+        parsed,
+        failures=tuple(sorted((*others, *new), key=lambda failure: (failure.line != commas, failure.line))),
+        remarks=tuple(remark for remark in parsed.remarks if remark.line not in found),
+    )
+
+
+def _wrong(line: str, is_known: bool) -> str | None:
+    """Return what a line says that is wrong; None where it is sound, or known to be a failure for another reason."""
+    if "," in line and len(line) <= _LONGEST and _COMMA_ROW.match(line):
+        return f"{_COMMA}{line.strip()}"
+    if len(line) <= _LONGEST and _NOT_FINITE.search(line) and ("=" in line or any(map(str.isdigit, line))):
+        return f"not finite: {line.strip()}"
+    return line.strip()[:LONGEST_NOTE] if not is_known and is_failure(line) else None
