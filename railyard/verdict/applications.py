@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
+from railyard.base.hostlist import label
 from railyard.base.wording import listing, number
 from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve
@@ -62,8 +63,8 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
     """Return a line for the nodes that gave no result of their own, where every node was to give one."""
     found: list[OutputLine] = []
     for table in tables if find(case.benchmark).every_node else ():
-        heard = {name.split(".")[0] for name in every_node.nodes_of(table)}
-        silent = [node for node in case.launch.nodes if node.split(".")[0] not in heard]
+        heard = {label(name) for name in every_node.nodes_of(table)}
+        silent = [node for node in case.launch.nodes if label(node) not in heard]
         if silent:
             found.append(OutputLine(table.line, f"{table.tool} gave no result on {listing(silent)}"))
     return tuple(found)
@@ -91,6 +92,40 @@ def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
                 f"{BUSY_SHARE.value * threads:g}: OpenBLAS without threads (Spack: openblas threads=openmp)?",
             )
         )
+    return tuple(found)
+
+
+def _idle_in_ranks(
+    case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters]
+) -> tuple[OutputLine, ...]:
+    """Return a line for each table during which most threads of a node's first rank were idle.
+
+    All that the rank's processors did counts for the time that the output states, its start too: more threads may seem
+    busy than were, and fewer never do. Of an output without a time of its own (HPC Challenge, whose parts mostly have
+    no threads) nothing is said.
+    """
+    told = case.threads_told
+    if told < 2 or case.site.system.provider != "nodes" or find(case.benchmark).every_node:
+        return ()
+    found: list[OutputLine] = []
+    for table in tables if len(tables) == 1 else ():
+        times = [value for value in table.column("time") if isinstance(value, float)] if "time" in table.columns else []
+        if sum(times) <= 0:
+            continue
+        used = {node: readings[node].used_s if node in readings else None for node in case.launch.nodes}
+        unknown = [node for node, seconds in used.items() if seconds is None]
+        if unknown:
+            words = f"how many threads of {case.benchmark} worked on {listing(unknown)} is not known"
+            found.append(OutputLine(table.line, words))
+            continue
+        busy, node = min((seconds / sum(times), node) for node, seconds in used.items() if seconds is not None)
+        if busy < BUSY_SHARE.value * told:
+            words = (
+                f"at most {busy:.1f} of {told} threads of the first rank of {case.benchmark} on {node} worked, "
+                f"expected at least {BUSY_SHARE.value * told:g}: a library without "
+                "threads, or a rank bound to one core?"
+            )
+            found.append(OutputLine(table.line, words))
     return tuple(found)
 
 
@@ -127,6 +162,12 @@ class Application(Sizes):
             *(() if played else (*_other_ranks(case, tables), *_idle_threads(case, tables))),
             *_silent_nodes(case, tables),
         )
+
+    def idle(
+        self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters]
+    ) -> tuple[OutputLine, ...]:
+        """Return a line for each table during which most threads of a node's first rank were idle."""
+        return _idle_in_ranks(case, tables, readings)
 
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
         """Return a line for each sign that it computed something else, as its own physics says."""

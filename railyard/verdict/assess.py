@@ -1,34 +1,32 @@
 """From a run's evidence to its verdict and record: parses, proves the path, judges, and leaves nothing out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
-from railyard.base.clean_text import one_line
-from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.table import micro
-from railyard.benchmarks.tools import TOOLS
-from railyard.job import mpi_identity
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import energy
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
-from railyard.job.mpi_identity import Meant
+from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
+from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import AttemptRecord
-from railyard.stacks import linkage
-from railyard.stacks import table as stacks_table
-from railyard.verdict import verdict
+from railyard.verdict import identity, rail_setup, verdict
+from railyard.verdict.asked import unlike_asked
+from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, curves_of, is_from_device, metric_inputs, of_case
+from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, read_of
 from railyard.verdict.path import proof
 from railyard.verdict.path.run import judged_path
-from railyard.verdict.rules.model import Inputs, Job, OutputLine, RefusedRail
+from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail
+from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 
@@ -39,7 +37,7 @@ class Assessment:
 
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
     ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
-    in the record (``railyard.results.record.form``).
+    in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric.
     """
 
     case: Case
@@ -52,17 +50,20 @@ class Assessment:
     version: str | None = None
     starved: float | None = None
     attempts: tuple[AttemptRecord, ...] = ()
+    deficits: Mapping[str, Deficit] = field(default_factory=dict)
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
     """Return the assessment of one run. Never raises for what an output or a counters file holds: that fails a rule."""
     parsed, unread = _parsed(evidence.stdout, parse)
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
+    results = [table for table in parsed.tables if not metrics.is_part(table)]
     benchmark = micro.find(case.benchmark)
     assessor = assessor_of(benchmark)
     again = assessor.steps(evidence.again, parse)
     judged = assessor.judged(tables, again)
-    curves, problem = curves_of(judged, case.benchmark, case.node_pairs)
+    measured = read_of(judged, case.benchmark, case.node_pairs)
+    curves = measured.curves
     run = _run(case, assessor, judged)
     drivers = counter_drivers(case.site)
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
@@ -70,9 +71,17 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     log = f"{evidence.stdout}\n{evidence.stderr}"
     path = judged_path(case, assessor, tables, readings, log) if evidence.played is None else proof.not_judged("replay")
     failures = (
-        *_failures(parsed, evidence),
+        *_failures(case, parsed, evidence),
         *assessor.failures(case, tables, played=evidence.played is not None),
+        # A stand-in computes nothing.
+        *(() if evidence.played is not None or evidence.rehearsed else assessor.idle(case, tables, readings)),
         *assessor.otherwise(case.benchmark, tables),
+    )
+    job = replace(
+        _job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
+        not_meant=identity.why_not_meant(case, evidence, parsed.tables),
+        rails_unlike=rail_setup.why_unlike(case, evidence.facts),
+        unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
     inputs = Inputs(
         system=case.site.system.system,
@@ -80,9 +89,9 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         stack=case.stack,
         rails=case.launch.meant or ("shared memory",),
         nodes=case.launch.nodes,
-        job=_job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
+        job=job,
         metrics=(
-            *metric_inputs(run, curves, problem),
+            *metric_inputs(run, measured),
             *assessor.bounds(case, tables),
         ),
         path=path,
@@ -93,6 +102,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         no_payload=benchmark.no_payload,
         expected_failure=case.site.references.expected_failure(case.test),
         replayed=None if evidence.played is None else evidence.played.words,
+        contradictions=contradictions(judged, case.benchmark),
+        suspects=rail_setup.slower_than_meant(case, evidence.facts),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
@@ -102,12 +113,28 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     if figures:  # beside what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
+    if evidence.too_long is not None and evidence.too_long not in reached.sentence:
+        reached = reached.with_remarks(evidence.too_long)
     if evidence.rehearsed:
         reached = reached.with_remarks(REHEARSED)
-    reached = reached.with_remarks(*assessor.remarks(case, tables, again), *_beside_hops(case), *case.remarks)
+    reached = reached.with_remarks(
+        *assessor.remarks(case, tables, again),
+        *_beside_hops(case),
+        *case.remarks,
+        *evidence.changed,
+        *identity.remarks(case, evidence),
+        *rail_setup.remarks(case, evidence.facts),
+    )
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
-    return Assessment(case, inputs, reached, curves, figures, path, assessor.kept(tables, again), version)
+    deficits = {
+        metric.declared.name: smallest_deficit(metric, measured.curves_of(metric.declared.name))
+        for metric in inputs.metrics
+    }
+    return Assessment(
+        *(case, inputs, reached, curves, figures, path, assessor.kept(tables, again), version),
+        deficits={name: found for name, found in deficits.items() if found is not None},
+    )
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
@@ -116,7 +143,7 @@ def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdi
     ``tables``: whose curves may look like a known cause.
     """
     judged = verdict.judge(inputs)
-    if judged.state == "fail" and judged.rule in (3, 5) and tables:
+    if judged.state == "fail" and (judged.rule in (3, 5) or inputs.job.rails_unlike is not None) and tables:
         judged = judged.with_remarks(*_looks_like(case, run, inputs, tables[0]))
     if inputs.replayed is not None:
         return judged.with_remarks(inputs.replayed)
@@ -150,7 +177,7 @@ def _beside_hops(case: Case) -> list[str]:
 
 def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
     try:
-        return parse(text), None
+        return with_wrong_lines(parse(text), text), None
     except ParseError as error:
         return Parsed(), str(error)
 
@@ -194,11 +221,13 @@ def _job(
         ended=evidence.ended,
         unplaced=evidence.unplaced,
         unread=unread,
-        wrong_library=None if evidence.rehearsed else _wrong_mpi(case, evidence),
         unplayed=None if evidence.played is None else evidence.played.problem,
         validates=case.validates or own_check is not None,
         validation=own_check,
         computes=micro.find(case.benchmark).is_application,
+        too_long=evidence.too_long,
+        unended=tuple(f"{case.benchmark} (line {table.line})" for table in tables if table.ended is False),
+        end_line=micro.tool(micro.find(case.benchmark).tool).end_line,
     )
 
 
@@ -208,44 +237,28 @@ def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counter
     return tuple(dict.fromkeys(each.node for each in read if each.devices and each.node and each.node not in known))
 
 
-def _wrong_mpi(case: Case, evidence: Evidence) -> str | None:
-    """Return why another MPI ran than the stack's, by what the benchmark is linked to or by its output."""
-    return _wrong_library(case, evidence.linked, evidence.exit_code) or _another_mpi(case, evidence)
+def _failures(case: Case, parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
+    """Return what the output reports as wrong, of a run that failed its first cause before what came of it.
 
-
-def _wrong_library(case: Case, said: str | None, exit_code: int | None) -> str | None:
-    """Return why the benchmark is not linked to its stack's MPI; None where it is, or where it is a script."""
-    if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it before, with a better sentence
-        return None
-    if not said.strip() and exit_code:  # the job ended before it asked: rule 1 says of what
-        return None
-    found = linkage.parse(said)
-    wanted = stacks_table.STACKS[case.stack]
-    tool = TOOLS.get(micro.find(case.benchmark).tool)
-    if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
-        return None
-    if found:
-        return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
-    # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.
-    if linkage.NO_LIBRARIES in said:
-        return None
-    return f"what {case.benchmark} is linked to is not known: ldd said {one_line(said) or 'nothing'}"
-
-
-def _another_mpi(case: Case, evidence: Evidence) -> str | None:
-    """Return the sentence of an output that names another MPI; of a replay only the library counts, not its version."""
-    meant = case.launch.mpi if evidence.played is None else Meant(case.stack)
-    if meant is None or evidence.exit_code == UNFIT_EXIT:
-        return None
-    return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
-
-
-def _failures(parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
-    """Return what the output reports as wrong; of a job that failed without a word there, its first error line."""
-    found = tuple(OutputLine(remark.line, remark.text) for remark in parsed.failures)
+    The error output counts whatever the exit code is. Of a job that failed without a word of either that is known, the
+    first line of its error output.
+    """
+    found = [OutputLine(remark.line, remark.text) for remark in parsed.failures]
+    texts, known = texts_of(evidence.stderr), {failure.text for failure in found}
+    for number, text in enumerate(texts, start=1):
+        line = text.strip()[:LONGEST_NOTE]
+        if is_failure(line) and line not in known:
+            found.append(OutputLine(number, line, ERROR_OUTPUT))
+    if not found and evidence.exit_code in (0, None) and not evidence.timed_out:
+        return ()
+    cause = first_cause(case.stack, (evidence.stderr, evidence.stdout))
+    if cause is not None:
+        of = ERROR_OUTPUT if cause.text == 0 else ""
+        others = (one for one in found if (one.of, one.line) != (of, cause.line))
+        return (OutputLine(cause.line, cause.quoted, of, cause.means), *others)
     if found or evidence.exit_code in (0, None):
-        return found
-    said = (line.strip() for line in evidence.stderr.splitlines() if any(letter.isalnum() for letter in line))
+        return tuple(found)
+    said = (text.strip() for text in texts if any(letter.isalnum() for letter in text))
     return tuple(OutputLine(0, line) for line in list(said)[:1])
 
 

@@ -4,26 +4,51 @@ from dataclasses import replace
 
 from railyard.base.bounds import STARVED_SHARE
 from railyard.base.wording import earlier_disturbed, listing
+from railyard.benchmarks.model import LATENCY
 from railyard.results.record.form import AttemptRecord
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path.ports import look_at
+from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
 
 
 def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     """Return the assessment with what probes found: who is to blame, and their own sentence before all remarks."""
-    inputs = replace(assessment.inputs, suspects=findings.suspects)
+    path = assessment.path
+    if findings.suspects:  # measured alone: that says more than which share a rail carried
+        path = replace(path, suspects=tuple(one for one in path.suspects if one.reason != SHORT))
+    inputs = replace(assessment.inputs, suspects=findings.suspects, path=path)
     judged = assessment.verdict
     said = replace(
         judged,
         suspects=verdict.suspects_of(inputs),
         remarks=(findings.sentence, *judged.remarks),
         # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
-        fault="fabric" if findings.suspects else judged.fault,
+        fault=findings.fault or ("fabric" if findings.suspects else judged.fault),
+        look_at=findings.look_at or judged.look_at,
     )
-    return replace(assessment, inputs=inputs, verdict=said)
+    return replace(assessment, inputs=inputs, path=path, verdict=said)
+
+
+def probe_size(assessment: Assessment, small: int, large: int) -> int:
+    """Return the message size in bytes at which probes are to look for who is slow: that of the worst value.
+
+    ``large`` where that is above ``small``, or not known: there a rail's rate decides, and no longer its delay.
+    """
+    judged = assessment.verdict
+    if judged.rule != 5:
+        return large
+    missed = [
+        (curve.percent_of_reference, curve.percent_of_reference_size)
+        for curve in judged.curves
+        if curve.percent_of_reference is not None and curve.percent_of_reference < 100
+    ]
+    worst = min(missed, default=(100.0, None), key=lambda one: one[0])[1]
+    if worst is None and judged.sentence.startswith(f"{LATENCY} "):  # a floor of the link's class has no ratio
+        worst = min((size for curve in assessment.curves for size in curve.sizes if size), default=None)
+    return large if worst is None or worst > small else max(worst, 1)
 
 
 def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
@@ -97,6 +122,21 @@ def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessme
     """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
     is_low = assessment.verdict.fails and assessment.verdict.rule == 5
     return _remarked(assessment, *remarks) if is_low else assessment
+
+
+def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
+    """Return the assessment of a run over whose rail too little goes the other way: that fails its path."""
+    path = replace(
+        assessment.path,
+        state="failed",
+        sentence=f"{findings.sentence}; {assessment.path.sentence}",
+        fault="fabric",
+        look_at="rate, cable and error counters of that rail, and what limits its sending or receiving side alone",
+        suspects=findings.suspects,
+    )
+    inputs = replace(assessment.inputs, path=path)
+    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
+    return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
 def with_remark(assessment: Assessment, remark: str | None) -> Assessment:

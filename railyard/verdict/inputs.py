@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import counted, message_size
 from railyard.benchmarks import metrics
+from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
@@ -87,6 +88,8 @@ class Target:
         link, streaming = self.fabric.link, metric.shape == "stream"
         if not benchmark.of_link:
             return self._floor_of_halves(benchmark, limit)
+        if metric.shape == "one-of-two":
+            return "not judged: no floor has a source for one direction while the other is loaded as well"
         if metric.name == BANDWIDTH:
             bands = [
                 floor_band(f"class:{link.name}", floor)
@@ -141,16 +144,40 @@ def of_case(case: Case) -> Target:
     )
 
 
-def curves_of(tables: Sequence[Table], key: str, node_pairs: int) -> tuple[tuple[Curve, ...], str | None]:
-    """Return the median of the passes, else why there is none; of sums over several pairs of nodes one pair's share."""
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The curves of an output: the median of its passes, and each of them; ``problem`` is why there are none."""
+
+    curves: tuple[Curve, ...] = ()
+    passes: tuple[tuple[Curve, ...], ...] = ()
+    problem: str | None = None
+
+    def curves_of(self, metric: str) -> tuple[Curve, ...]:
+        """Return a metric's curve of each pass."""
+        return tuple(curve for one in self.passes for curve in one if curve.metric == metric)
+
+    def each(self, metric: str) -> tuple[Measured, ...]:
+        """Return what each of several passes gave for a metric."""
+        found = self.curves_of(metric)
+        return tuple(Measured(curve.unit, curve.sizes, curve.values) for curve in found) if len(found) > 1 else ()
+
+
+def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
+    """Return the curves of the passes and their median; of sums over several pairs of nodes one pair's share."""
     if not tables:
-        return (), f"the output has no table of {key}"
+        return Read(problem=f"the output has no table of {key}")
     try:
-        passes = [metrics.curves(table, key) for table in tables]
-        made = tuple(median(same) for same in zip(*passes, strict=True))
-        return tuple(metrics.of_one_pair(curve, key, node_pairs) for curve in made), None
+        made = [metrics.curves(table, key) for table in tables]
+        passes = [tuple(metrics.of_one_pair(curve, key, node_pairs) for curve in one) for one in made]
+        return Read(tuple(median(same) for same in zip(*passes, strict=True)), tuple(passes))
     except ValueError as error:
-        return (), str(error)
+        return Read(problem=str(error))
+
+
+def contradictions(tables: Sequence[Table], key: str) -> tuple[str, ...]:
+    """Return a sentence for each table of which a row contradicts itself."""
+    found = ((table, contradiction(table, key)) for table in tables)
+    return tuple(f"{why} (table of line {table.line})" for table, why in found if why is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,22 +198,22 @@ class Run:
     most: Mapping[str, MostLike] = field(default_factory=dict)
 
 
-def metric_inputs(run: Run, curves: Sequence[Curve], problem: str | None) -> tuple[MetricInput, ...]:
+def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
     """Return each metric of the benchmark with what was read for it, and all that it is held to.
 
-    ``problem`` is why there are no curves. A metric that a tool need not print is left out where it did not. Raises
+    A metric that a tool need not print is left out where it did not. Raises
     RailyardError where an entry of the references counts other directions than the benchmark.
     """
-    found = {curve.metric: curve for curve in curves}
+    found = {curve.metric: curve for curve in read.curves}
     return tuple(
-        _metric_input(run, metric, found.get(metric.name), problem)
+        replace(_metric_input(run, metric, found.get(metric.name), read.problem), passes=read.each(metric.name))
         for metric in run.benchmark.metrics
         if metric.name in found or not (metric.optional and found)
     )
 
 
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:
-    benchmark, target = run.benchmark, run.target
+    benchmark, target, quantity = run.benchmark, run.target, _quantity(metric, run.benchmark)
     bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node)
     limited = metric.is_bandwidth and bounded
     limit = target.limit(metric.directions) if limited else None
@@ -200,15 +227,18 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         held: tuple[Band, ...] | str = target.bands(benchmark, metric, due)
     else:
         held = _in_reach(target.floors(benchmark, metric, due, run.from_device), metric, curve)
-    bands = () if isinstance(held, str) else held
+    of_references = () if isinstance(held, str) else held
+    bands = tuple(band for band in of_references if not band.is_upper_limit)
+    upper_limits = tuple(band for band in of_references if band.is_upper_limit)
+    unnamed = "only an upper limit names it" if upper_limits else "no reference names it"
     # Of a system's run the first metric must be judged; of a link's output that which its class has a floor for.
     must_be = bool(target.system) and metric is benchmark.metrics[0]
     return MetricInput(
         declared=Declared(
-            *(metric.name, metric.unit, _quantity(metric, benchmark)),
+            *(metric.name, metric.unit, quantity),
             limited=limited,
             between_nodes=bounded and not run.on_one_host,
-            reported_only=None if bands else benchmark.reported or (None if must_be else "no reference names it"),
+            reported_only=None if bands else benchmark.reported or (None if must_be else unnamed),
             coarse=metric.coarse,
             sized=metric.shape != "figure",
         ),
@@ -216,8 +246,10 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         problem=problem,
         limit=limit,
         bands=bands,
+        upper_limits=upper_limits,
         floor_remark=held if isinstance(held, str) else None,
         most=run.most.get(metric.name),
+        one_way=target.limit(1) if bounded and quantity == "latency" else None,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railyard.base.hostlist import label
 from railyard.base.wording import listing, number
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
@@ -61,7 +62,7 @@ def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
 
 def _host(node: str, known: Mapping[str, object]) -> str | None:
     """Return the host name under which a node is known: a name with a domain answers to its first label as well."""
-    return next((host for host in known if host == node or host.split(".")[0] == node.split(".")[0]), None)
+    return next((host for host in known if label(host) == label(node)), None)
 
 
 def with_slow_nodes(found: "Assessment") -> "Assessment":
@@ -193,7 +194,7 @@ class NodePairs(Sizes):
         size = tables[0].context.get("size") if tables else None
         is_split = isinstance(size, int) and size >= (case.launch.settings.threshold_bytes or 0)
         traffic = {
-            node: path_traffic.NodeTraffic(least, least, least * is_split, least * is_split, most)
+            node: path_traffic.NodeTraffic(least, least, least * is_split, least * is_split, most, most)
             for node, (least, most) in moved.items()
         }
         return proof.judge(readings, replace(plan, traffic=traffic))

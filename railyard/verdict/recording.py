@@ -11,6 +11,7 @@ from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
     CurveRecord,
+    DeficitRecord,
     LimitRecord,
     NodeTraffic,
     PathProofRecord,
@@ -85,7 +86,11 @@ def verdict_record(verdict: Verdict) -> VerdictRecord:
 def _curve(curve: Curve, assessment: Assessment) -> CurveRecord:
     metric = next(m for m in assessment.inputs.metrics if m.declared.name == curve.metric)
     judged = next(c for c in assessment.verdict.curves if c.metric == curve.metric)
-    return _curve_record(curve, metric, judged, assessment.case.benchmark)
+    record = _curve_record(curve, metric, judged, assessment.case.benchmark)
+    found = assessment.deficits.get(curve.metric)
+    if found is None:
+        return record
+    return replace(record, deficit=DeficitRecord(found.share, found.size_bytes, found.repeats))
 
 
 def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: str) -> CurveRecord:
@@ -97,7 +102,7 @@ def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: 
         values=curve.values,
         directions=micro.metric(key, curve.metric).directions,
         limit=None if limit is None else _limit(limit),
-        bands=tuple(_band(band, curve.sizes) for band in metric.bands),
+        bands=tuple(_band(band, curve.sizes) for band in metric.cited),
         percent_of_reference=judged.percent_of_reference,
         percent_of_reference_size=judged.percent_of_reference_size,
         percent_of_limit=judged.percent_of_limit,

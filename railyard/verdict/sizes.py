@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 
+from railyard.base.bounds import MESSAGE_OVERHEAD
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
@@ -51,6 +52,10 @@ class Sizes:
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
         """Return what is wrong with where the run computed; ``played``: its output is of another launch."""
+        return ()
+
+    def idle(self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters]) -> tuple[OutputLine, ...]:
+        """Return what says that most threads of a rank were idle."""
         return ()
 
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -102,14 +107,20 @@ def _traffic(case: Case, tables: Sequence[Table]) -> dict[str, traffic.NodeTraff
 
 
 def _sum(parts: list[traffic.NodeTraffic]) -> traffic.NodeTraffic:
-    mosts = [part.most_bytes for part in parts]
     return traffic.NodeTraffic(
         sum(part.sent_bytes for part in parts),
         sum(part.received_bytes for part in parts),
         sum(part.sent_split_bytes for part in parts),
         sum(part.received_split_bytes for part in parts),
-        None if not mosts or None in mosts else sum(most for most in mosts if most is not None),
+        _all_of([part.most_sent_bytes for part in parts]),
+        _all_of([part.most_received_bytes for part in parts]),
     )
+
+
+def _all_of(parts: list[int | None]) -> int | None:
+    """Return the sum; None where a part is not known, or there is none."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if parts and len(known) == len(parts) else None
 
 
 def _first_node(case: Case, table: Table) -> traffic.NodeTraffic:
@@ -119,11 +130,10 @@ def _first_node(case: Case, table: Table) -> traffic.NodeTraffic:
     threshold = (case.launch.settings.threshold_bytes or 0) * parts_of_a_vector(case.benchmark, nodes)
     large = replace(table, rows=tuple(row for row in table.rows if _size(table, row) >= threshold))
     split = least_moved(large, *told, nodes, case.ranks_per_node)
-    both = moved_bytes.moved_by(table, *told, case.node_pairs)
+    both = moved_bytes.moved_by(table, *told, case.node_pairs, beside=int(MESSAGE_OVERHEAD.value))
     most = both[1] if both else None
-    return traffic.NodeTraffic(
-        least.tx, least.rx, split.tx, split.rx, max(most.tx, most.rx) if most is not None else None
-    )
+    mosts = (None, None) if most is None else (most.tx, most.rx)
+    return traffic.NodeTraffic(least.tx, least.rx, split.tx, split.rx, *mosts)
 
 
 def _size(table: Table, row: tuple[object, ...]) -> int:

@@ -7,7 +7,7 @@ its name in ``RULE_NAMES``, its function in ``_RULES``.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
@@ -100,8 +100,8 @@ def judge(inputs: Inputs) -> Verdict:
         suspects=() if failure is None or state == "disturbed" else suspects_of(inputs),
         look_at=None if failure is None else failure.look_at,
         curves=tuple(_curve(metric) for metric in inputs.metrics),
-        references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.bands)),
-        remarks=_unjudged(rules) if failure is None else (),
+        references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.cited)),
+        remarks=(*_unjudged(rules), *_shared(inputs)) if failure is None else (),
     )
 
 
@@ -127,6 +127,11 @@ def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
     return tuple(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)
 
 
+def _shared(inputs: Inputs) -> tuple[str, ...]:
+    """Return that somebody else's traffic went over the rails, where that did not fail the run."""
+    return () if inputs.path.disturbance is None else (inputs.path.disturbance,)
+
+
 def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
     said = failure.sentence
     expected = inputs.expected_failure
@@ -145,12 +150,26 @@ def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...])
 
 def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
     """Return who may be to blame where the run failed: refused rails, what probes and the path proof found."""
-    refused = [Suspect("rail", rail.sentence, rail.node, rail.rail) for rail in inputs.job.refused]
+    refused = [
+        Suspect("node" if rail.rail is None else "rail", rail.sentence, rail.node, rail.rail)
+        for rail in inputs.job.refused
+    ]
     ended = inputs.job.ended
     if ended is not None and ended.kind != "time":
         # What its nodes had moved by then says nothing of them: only whom the scheduler names is a suspect.
         return tuple(Suspect("node", ended.sentence, node) for node in ended.nodes)
-    return tuple(dict.fromkeys([*refused, *inputs.suspects, *inputs.path.suspects]))
+    return each_once([*refused, *inputs.suspects, *inputs.path.suspects])
+
+
+def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
+    """Return each suspect once, where it was named first, with all that is said against it."""
+    found: dict[tuple[str, str | None, str | None], Suspect] = {}
+    for one in suspects:
+        name = (one.kind, one.node, one.rail)
+        known = found.setdefault(name, one)
+        if one.reason not in known.reason:
+            found[name] = replace(known, reason=f"{known.reason}; {one.reason}")
+    return tuple(found.values())
 
 
 def _curve(metric: MetricInput) -> CurveVerdict:

@@ -11,7 +11,7 @@ from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from tests.made.judged import IDLE, case_of, judged
+from tests.made.judged import IDLE, case_of, counters_file, judged
 
 #: MB that each node sends and receives over hsn0.
 BUSY = (30.0, 30.0)
@@ -185,7 +185,10 @@ def test_a_run_on_one_node_keeps_off_every_network(ran: Run) -> None:
 def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
     alone = ran("npb/CG/W", npb_text(processes=1) * 4)
     assert said(alone)[:2] == ("fail", 1)
-    assert 'line 5: "npb/CG/W ran on 1 processes, the launch gave it 4"' in said(alone)[2]
+    assert (
+        "each of the 4 processes ran alone, as rank 0 of 1: the output has a table of 1 process 4 times"
+        in said(alone)[2]
+    )
     other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
     assert 'line 1: "hpl/hpl ran on 2 processes, the launch gave it 4"' in said(other)[2]
 
@@ -314,6 +317,42 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
         else:
             assert found.verdict.rule == 1
             assert found.verdict.text.startswith(f'the output itself reports 1 failure, line 1: "{expected}"')
+
+
+#: Seconds of processors that the first rank of each node used, of eight threads in the 3.26 s that HPL measured.
+@pytest.mark.parametrize(
+    ("used_s", "sentence"),
+    [
+        ((3.26 * 8, 3.26 * 8), None),
+        ((3.26 * 4.1, 3.26 * 8), None),
+        ((3.26 * 8, 3.6), "at most 1.1 of 8 threads of the first rank of hpl/hpl on vn2 worked, expected at least 4: a "
+         "library without threads, or a rank bound to one core?"),
+        ((3.26 * 8, None), "how many threads of hpl/hpl worked on vn2 is not known"),
+    ],
+)  # fmt: skip
+def test_threads_of_ranks_over_several_nodes_have_worked(
+    virtual: Site, used_s: tuple[float | None, ...], sentence: str | None
+) -> None:
+    nodes = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes"}))
+    names = ("vn1", "vn2")
+
+    def verdict_of(site: Site, threads: int = 8, **left: Any) -> str:
+        case = case_of(
+            site, "hpl/hpl", launch={"nodes": names, "ranks_per_node": 2}, time_limit_s=120, threads_told=threads
+        )
+        busy = {"hsn0": BUSY, "hsn1": IDLE, "eth0": IDLE}
+        texts = tuple(
+            counters_file(node, busy, case.launch.meant, used_cs=None if used is None else round(100 * used))
+            for node, used in zip(names, used_s, strict=True)
+        )
+        return judged(case, hpl_text(), hpl.parse, counters=texts, **left).verdict.text
+
+    said = verdict_of(nodes)
+    assert (sentence is None) == ("threads" not in said)
+    if sentence is not None:
+        assert f'"{sentence}"' in said
+    # Nothing is said of ranks of one thread, of nodes that share the host's cores, and of a stand-in.
+    assert "threads" not in verdict_of(nodes, 1) + verdict_of(virtual) + verdict_of(nodes, rehearsed=True)
 
 
 def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:

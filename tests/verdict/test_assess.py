@@ -19,7 +19,7 @@ from railyard.parsers.parsed import Parsed, ParseError
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
 from railyard.site.references.load import References
-from railyard.site.references.model import ExpectedFailure
+from railyard.site.references.model import ExpectedFailure, Range
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess
@@ -30,6 +30,8 @@ from tests.made.judged import SIZES, case_of, healthy_rates, imb_output, judged
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
+#: Short messages of the virtual cluster have no bound, and the verdict says so.
+UNBOUNDED = " (no reference bounds 1 B to 256 KiB)"
 
 
 def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
@@ -39,7 +41,12 @@ def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
 
 def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
     found = assessed()
-    assert said(found) == ("pass", None, None, "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB")
+    assert said(found) == (
+        "pass",
+        None,
+        None,
+        f"bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB{UNBOUNDED}",
+    )
     assert [(rule.rule, rule.state) for rule in found.verdict.rules] == [(n, "pass") for n in range(1, 6)]
     assert found.path.sentence == (
         "384.0 MB moved on vn1 and vn2: 100.0 % over hsn0, at most 0.1 MB over another network"
@@ -53,29 +60,77 @@ def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
 @pytest.mark.parametrize(
     ("cell", "sentence"),
     [
-        (("hsn", 2), "bandwidth holds two-rails-striped, at worst 106.8 % of two-rails-striped at 1 MiB"),
-        (("eth", 1), "bandwidth holds management, at worst 101.6 % of management at 1 MiB"),
+        (("hsn", 2), f"bandwidth holds two-rails-striped, at worst 106.8 % of two-rails-striped at 1 MiB{UNBOUNDED}"),
+        (("eth", 1), f"bandwidth holds management, at worst 101.6 % of management at 1 MiB{UNBOUNDED}"),
         (
             ("hsn", 2, "imb/PingPong"),
             "bandwidth holds unwindowed-two-rails-striped and unwindowed-two-rails-striped-large, at worst 107.0 % of "
-            "unwindowed-two-rails-striped-large at 4 MiB",
+            f"unwindowed-two-rails-striped-large at 4 MiB{UNBOUNDED}",
         ),
         (
             ("hsn", 2, "imb/Biband"),
-            "bandwidth holds both-ways-two-rails-striped, at worst 106.8 % of both-ways-two-rails-striped at 1 MiB",
+            "bandwidth holds both-ways-two-rails-striped, at worst 106.8 % of "
+            f"both-ways-two-rails-striped at 1 MiB{UNBOUNDED}",
         ),
         (
             ("hsn", 2, "imb/Uniband", "intelmpi"),
-            "bandwidth holds two-rails-round-robin, at worst 135.2 % of two-rails-round-robin at 1 MiB",
+            f"bandwidth holds two-rails-round-robin, at worst 135.2 % of two-rails-round-robin at 1 MiB{UNBOUNDED}",
         ),
         (
             ("hsn", 2, "imb/Allreduce"),
-            "latency holds allreduce and allreduce-large, at worst 1623.0 % of allreduce at 1 MiB",
+            "latency holds allreduce and allreduce-large, at worst 1623.0 % of allreduce at 1 MiB "
+            "(no reference bounds 1 B to 64 KiB)",
         ),
     ],
 )
 def test_a_healthy_run_of_each_kind_passes(assessed: Assess, cell: tuple[Any, ...], sentence: str) -> None:
     assert said(assessed(*cell)) == ("pass", None, None, sentence)
+
+
+@pytest.mark.fault(
+    "reference",
+    "an open range of sizes closed at 1 MiB, and a run that is slow at 4 MiB alone",
+    "(no reference bounds 1 B to 256 KiB and 4 MiB)",
+)
+def test_a_large_message_without_a_bound_is_said(assessed: Assess, virtual: Site, said: str) -> None:
+    slow = {**healthy_rates("hsn", 1), 4 * M: 20.0}
+    assert assessed(rates=slow).verdict.rule == 5
+    one = Range.model_validate({"from": "1M", "to": "1M"})
+    entries = tuple(
+        entry.model_copy(update={"sizes": one}) if entry.id == "one-rail" else entry
+        for entry in virtual.references.entries
+    )
+    closed = replace(virtual, references=replace(virtual.references, entries=entries))
+    assert assessed(site=closed, rates=slow).verdict.text.endswith(said)
+
+
+@pytest.mark.fault(
+    "rail",
+    "another program's stream beside the benchmark, over the same rail and pair",
+    "shared: hsn0 of vn1 sent 420.0 MB while the run moved at most",
+)
+def test_more_than_a_run_can_move_is_said_of_a_pass(assessed: Assess, said: str) -> None:
+    beside = {"vn1": {"hsn0": (420, 3)}, "vn2": {"hsn0": (3, 420)}}
+    found = assessed(moved=beside)
+    assert (found.verdict.state, found.path.state) == ("pass", "proven")
+    assert said in found.verdict.text
+    assert said in found.path.sentence
+    assert assessed().path.disturbance is None
+    low = assessed(moved=beside, rates={M: 30.0, 4 * M: 30.0}).verdict
+    assert (low.state, low.fault) == ("disturbed", "disturbed")
+    assert said in low.text
+
+
+@pytest.mark.fault("rail", "a stream against the benchmark's own direction", "shared: hsn0 of vn1 received 60.0 MB")
+def test_traffic_the_other_way_is_said_too(assessed: Assess, said: str) -> None:
+    beside = {"vn1": {"hsn0": (192, 60)}, "vn2": {"hsn0": (60, 192)}}
+    assert said in assessed(moved=beside).verdict.text
+
+
+def test_what_the_site_changed_is_said_of_the_next_run(assessed: Assess) -> None:
+    changed = "/opt/mpi/lib/libmpi.so.40 has changed since the last run with it (9 bytes then, 11 now)"
+    found = assessed(changed=(changed,)).verdict
+    assert (found.state, found.remarks[-1]) == ("pass", changed)
 
 
 def test_the_key_figures_are_those_of_the_curves(assessed: Assess) -> None:
@@ -179,7 +234,11 @@ def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: C
         assert (found.verdict.state, found.verdict.rule) == ("fail", 1), lines[count - 1]
     cut_short = assessed(output="".join(lines[:last]))
     assert cut_short.verdict.text == "the output is cut: imb/Uniband (line 4) lacks rows"
-    assert assessed(output="".join(lines[: last + 1])).verdict.state == "pass"
+    without_end = assessed(output="".join(lines[: last + 1]))
+    assert said(without_end)[:2] == ("fail", 1)
+    assert without_end.verdict.text == (
+        'the output is cut: "# All processes entering MPI_Finalize" is missing behind imb/Uniband (line 4)'
+    )
 
 
 def test_a_line_that_reports_a_failure_fails_beside_a_whole_table(
@@ -433,7 +492,8 @@ def test_rails_without_counters_leave_rule_4_unjudged_and_say_so(assessed: Asses
     found = assessed(site=replace(virtual, system=system), counters=())
     assert (found.verdict.state, found.verdict.rules[3].state) == ("pass", "not-judged")
     assert found.verdict.text == (
-        "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB; rule 4 (path) not judged: path not judged: "
+        f"bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB{UNBOUNDED}; rule 4 (path) not judged: "
+        "path not judged: "
         "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none of a "
         "rail of hsn"
     )
@@ -566,7 +626,7 @@ def test_an_unproven_path_fails_unless_the_fabric_accepts_it(
         "pass",
         None,
         None,
-        "bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB; rule 4 (path) not judged: "
+        f"bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB{UNBOUNDED}; rule 4 (path) not judged: "
         f"{unproven}; the system accepts this: systems/virtual.yaml, accept_unproven of hsn: containers show no "
         "counters",
     )
@@ -770,7 +830,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     modules = {Path(name).relative_to(package).as_posix() for name in entered if name.startswith(package)}
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
-    assert len(modules) <= 35, sorted(modules)
+    assert len(modules) <= 48, sorted(modules)
 
 
 def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:

@@ -131,8 +131,9 @@ def test_a_counter_that_stands_still_is_no_proof_where_no_other_shows_the_bytes(
     proof = pair.judged({"vn2": still})
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        "path not proven: mlx5_0:1 and mlx5_1:1 of vn2 received 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), and "
-        "no other network's counter shows the rest"
+        "path not proven: over mlx5_0:1 and mlx5_1:1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two ends "
+        "contradict each other, so the counter of bytes received of mlx5_0:1 and mlx5_1:1 on vn2 is wrong, and not the "
+        "rail"
     )
 
 

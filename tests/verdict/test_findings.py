@@ -9,7 +9,14 @@ import pytest
 from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.findings import with_attempts, with_losses, with_remark, with_starvation, with_suspects
+from railyard.verdict.findings import (
+    probe_size,
+    with_attempts,
+    with_losses,
+    with_remark,
+    with_starvation,
+    with_suspects,
+)
 from railyard.verdict.recording import attempt_of
 
 Assess = Callable[..., Assessment]
@@ -136,3 +143,37 @@ def test_measurements_that_were_made_again_are_kept_and_said(assessed: Assess) -
     twice = with_attempts(healthy, (first, first))
     assert twice.verdict.remarks[-1] == "measured again: 2 earlier measurements were disturbed"
     assert with_attempts(healthy, ()) == healthy
+
+
+def test_probes_look_at_the_size_at_which_the_curve_was_worst(assessed: Assess) -> None:
+    rates = {1 << 20: 40.0, 4 << 20: 30.0}
+    assert probe_size(assessed(rates=rates), 4096, M) == M
+    low = assessed(rates=rates)
+    (curve, *others) = low.verdict.curves
+    at_1k = replace(curve, percent_of_reference=3.0, percent_of_reference_size=1024)
+    assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_1k, *others))), 4096, M) == 1024
+    at_64k = replace(at_1k, percent_of_reference_size=1 << 16)
+    assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_64k,))), 4096, M) == M
+    # A run that did not get so far says nothing of sizes, and nothing measures messages of 0 B.
+    assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_1k,), rule=1)), 4096, M) == M
+    empty = replace(at_1k, percent_of_reference_size=0)
+    assert probe_size(replace(low, verdict=replace(low.verdict, curves=(empty,))), 4096, M) == 1
+
+
+def test_a_late_floor_of_the_links_class_is_looked_at_with_the_smallest_message(assessed: Assess) -> None:
+    low = assessed(rates={1 << 20: 40.0, 4 << 20: 30.0})
+    unknown = tuple(replace(curve, percent_of_reference=None) for curve in low.verdict.curves)
+    late = replace(low.verdict, curves=unknown, sentence="latency 2060 us at 1 B is above 20 us")
+    small = replace(low.curves[0], sizes=(1, 1024), values=(1.0, 2.0))
+    assert probe_size(replace(low, verdict=late, curves=(small,)), 4096, M) == 1
+
+
+def test_what_was_measured_alone_replaces_who_carried_less_than_its_share(assessed: Assess) -> None:
+    uneven = assessed(
+        rails=2,
+        moved={"vn1": {"hsn0": (130.0, 2.0), "hsn1": (60.0, 2.0)}, "vn2": {"hsn0": (2.0, 130.0), "hsn1": (2.0, 60.0)}},
+    )
+    assert [(one.kind, one.node, one.rail) for one in uneven.verdict.suspects] == [("pair", "vn1-vn2", "hsn1")]
+    slow = Suspect("rail", "hsn1 of vn2 is slow with every partner", "vn2", "hsn1")
+    assert with_suspects(uneven, Findings((slow,), slow.reason)).verdict.suspects == (slow,)
+    assert with_suspects(uneven, Findings((), "nobody is blamed")).verdict.suspects == uneven.verdict.suspects

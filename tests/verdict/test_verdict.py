@@ -29,7 +29,7 @@ from railyard.verdict.rules.model import (
     OutputLine,
     RefusedRail,
 )
-from railyard.verdict.verdict import Verdict, judge, not_tested
+from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
 
 K, M = 1 << 10, 1 << 20
 SIZES = (1, 4096, M, 4 * M)
@@ -261,6 +261,39 @@ def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() ->
     assert verdict.rules[0].sentence == (
         "exit code 0 on vn1 and vn2, 2 complete tables, validated by the benchmark itself"
     )
+
+
+@pytest.mark.fault("session", "a node without a readable /sys is the suspect, and no rail", "vn2 has no readable /sys")
+def test_a_node_that_shows_no_devices_is_the_suspect_and_no_rail_is(said: str) -> None:
+    verdict = judge(with_job(exit_code=71, refused=(RefusedRail("vn2", None, f"{said}: its rails cannot be seen"),)))
+    assert (verdict.rule, verdict.fault, verdict.sentence.startswith(said)) == (1, "node", True)
+    assert verdict.suspects == (Suspect("node", verdict.sentence, "vn2", None),)
+    assert "what is at /sys there" in str(verdict.look_at)
+
+
+def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
+    first, other = Suspect("rail", "it idled", "vn2", "hsn1"), Suspect("rail", "it idled", "vn2", "hsn0")
+    again = replace(first, reason="it is slow")
+    assert each_once([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
+
+
+@pytest.mark.fault("rail", "a carrier lost until the time limit", "; rail hsn1 of vn2 lost its carrier during the run")
+def test_a_job_that_hung_says_which_link_was_lost(said: str) -> None:
+    path = replace(PROVEN, state="failed", fault="fabric", lost=said.removeprefix("; "), look_at="cable of hsn1 of vn2")
+    for changes in ({"timed_out": True, "exit_code": 124}, {"exit_code": 1}):
+        verdict = judge(replace(with_job(**changes), path=path))
+        assert (verdict.rule, verdict.fault, verdict.look_at) == (1, "fabric", "cable of hsn1 of vn2")
+        assert verdict.sentence.endswith(said)
+
+
+def test_a_failure_of_a_replay_speaks_of_no_nodes() -> None:
+    low = (bandwidth(0.8, 2.5, 30.0, 30.0),)
+    replayed = judge(replace(HEALTHY, metrics=low, nodes=()))
+    assert replayed.sentence.endswith(", over hsn0")
+    assert replayed.look_at == "each rail alone (hsn0), then link state and error counters"
+    run = judge(replace(HEALTHY, metrics=low))
+    assert run.sentence.endswith(", over hsn0 of vn1 and vn2")
+    assert "between vn1 and vn2 and good partners" in str(run.look_at)
 
 
 def test_a_refused_rail_is_a_suspect() -> None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from railyard.base.bounds import (
     PROBE_CHANCE,
+    PROBE_DELAY_MARGIN,
     PROBE_MARGIN,
     PROBE_REACH,
     PROBE_ROUNDS_LEAST,
@@ -24,12 +25,14 @@ from railyard.base.bounds import (
     PROBE_TIME,
     PROBE_WITNESSES,
 )
-from railyard.base.wording import counted, listing, number, percent
+from railyard.base.wording import counted, listing, message_size, number, percent
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
 
 #: In spreads of the six best values.
 _LEAST_REACH = 2.0
+#: Between the names of rails that are measured at once, in the place of one rail's name.
+TOGETHER = "+"
 #: Two nodes between which a rail was measured.
 _Pair = frozenset[str]
 _Node = TypeVar("_Node", str, int)
@@ -58,7 +61,7 @@ def find(
             if measured is None:
                 return findings(made, run_nodes)
             made.append(measured)
-        if all(probe.value_mb_s is None for probe in made):
+        if not any(probe.value_mb_s for probe in made):
             break
         if turn >= PROBE_ROUNDS_LEAST.value:
             rails = tuple(one.rail for one in _rulings(made, run_nodes) if not one.is_decided)
@@ -103,12 +106,15 @@ def findings(made: Iterable[RailProbe], run_nodes: Sequence[str]) -> Findings:
     probes = tuple(made)
     if not probes:
         return Findings((), "no rail was measured alone, so nobody is blamed")
-    if all(probe.value_mb_s is None for probe in probes):
-        return Findings((), f"{_none_of(probes)} of single rails gave a result: nobody is blamed", probes)
+    if not any(probe.value_mb_s for probe in probes):
+        said_first = next((f', the first printed "{probe.said}"' for probe in probes if probe.said), "")
+        return Findings((), f"{_none_of(probes)} of single rails gave a result{said_first}: nobody is blamed", probes)
     rulings = _rulings(probes, run_nodes)
     said = [one.sentence for one in rulings if one.sentence]
     if not said:
-        return Findings((), f"no rail was slow alone in {len(probes)} probes: nobody is blamed", probes)
+        size = next((f" of {message_size(probe.size_bytes)}" for probe in probes if probe.size_bytes), "")
+        sentence = f"no rail was slow alone in {len(probes)} probes{size}: nobody is blamed"
+        return Findings((), sentence, probes, is_clear=True)
     return Findings(tuple(suspect for one in rulings for suspect in one.suspects), "; ".join(said), probes)
 
 
@@ -167,7 +173,9 @@ class _Rail:
         for probe in self.probes:
             self.pairs[_pair(probe)] = max(self.pairs.get(_pair(probe), 0.0), probe.value_mb_s or 0.0)
         self.level = (*_falling(self.probes), 0.0)[1]
-        enough = (1 - PROBE_MARGIN.value) * self.level
+        self.size_bytes = next((probe.size_bytes for probe in self.probes if probe.size_bytes), None)
+        self.bound = PROBE_MARGIN if self.size_bytes is None else PROBE_DELAY_MARGIN
+        enough = (1 - self.bound.value) * self.level
         self.good = {pair for pair, best in self.pairs.items() if self.level and best >= enough}
         known = [probe.starved for probe in self.probes if probe.starved is not None]
         self.starved = statistics.fmean(known) if known else None
@@ -175,6 +183,17 @@ class _Rail:
     def falling(self, pairs: Collection[_Pair]) -> list[float]:
         """Return the values of these pairs, the best first."""
         return _falling(probe for probe in self.probes if _pair(probe) in pairs)
+
+    @property
+    def is_slow(self) -> str:
+        """What a rail is that is not good: slow, or late where its messages are small."""
+        return "is slow" if self.size_bytes is None else "has a delay"
+
+    def shown(self, value_mb_s: float) -> str:
+        """Return a value in words: a rate, or the time of a small message."""
+        if value_mb_s and self.size_bytes is not None:
+            return f"{number(self.size_bytes / value_mb_s)} us for {message_size(self.size_bytes)}"
+        return _shown(value_mb_s)
 
     @property
     def least(self) -> float:
@@ -191,7 +210,7 @@ class _Rail:
         values = self.falling(own)
         best = max(values, default=0.0)
         least = min((self.pairs[pair] for pair in controls), default=0.0)
-        if best >= (1 - PROBE_MARGIN.value) * least:
+        if best >= (1 - self.bound.value) * least:
             return None
         beside = _beside(
             self.probes,
@@ -204,7 +223,7 @@ class _Rail:
         if hit > PROBE_CHANCE.value:
             return None
         spread = max(_spread(values), _spread(self.falling(self.good)))
-        margin = max(PROBE_MARGIN.value, reach(spread, hit) / least)
+        margin = max(self.bound.value, reach(spread, hit) / least)
         return margin if best <= (1 - margin) * least else None
 
 
@@ -257,12 +276,13 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
     if margin is None:
         return []
     partners = {partner: rail.pairs[pair] for pair in touching for partner in pair - {node}}
-    control = f"the same rail carried {_at_least(rail)} in the same seconds"
+    control = f"the same {_rails(rail)} {_at_least(rail)} in the same seconds"
     if not any(partners.values()):
         reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
         return [Suspect("rail", f"{reason}{listing(list(partners))}; {control}", node, rail.name)]
-    values = listing([f"{_shown(value)} with {partner}" for partner, value in partners.items()])
-    reason = f"{rail.name} of {node} is slow with every partner: at best {values}; {control} ({_margin(margin)})"
+    values = listing([f"{rail.shown(value)} with {partner}" for partner, value in partners.items()])
+    control = f"{control} ({_margin(rail, margin)})"
+    reason = f"{rail.name} of {node} {rail.is_slow} with every partner: at best {values}; {control}"
     return [Suspect("rail", reason, node, rail.name)]
 
 
@@ -272,11 +292,11 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     margin = rail.margin([pair], [pair], rail.good)
     if margin is None or not pair <= well:
         return None
-    does = f"is slow only {_between(pair)}: at best {_shown(rail.pairs[pair])}"
+    does = f"{rail.is_slow} only {_between(pair)}: at best {rail.shown(rail.pairs[pair])}"
     if not rail.pairs[pair]:
         does = f"gives no result only {_between(pair)}: {_none_of(rail.probes, [pair])}"
-    reason = f"{rail.name} {does}, and carried {_at_least(rail)} in the same seconds"
-    reason += f"{f' ({_margin(margin)})' if rail.pairs[pair] else ''}: the path between them"
+    reason = f"{rail.name} {does}, and {_at_least(rail)} in the same seconds"
+    reason += f"{f' ({_margin(rail, margin)})' if rail.pairs[pair] else ''}: the path between them"
     if pair <= set(run_nodes):
         return _Ruling(rail.name, (Suspect("pair", reason, None, rail.name),), reason, True)
     return _Ruling(rail.name, (), f"{reason}, which this run did not take: nobody is blamed for that", True)
@@ -311,22 +331,22 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     is_small = len(rail.pairs) < 3 and values[0] < bound
     if not is_small and (not is_low or is_starved):
         return _Ruling(rail.name, (), _undecided(rail, list(rail.pairs)), False)
-    does = "is slow" if values[0] else "gives no result"
+    does = rail.is_slow if values[0] else "gives no result"
     at_best = f"at best {_shown(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
     bounded = f" (bound {percent(PROBE_SLOW_SHARE.value)}, {PROBE_SLOW_SHARE.name})" if values[0] else ""
     if is_small:
         seen = f"{rail.name} {does} {_between(next(iter(rail.pairs)))}: {at_best}{bounded}"
         return _Ruling(rail.name, (), f"{seen}, but too few partners were measured to blame anybody", True)
     seen = f"{rail.name} {does} between all {len(rail.pairs)} pairs measured: {at_best}{bounded}"
-    control = listing([f"{each.name} carried {_at_least(each)}" for each in sound])
+    control = listing([f"{each.name} {_at_least(each)}" for each in sound])
     reason = f"{seen}{f'; {control} in the same seconds' if sound else ''}: its switch or its whole network"
     return _Ruling(rail.name, (Suspect("switch", reason, None, rail.name),), reason, True)
 
 
 def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
     """Return the sentence of pairs that are neither shown to be good nor slow."""
-    best = listing([f"{_shown(rail.pairs[pair])} {_between(pair)}" for pair in pairs])
-    reached = f", others {_shown(rail.level)}" if rail.good - set(pairs) else ""
+    best = listing([f"{rail.shown(rail.pairs[pair])} {_between(pair)}" for pair in pairs])
+    reached = f", others {rail.shown(rail.level)}" if rail.good - set(pairs) else ""
     waited = ""
     if rail.starved is not None:
         waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
@@ -340,7 +360,12 @@ def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
 def _at_least(rail: _Rail) -> str:
     """Return what all good pairs of a rail reached, and which they are."""
     good = [" and ".join(sorted(pair)) for pair in rail.pairs if pair in rail.good]
-    return f"at least {_shown(rail.least)} between {', '.join(good)}"
+    did = "carried at least" if rail.size_bytes is None else "took at most"
+    return f"{did} {rail.shown(rail.least)} between {', '.join(good)}"
+
+
+def _rails(rail: _Rail) -> str:
+    return "rails" if TOGETHER in rail.name else "rail"
 
 
 def _between(pair: _Pair) -> str:
@@ -356,5 +381,5 @@ def _shown(value: float) -> str:
     return f"{number(value)} MB/s" if value else "no result"
 
 
-def _margin(margin: float) -> str:
-    return f"margin {percent(margin)}, {PROBE_MARGIN.name}"
+def _margin(rail: _Rail, margin: float) -> str:
+    return f"margin {percent(margin)}, {rail.bound.name}"

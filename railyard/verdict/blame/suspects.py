@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from railyard.base.bounds import RESENT_SHARE
 from railyard.base.wording import listing, percent
-from railyard.results.record.form import Suspect
+from railyard.results.record.form import FaultClass, Suspect
 from railyard.verdict.path.ports import sends_again
 
 
@@ -27,7 +27,9 @@ class RailProbe:
     """Bandwidth of one rail alone in MB/s (10^6 B/s, one way); None where the probe gave no result.
 
     ``turn`` is the round that it was made in, from 1. ``starved`` is the share of the probe's time in which its
-    processes waited for a processor, None where nobody knows.
+    processes waited for a processor, None where nobody knows. ``size_bytes`` is that of its messages where they are so
+    small that the rail's delay decides, and not its rate; None for large ones. ``said`` is what a probe without a
+    result printed first.
     """
 
     node_a: str
@@ -37,6 +39,8 @@ class RailProbe:
     expected_mb_s: float
     turn: int = 1
     starved: float | None = None
+    size_bytes: int | None = None
+    said: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,16 @@ class LossProbe:
 class Findings:
     """The suspects, most certain first, and one sentence that sums up; no suspect does not mean no fault.
 
-    ``probes`` are the bandwidths of single rails that were measured for it, in the order of time.
+    ``probes`` are the bandwidths of single rails that were measured for it, in the order of time. ``is_clear``: every
+    rail was shown to be good alone. ``fault`` and ``look_at`` are set where they are others than those of a slow rail.
     """
 
     suspects: tuple[Suspect, ...]
     sentence: str
     probes: tuple[RailProbe, ...] = ()
+    is_clear: bool = False
+    fault: FaultClass | None = None
+    look_at: str | None = None
 
 
 def plan_probes(

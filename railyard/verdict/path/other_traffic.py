@@ -7,7 +7,7 @@ the run moved, or than arrived.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from railyard.base.bounds import SHARED_FACTOR, UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.bounds import SHARED_FACTOR, SHARED_KNOWN, UNMEANT_BYTES, UNMEANT_SHARE
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
@@ -79,9 +79,11 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
             allowed = _allowed(moved, way)
             carried = sum(meant_bytes(reading, plan, way).values())
             if carried > allowed:
+                most = moved.most(way)
+                own = traffic(moved.payload(way)) if most is None else f"at most {traffic(most)}"
                 return (
                     f"shared: {listing(list(plan.rails))} of {node} {way} {traffic(carried)} while the run moved "
-                    f"{traffic(moved.payload(way))} (bound {traffic(allowed)}, {SHARED_FACTOR.name})"
+                    f"{own} (bound {traffic(allowed)}, {_bound_name(moved)})"
                 )
     return None
 
@@ -120,8 +122,18 @@ def _sees_tcp(reading: NodeCounters, rail: str) -> bool:
 
 
 def _allowed(moved: NodeTraffic, way: Way) -> float:
-    """Return what the meant rails may carry one way, headers and warm-ups and start-up included."""
-    return SHARED_FACTOR.value * (moved.most_bytes or moved.payload(way)) + UNMEANT_BYTES.value
+    """Return what the meant rails may carry one way, headers and warm-ups and start-up included.
+
+    What acknowledges the other way's messages goes along: a part of those.
+    """
+    most, other = moved.most(way), moved.most("received" if way == "sent" else "sent")
+    if most is None or other is None:
+        return SHARED_FACTOR.value * moved.payload(way) + UNMEANT_BYTES.value
+    return SHARED_KNOWN.value * most + (SHARED_KNOWN.value - 1) * other + UNMEANT_BYTES.value
+
+
+def _bound_name(moved: NodeTraffic) -> str:
+    return SHARED_FACTOR.name if moved.most_sent_bytes is None else SHARED_KNOWN.name
 
 
 def _bound(plan: Plan) -> float:

@@ -49,6 +49,22 @@ def port_remarks(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> 
     return said
 
 
+def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> list[Finding]:
+    """Return a finding for each meant rail of a node whose link was lost during the run, or went and came back."""
+    found = []
+    for rail, device in _of_rails(reading, rails):
+        where = _where(rail, device, node)
+        if device.carrier_after is not False and device.carrier_changes:
+            said = f"the link of {where} flapped during the run: carrier_changes grew by {device.carrier_changes}"
+        elif device.carrier_after is False and device.device == rail:
+            said = f"rail {where} lost its carrier during the run"
+        else:  # a bonded port without a carrier is said among the ports
+            continue
+        suspect = Suspect("rail", said, node, rail)
+        found.append(Finding("failed", said, "fabric", f"cable, port and driver of {where}", (suspect,), is_link=True))
+    return found
+
+
 def error_findings(
     node: str, reading: NodeCounters, rails: Collection[str], bounds: Mapping[str, int]
 ) -> list[Finding]:

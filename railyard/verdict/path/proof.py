@@ -13,8 +13,11 @@ from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import ProofState, RailTraffic, Suspect
+from railyard.verdict.path.addresses import Conflict
+from railyard.verdict.path.both_ends import crossed, still_counters
+from railyard.verdict.path.left_out import of_their_own
 from railyard.verdict.path.other_traffic import disturbance, is_excused, rail_of_interface, stray_finding
-from railyard.verdict.path.ports import error_findings, error_remarks, port_findings, port_remarks
+from railyard.verdict.path.ports import error_findings, error_remarks, link_findings, port_findings, port_remarks
 from railyard.verdict.path.traffic import (
     WAYS,
     Finding,
@@ -24,6 +27,7 @@ from railyard.verdict.path.traffic import (
     in_packets,
     meant_bytes,
     rail_bytes,
+    short_at_both_ends,
     split_finding,
     unmeant_bytes,
 )
@@ -38,7 +42,9 @@ class PathProof:
     ``fault`` is set where it failed or is not proven. ``disturbance`` says that a meant rail carried more than the run
     moved: no failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP
     sent more segments again than the bound allows. ``one_rail``: of several rails one alone was used, and nobody knows
-    whether it should have been otherwise.
+    whether it should have been otherwise. ``uneven``: it failed for the shares of its rails alone, which does not tell
+    who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``: addresses that two nodes
+    have.
     """
 
     state: ProofState
@@ -52,6 +58,9 @@ class PathProof:
     clocks_khz: Mapping[str, int] = field(default_factory=dict)
     resends: tuple[str, ...] = ()
     one_rail: bool = False
+    uneven: bool = False
+    lost: str | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def not_judged(reason: str) -> PathProof:
@@ -65,23 +74,28 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     In this order: what the counters cannot tell; payload that is missing on the meant rails; traffic on other
     networks; the split. A failure that is certain goes before a doubt about another node.
     """
-    findings = _findings(readings, plan)
+    still = still_counters(readings, plan)
+    findings = _findings(readings, plan, still)
     decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
     nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
     expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
     if decisive is None:
         shared = disturbance(readings, plan)
-        sentence = "; ".join((_proven(readings, plan), *_remarks(readings, plan)))
+        said = () if shared is None else (shared,)
+        sentence = "; ".join((_proven(readings, plan), *said, *_remarks(readings, plan)))
         return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
+    over_another = crossed(readings, plan) if decisive.idle or decisive.uneven else None
     return PathProof(
         decisive.state,
-        decisive.sentence,
+        "; ".join(filter(None, (decisive.sentence, over_another))),
         "not-proven" if decisive.state == "not-proven" else decisive.fault,
         decisive.look_at,
         _in_order(findings),
         nodes,
         expected,
-        disturbance(readings, plan),
+        None if still or over_another else disturbance(readings, plan),
+        uneven=decisive.uneven,
+        lost="; ".join(finding.sentence for finding in findings if finding.is_link) or None,
     )
 
 
@@ -90,10 +104,12 @@ def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
     certain = [finding for finding in findings if finding.state == "failed"]
     stack = [s for finding in certain for s in finding.suspects if s.kind == "stack"]
     rails = [s for finding in certain for s in finding.suspects if s.kind != "stack" and not (stack and finding.idle)]
-    return tuple(dict.fromkeys([*stack, *rails]))
+    return tuple(dict.fromkeys([*stack, *short_at_both_ends(rails)]))
 
 
-def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]:
+def _findings(
+    readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding]
+) -> list[Finding]:
     if not plan.rails or not plan.traffic:
         return [_unproven("no rail is named that the run should use", "the system's rails")]
     found: list[Finding] = []
@@ -101,11 +117,16 @@ def _findings(readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding]
         reading = readings.get(node)
         doubt = _doubt(node, reading, plan)
         if doubt is not None or reading is None:
+            if reading is not None and reading.killed:  # what was read when it was told to end is right so far
+                found += link_findings(node, reading, plan.rails)
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
-        found += [f for f in (_lost_carrier(reading, node, plan), *_node_findings(node, readings, plan)) if f]
+        found += link_findings(node, reading, plan.rails)
+        found += [finding for finding in _node_findings(node, readings, plan, still) if finding]
         found += port_findings(node, reading, plan.bonded)
         found += error_findings(node, reading, plan.rails, plan.error_bounds)
+    if any(finding.idle for finding in found):
+        found = of_their_own(found, plan)
     return found + _idle_everywhere(found, plan)
 
 
@@ -153,16 +174,9 @@ def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | Non
     return None
 
 
-def _lost_carrier(reading: NodeCounters, node: str, plan: Plan) -> Finding | None:
-    for device in reading.devices:
-        if device.device in plan.rails and device.carrier_after is False:
-            sentence = f"rail {device.device} of {node} lost its carrier during the run"
-            look = f"cable, port and driver of {device.device} on {node}"
-            return Finding("failed", sentence, "fabric", look, (Suspect("rail", sentence, node, device.device),))
-    return None
-
-
-def _node_findings(node: str, readings: Mapping[str, NodeCounters], plan: Plan) -> list[Finding | None]:
+def _node_findings(
+    node: str, readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding]
+) -> list[Finding | None]:
     reading, moved = readings[node], plan.traffic[node]
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
         stray = stray_finding(node, reading, plan)
@@ -181,6 +195,9 @@ def _node_findings(node: str, readings: Mapping[str, NodeCounters], plan: Plan) 
     for way in WAYS:
         payload = moved.payload(way)
         if payload < LEAST_PAYLOAD.value:
+            continue
+        if (node, way) in still:
+            found.append(still[node, way])
             continue
         missing = _missing(node, reading, payload, plan, way)
         found.append(missing)

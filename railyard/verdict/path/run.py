@@ -16,6 +16,7 @@ from railyard.job.counters.node import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.stacks import ask
+from railyard.verdict.path.addresses import conflicts
 from railyard.verdict.path.ports import loses
 from railyard.verdict.path.proof import PathProof, not_judged
 from railyard.verdict.path.traffic import Plan, Policy
@@ -57,7 +58,8 @@ def judged_path(
     path = assessor.path(case, tables, readings, plan)
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
     resends = tuple(node for node, read in readings.items() if loses(read))
-    return replace(_with_log(case, path, log), clocks_khz=clocks, resends=resends)
+    found = replace(_with_log(case, path, log), clocks_khz=clocks, resends=resends)
+    return replace(found, conflicts=conflicts(readings, case.launch.meant))
 
 
 def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:

@@ -4,7 +4,7 @@ These are the words of a path proof. The split is how a node's bytes were spread
 rail policy says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -24,6 +24,9 @@ Way = Literal["sent", "received"]
 
 WAYS: tuple[Way, ...] = ("sent", "received")
 
+#: Why a rail is a suspect by its share alone.
+SHORT = "carried less than its rate's share"
+
 Policy = Literal["single", "striping", "round-robin", "nic-per-rank"]
 
 
@@ -32,24 +35,30 @@ class NodeTraffic:
     """What one node moved to and from other nodes at least: payload bytes, from the printed repetitions.
 
     ``…_split_bytes`` is the part in messages that the policy spreads over the rails: at or above the threshold of
-    striping, all messages of a round robin or a NIC per rank. ``most_bytes`` is the most payload that one way may have
-    moved, warm-ups included, headers not; None where warm-ups are not known.
+    striping, all messages of a round robin or a NIC per rank. ``most_…_bytes`` is the most that each way may have
+    moved, warm-ups included, and what goes beside each message (``message-overhead``); None where warm-ups are not
+    known.
     """
 
     sent_bytes: int
     received_bytes: int
     sent_split_bytes: int = 0
     received_split_bytes: int = 0
-    most_bytes: int | None = None
+    most_sent_bytes: int | None = None
+    most_received_bytes: int | None = None
 
     def mirrored(self) -> "NodeTraffic":
         """Return what the other node of a pair moved."""
         return NodeTraffic(
-            self.received_bytes, self.sent_bytes, self.received_split_bytes, self.sent_split_bytes, self.most_bytes
+            *(self.received_bytes, self.sent_bytes, self.received_split_bytes, self.sent_split_bytes),
+            *(self.most_received_bytes, self.most_sent_bytes),
         )
 
     def payload(self, way: Way) -> int:
         return self.sent_bytes if way == "sent" else self.received_bytes
+
+    def most(self, way: Way) -> int | None:
+        return self.most_sent_bytes if way == "sent" else self.most_received_bytes
 
     def split(self, way: Way) -> int:
         return self.sent_split_bytes if way == "sent" else self.received_split_bytes
@@ -82,7 +91,8 @@ class Plan:
 class Finding:
     """One thing that keeps a path from being proven, its sentence, and who may be to blame.
 
-    ``idle``: a rail was not used at all.
+    ``idle``: a rail was not used at all. ``uneven``: rails carried other shares than their rates'. ``is_link``: a link
+    was lost, or flapped.
     """
 
     state: Literal["failed", "not-proven"]
@@ -91,6 +101,8 @@ class Finding:
     look_at: str
     suspects: tuple[Suspect, ...] = ()
     idle: bool = False
+    uneven: bool = False
+    is_link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +201,22 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
     return _collective(spread) if collective else _against_rates(spread, policy)
 
 
+def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
+    """Return the suspects; where both ends of a rail are suspects for its share alone, the two of them are one pair.
+
+    What one end did not send the other did not receive: which of them is slow, or what lies between, nobody can say.
+    """
+    ends: dict[str | None, list[str]] = {}
+    for one in suspects:
+        if one.reason == SHORT and one.node is not None and one.node not in ends.setdefault(one.rail, []):
+            ends[one.rail].append(one.node)
+    found = []
+    for one in suspects:
+        nodes = ends.get(one.rail, []) if one.reason == SHORT else []
+        found.append(Suspect("pair", SHORT, "-".join(nodes), one.rail) if len(nodes) == 2 else one)
+    return found
+
+
 def had_their_due(spread: Spread, policy: Policy) -> bool:
     """Return whether each rail carried at least its due of the messages that the policy spreads, whatever else it did.
 
@@ -251,6 +279,6 @@ def _uneven(spread: Spread, wrong: Mapping[str, float], bound: JudgingBound) -> 
     ]
     sentence = f"uneven split: {'; '.join(said)} (bound {100 * bound.value:g} points, {bound.name})"
     short = [rail for rail, due in wrong.items() if spread.on(rail) / whole < due]
-    suspects = tuple(Suspect("rail", "carried less than its rate's share", node, rail) for rail in short)
+    suspects = tuple(Suspect("rail", SHORT, node, rail) for rail in short)
     look = f"rate and errors of {listing(short or list(wrong))} on {node}, then the stack's weights of its rails"
-    return Finding("failed", sentence, "fabric", look, suspects)
+    return Finding("failed", sentence, "fabric", look, suspects, uneven=True)

@@ -3,10 +3,10 @@
 The references hold over the whole curve, and there is a reference.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
-from railyard.base.wording import listing, message_size, number, percent
+from railyard.base.wording import listing, message_size, number, percent, size_ranges
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     BandLike,
@@ -16,6 +16,7 @@ from railyard.verdict.rules.model import (
     MetricInput,
     MostLike,
     RuleResult,
+    each_pass,
     failed,
     not_judged,
     passed,
@@ -41,13 +42,17 @@ class WorstRatio:
 
 
 def possible(inputs: Inputs) -> RuleResult:
-    """Return rule 3: bandwidths against the link's limit, latencies against the least one, work against the peak.
+    """Return rule 3: bandwidths against the link's limit, latencies against the least one, work against the peak,
+    message rates against the card's upper limit.
 
     Not judged where no metric has anything to be held against, with the reason.
     """
     held: list[str] = []
     unknown: list[str] = []
     for metric in inputs.metrics:
+        broken = _impossible_pass(metric)
+        if broken is not None:
+            return broken
         verdict = _bound_of(metric)
         if isinstance(verdict, RuleResult):
             return verdict
@@ -110,10 +115,29 @@ def worst_ratio(metric: MetricInput) -> WorstRatio | None:
     return worst
 
 
+def unbounded_sizes(metric: MetricInput) -> str:
+    """Return the measured sizes at which no band demands anything, in words; empty where each has a bound."""
+    if not metric.declared.sized:
+        return ""
+    measured = [size for size, _ in points(metric)]
+    return size_ranges([size for size in measured if not any(band.bounds(size) for band in metric.bands)], measured)
+
+
+def _impossible_pass(metric: MetricInput) -> RuleResult | None:
+    """Return the failure of the first of several passes that is impossible: the median would not show it."""
+    for which, one in each_pass(metric) if metric.passes else ():
+        verdict = _bound_of(one)
+        if isinstance(verdict, RuleResult):
+            return replace(verdict, sentence=f"{which}{verdict.sentence}")
+    return None
+
+
 def _bound_of(metric: MetricInput) -> RuleResult | str:
     """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or nothing."""
     if metric.declared.limited:
         return _limit(metric)
+    if metric.upper_limits:
+        return _rate(metric)
     return _latency(metric) if metric.most is None else _work(metric, metric.most)
 
 
@@ -132,6 +156,30 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
         f"at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     return failed(3, sentence, "set-up", "cores, clock and flop per cycle in the system's file, and how many nodes ran")
+
+
+def _rate(metric: MetricInput) -> RuleResult | str:
+    declared, share = metric.declared, 0.0
+    nearest = f"?no size of {declared.name} is one that its upper limit holds for"
+    for size, value in points(metric):
+        for band in metric.upper_limits:
+            bound = band.bound_at(size)
+            if bound is None or bound.high is None:
+                continue
+            if band.unit != declared.unit:
+                return f"?{declared.name} is in {declared.unit} and {_cited(band)} in {band.unit}"
+            shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)}"
+            described = f"{percent(value / bound.high)} of the upper limit, {number(bound.high)} {band.unit}"
+            if value > bound.high * IMPOSSIBLE_FACTOR.value:
+                sentence = (
+                    f"impossible: {shown} is {described}, of {_cited(band)}; at most "
+                    f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
+                )
+                look = "whether both ranks of a pair ran on one node, and whether the upper limit is of this card"
+                return failed(3, sentence, "set-up", look)
+            if value / bound.high > share:
+                share, nearest = value / bound.high, f"{shown} is {described}, of {_cited(band)}"
+    return nearest
 
 
 def _judged(metric: MetricInput) -> list[tuple[int, float]]:
@@ -188,9 +236,27 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     size, value = min(judged, key=lambda point: point[1])
     shown = f"{declared.name} {number(value)} us{declared.at(size)}"
     if value >= LEAST_LATENCY.value:
-        return f"{shown} is not below {LEAST_LATENCY.value:g} us"
+        return _faster_than_the_link(metric) or f"{shown} is not below {LEAST_LATENCY.value:g} us"
     sentence = f"impossible: {shown} between nodes is below {LEAST_LATENCY.value:g} us ({LEAST_LATENCY.source})"
     return failed(3, sentence, "set-up", "whether both ranks ran on one node (shared memory)")
+
+
+def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
+    """Return the failure of a latency in which so many bytes cannot have crossed the link, one way."""
+    limit = metric.one_way
+    if limit is None:
+        return None
+    for size, value in points(metric):
+        if size < max(1, limit.from_bytes) or size / value <= limit.at(size) * IMPOSSIBLE_FACTOR.value:
+            continue
+        sentence = (
+            f"impossible: {metric.declared.name} {number(value)} us{metric.declared.at(size)} is "
+            f"{number(size / value)} MB/s, {percent(size / value / limit.at(size))} of the limit, "
+            f"{_described(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+        )
+        look = "the unit of the times, whether both ranks ran on one node, and the system's link, slot and rails"
+        return failed(3, sentence, "set-up", look)
+    return None
 
 
 def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> float | None:
@@ -252,14 +318,16 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
 
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     rails, nodes = listing(inputs.rails), listing(inputs.nodes)
-    where = f"{violation.sentence}, over {rails} of {nodes}"
+    # A recording names no nodes.
+    of_nodes, between = (f" of {nodes}", f" between {nodes} and good partners") if nodes else ("", "")
+    where = f"{violation.sentence}, over {rails}{of_nodes}"
     if violation.unjudged:  # nothing was low: no rail, and no busy host, is why
         look = "unit and sizes of that reference, and the sizes that the check measures"
         return failed(5, where, "reference", look)
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
-    look = f"each rail alone ({rails}) between {nodes} and good partners, then link state and error counters"
+    look = f"each rail alone ({rails}){between}, then link state and error counters"
     return failed(5, where, "fabric", look)
 
 
@@ -292,10 +360,12 @@ def _held(metric: MetricInput) -> str:
     name = metric.declared.name
     worst = worst_ratio(metric)
     entries = listing([band.entry_id for band in metric.bands])
+    left = unbounded_sizes(metric)
+    unjudged = f" (no reference bounds {left})" if left else ""
     if worst is None:
-        return f"{name} holds {entries}"
+        return f"{name} holds {entries}{unjudged}"
     at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"
-    return f"{name} holds {entries}, at worst {at_worst}"
+    return f"{name} holds {entries}, at worst {at_worst}{unjudged}"
 
 
 def _cited(band: BandLike) -> str:

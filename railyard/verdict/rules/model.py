@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, Protocol
 
@@ -53,6 +53,7 @@ class BandLike(Protocol):
     @property
     def required_sizes(self) -> Collection[int]: ...
     def bound_at(self, size: int, /) -> BoundLike | None: ...
+    def bounds(self, size: int, /) -> bool: ...
 
 
 class LimitLike(Protocol):
@@ -82,20 +83,33 @@ class MostLike(Protocol):
     def source(self) -> str: ...
 
 
+#: Where a line stands that is none of the output itself.
+ERROR_OUTPUT = "error output"
+
+
 @dataclass(frozen=True, slots=True)
 class OutputLine:
-    """A line of the job's output that says itself what went wrong; ``line`` is 1-based, 0 where not known."""
+    """A line of the job's output that says itself what went wrong; ``line`` is 1-based, 0 where not known.
+
+    ``of`` names where it stands, where that is not the output itself. ``means``: what such a message means, where that
+    is known.
+    """
 
     line: int
     text: str
+    of: str = ""
+    means: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedRail:
-    """A rail that the counter reader would not start on: no such device, or no carrier."""
+    """A rail that the counter reader would not start on: no such device, or no carrier.
+
+    ``rail`` is None where the node shows no devices at all, so that nothing is known of its rails.
+    """
 
     node: str
-    rail: str
+    rail: str | None
     sentence: str
 
 
@@ -106,11 +120,16 @@ class Job:
     ``exit_code`` is None where the job has none (never started, lost). ``tables`` counts the tables that were read
     of ``tables_expected`` (at least); ``incomplete`` names those that are cut. ``validation`` is the benchmark's own
     check of the data that it moved: None where it printed none, which fails where ``validates`` is set.
+    ``unlike_asked`` is how the output differs from what the run was told: more tables, other message sizes. ``unended``
+    names the tables behind which the tool's own end is missing, ``end_line`` is that end; empty for a tool without.
+    ``too_long`` is why the output was read in part alone.
     ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
-    parser's where the output is none of the tool's. ``wrong_library`` says what the benchmark is linked to in place of
-    its stack's MPI. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application,
-    whose own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
-    killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not run where they were told to.
+    parser's where the output is none of the tool's. ``not_meant`` says which of launcher, library and environment
+    was another one than the run was meant to have, ``rails_unlike`` which rail is not set or wired as the file
+    says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application, whose
+    own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
+    killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not run where they were told
+    to.
     """
 
     exit_code: int | None
@@ -127,11 +146,21 @@ class Job:
     time_limit_s: float | None = None
     scheduler_error: str | None = None
     unread: str | None = None
-    wrong_library: str | None = None
+    not_meant: str | None = None
+    rails_unlike: str | None = None
     unplayed: str | None = None
     computes: bool = False
     ended: Ended | None = None
     unplaced: str | None = None
+    unlike_asked: str | None = None
+    unended: tuple[str, ...] = ()
+    end_line: str = ""
+    too_long: str | None = None
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether the run's own set-up says why it failed, so that no rail need be measured alone."""
+        return bool(self.refused or self.not_meant or self.rails_unlike)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +210,11 @@ class MetricInput:
     ``measured`` is None where nothing was read, then ``problem`` may hold the reader's sentence.
     ``bands`` are the references, or the floors of the link's class where there are none; ``floor_remark`` says why
     there is no such floor ("not judged: …").
-    ``most`` bounds what is computed, as ``limit`` does what is moved.
+    ``one_way``: the link's limit of one direction, by which a message of many bytes takes its time; None where that
+    does not bound it.
+    ``most`` bounds what is computed, as ``limit`` does what is moved, and ``upper_limits`` (each a bound from above
+    alone) how often a card does something. ``passes``: what each pass of a run that made several gave, of which
+    ``measured`` is the median: each must be sound and possible by itself.
     """
 
     declared: Declared
@@ -191,6 +224,14 @@ class MetricInput:
     bands: tuple[BandLike, ...] = ()
     floor_remark: str | None = None
     most: MostLike | None = None
+    upper_limits: tuple[BandLike, ...] = ()
+    passes: tuple[Measured, ...] = ()
+    one_way: LimitLike | None = None
+
+    @property
+    def cited(self) -> tuple[BandLike, ...]:
+        """All entries that the metric is held to: its references and its upper limits."""
+        return (*self.bands, *self.upper_limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +243,7 @@ class Inputs:
     whose path could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show.
     ``today`` is only held against the expected failure's date.
     ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
+    ``contradictions``: figures of one row that cannot all be true.
     """
 
     system: str
@@ -220,6 +262,7 @@ class Inputs:
     expected_failure: ExpectedFailure | None = None
     suspects: tuple[Suspect, ...] = ()
     replayed: str | None = None
+    contradictions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +310,17 @@ def why_unusable(metric: MetricInput) -> str | None:
         if value < 0 or (value == 0 and not _rounds_to_zero(metric, size)):
             return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
     return None
+
+
+def each_pass(metric: MetricInput) -> tuple[tuple[str, MetricInput], ...]:
+    """Return each pass of a metric, as a metric of its own, with the words that name it; itself where there is one."""
+    if len(metric.passes) < 2:
+        return (("", metric),)
+    count = len(metric.passes)
+    return tuple(
+        (f"in pass {place} of {count}: ", replace(metric, measured=measured, passes=()))
+        for place, measured in enumerate(metric.passes, start=1)
+    )
 
 
 def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:

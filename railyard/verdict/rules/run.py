@@ -16,6 +16,7 @@ from railyard.verdict.rules.model import (
     Job,
     MetricInput,
     RuleResult,
+    each_pass,
     failed,
     not_judged,
     passed,
@@ -26,6 +27,7 @@ from railyard.verdict.rules.model import (
 SHOWN_CHARACTERS = 160
 """Of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway."""
 
+_CUT = "where the job's output ends, and its limits of time and file size"
 _LOOK_AT = "the benchmark's output against what the check's parser expects"
 
 
@@ -47,11 +49,20 @@ def metrics(inputs: Inputs) -> RuleResult:
     """Return rule 2: all metrics that are wrong are named in one sentence; a check that declares none fails."""
     if not inputs.metrics:
         return failed(2, "the check declares no metric, so nothing was measured", "set-up", "the check's metrics")
-    wrong = [sentence for sentence in map(why_unusable, inputs.metrics) if sentence is not None]
+    wrong = [sentence for metric in inputs.metrics if (sentence := _unusable(metric)) is not None]
+    wrong += inputs.contradictions
     if wrong:
         return failed(2, "; ".join(wrong), "set-up", _LOOK_AT)
     read = [f"{_label(metric)} at {_sizes(metric)}" for metric in inputs.metrics]
     return passed(2, f"read {listing(read)}")
+
+
+def _unusable(metric: MetricInput) -> str | None:
+    """Return why a metric cannot be judged: its median, which stands for all passes, or else one of these."""
+    whole = why_unusable(metric)
+    if whole is not None:
+        return whole
+    return next((f"{which}{why}" for which, one in each_pass(metric) if (why := why_unusable(one)) is not None), None)
 
 
 def path(inputs: Inputs) -> RuleResult:
@@ -100,20 +111,39 @@ def _ended(inputs: Inputs) -> RuleResult | None:
     return failed(1, f"{ended.sentence}{_first_failure(inputs.job)}", fault, look)
 
 
-def _linked(inputs: Inputs) -> RuleResult | None:
-    wrong = inputs.job.wrong_library
-    if wrong is None:
+def _not_meant(inputs: Inputs) -> RuleResult | None:
+    other = inputs.job.not_meant
+    if other is None:
         return None
-    look = "LD_LIBRARY_PATH, modules and RPATH of the executable: another MPI was measured than the stack's name says"
-    return failed(1, wrong, "set-up", look)
+    look = (
+        "the launcher first on PATH (srun: --mpi), LD_LIBRARY_PATH and RPATH of the executable, modules, profiles and "
+        "wrappers that set variables: another MPI, or another way, was measured than the stack's name says"
+    )
+    return failed(1, other, "set-up", look)
 
 
 def _refused(inputs: Inputs) -> RuleResult | None:
     refused = inputs.job.refused
     if not refused:
         return None
+    sentence = "; ".join(rail.sentence for rail in refused)
+    blind = [rail.node for rail in refused if rail.rail is None]
+    if blind:
+        look = f"the mounts of {listing(blind)}, and of its containers: what is at /sys there (mount, ls /sys/class)"
+        return failed(1, sentence, "node", look)
     where = listing([f"{rail.rail} of {rail.node}" for rail in refused])
-    return failed(1, "; ".join(rail.sentence for rail in refused), "fabric", f"cable, port and driver of {where}")
+    return failed(1, sentence, "fabric", f"cable, port and driver of {where}")
+
+
+def _rails_unlike(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.rails_unlike is None:
+        return None
+    look = "ip link and ip address on the nodes that are named, their cables, and the rails of the system's file"
+    if inputs.suspects:  # rails that run slower than they are meant to
+        where = listing([f"{one.rail} of {one.node}" for one in inputs.suspects])
+        look = f"cable, port, slot and riser of {where}: link state (ibstat, lspci -vv), and that of its switch port"
+        return failed(1, inputs.job.rails_unlike, "fabric", look)
+    return failed(1, inputs.job.rails_unlike, "set-up", look)
 
 
 def _timed_out(inputs: Inputs) -> RuleResult | None:
@@ -124,9 +154,12 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     got = f"{counted(job.tables, 'table')} of {job.tables_expected} begun"
     said = "" if job.ended is None else f"; {job.ended.sentence}"
     where = f"{bound} (bound from the check or the system's file)"
-    sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}"
-    look = f"whether {listing(inputs.rails)} passes traffic between {listing(inputs.nodes)} (ping, carrier, counters)"
-    return failed(1, sentence, "fabric" if inputs.path.suspects else "set-up", look)
+    sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}{_lost_links(inputs)}"
+    between = f" between {listing(inputs.nodes)}" if inputs.nodes else ""
+    look = f"whether {listing(inputs.rails)} passes traffic{between} (ping, carrier, counters)"
+    if inputs.path.lost is not None:
+        look = inputs.path.look_at
+    return failed(1, sentence, "fabric" if inputs.path.suspects or inputs.path.lost else "set-up", look)
 
 
 def _exit_code(inputs: Inputs) -> RuleResult | None:
@@ -137,7 +170,9 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
         sentence = f"the job ended without an exit code, expected 0{_first_failure(inputs.job)}"
         return failed(1, sentence, "scheduler", "the scheduler's own log of the job")
     killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
-    sentence = f"the job exited {code}{killed}, expected 0{_first_failure(inputs.job)}"
+    sentence = f"the job exited {code}{killed}, expected 0{_first_failure(inputs.job)}{_lost_links(inputs)}"
+    if inputs.path.lost is not None:
+        return failed(1, sentence, "fabric", inputs.path.look_at)
     # 137 is SIGKILL: on a cluster mostly the kernel's out-of-memory killer.
     return failed(1, sentence, "node" if code == 137 else "set-up", "the end of the job's output and error output")
 
@@ -154,6 +189,13 @@ def _nodes(inputs: Inputs) -> RuleResult | None:
     found = listing(job.nodes_seen) or "no node"
     sentence = f"the job ran on {found}, expected {listing(job.nodes_expected)}"
     return failed(1, sentence, "scheduler", "how the launcher was given hosts and ranks per node")
+
+
+def _too_long(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.too_long is None:
+        return None
+    sentence = f"{inputs.job.too_long}{_first_failure(inputs.job)}"
+    return failed(1, sentence, "set-up", "what prints so much: the beginning and the end of the kept output")
 
 
 def _failures(inputs: Inputs) -> RuleResult | None:
@@ -174,8 +216,18 @@ def _readable(inputs: Inputs) -> RuleResult | None:
         return failed(1, sentence, "set-up", "where the job's output ends")
     if job.incomplete:
         sentence = f"the output is cut: {listing(job.incomplete)} lacks rows"
-        return failed(1, sentence, "set-up", "where the job's output ends, and its limits of time and file size")
+        return failed(1, sentence, "set-up", _CUT)
+    if job.unended:
+        sentence = f'the output is cut: "{job.end_line}" is missing behind {listing(job.unended)}'
+        return failed(1, sentence, "set-up", _CUT)
     return None
+
+
+def _asked(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.unlike_asked is None:
+        return None
+    look = "what the job ran (its script and its files), and whether its output is of that run alone"
+    return failed(1, inputs.job.unlike_asked, "set-up", look)
 
 
 def _wrong_data(inputs: Inputs) -> RuleResult | None:
@@ -210,6 +262,8 @@ _ENDED: Mapping[str, tuple[FaultClass, str]] = {
     "memory": ("set-up", "the memory that the job was given, and what else took memory on its nodes"),
     "preempted": ("scheduler", "the partition and QOS of the job: it may be taken from its nodes there"),
     "requeued": ("scheduler", "the scheduler's log: who requeued the job, and why; then run the test again"),
+    "suspended": ("scheduler", "who suspends jobs of this partition (PreemptMode, gang scheduling); then run it again"),
+    "several": ("set-up", "what makes it several: access and options of the system's file, SBATCH_ARRAY_INX"),
     "node": ("node", "the nodes' own logs, and why the scheduler has them down (scontrol show node)"),
     "cancelled": ("scheduler", "who cancelled the job: the scheduler's log"),
     "pending": ("scheduler", "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)"),
@@ -220,25 +274,34 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _unplayed,
     _scheduler,
     _ended,
-    _linked,
+    _not_meant,
     _refused,
+    _rails_unlike,
     _timed_out,
     _wrong_data,
     _exit_code,
     _nodes,
+    _too_long,
     _failures,
     _readable,
+    _asked,
     _unvalidated,
     _unplaced,
 )
+
+
+def _lost_links(inputs: Inputs) -> str:
+    return "" if inputs.path.lost is None else f"; {inputs.path.lost}"
 
 
 def _first_failure(job: Job) -> str:
     if not job.failures:
         return ""
     first = job.failures[0]
-    where = f"line {first.line}: " if first.line else ""
-    return f", {where}{_quoted(first.text)}"
+    of = f" of the {first.of}" if first.of else ""
+    where = f"line {first.line}{of}: " if first.line else ""
+    means = f" ({first.means})" if first.means else ""
+    return f", {where}{_quoted(first.text)}{means}"
 
 
 def _quoted(text: str) -> str:

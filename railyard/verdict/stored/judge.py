@@ -17,9 +17,11 @@ from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.verdict.asked import gap, other_sizes
 from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, Target, curves_of, is_from_device, metric_inputs
+from railyard.verdict.inputs import Run, Target, contradictions, is_from_device, metric_inputs, read_of
 from railyard.verdict.path.proof import not_judged as no_path
 from railyard.verdict.rules import figures, run
 from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
@@ -34,6 +36,7 @@ from railyard.verdict.rules.model import (
     points,
 )
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.target import ANY_STACK
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -74,16 +77,26 @@ class Judgement:
 
 
 def judge(
-    parsed: Parsed, target: Target, *, benchmark: str | None = None, node_pairs: int = 1, passes: bool = True
+    parsed: Parsed,
+    target: Target,
+    *,
+    benchmark: str | None = None,
+    node_pairs: int = 1,
+    passes: bool = True,
+    sizes: Sequence[int] = (),
+    text: str = "",
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output.
 
     ``benchmark`` narrows it to one key, and names what a table does not say. ``node_pairs``: over how many pairs of
     nodes a multi-pair benchmark's sums went. ``passes``: tables alike are passes of one run, so their median counts.
+    ``sizes``: the message sizes that were asked for, in bytes; none where that is not known. ``text`` is the output:
+    where it reports failures, the first cause of them is looked for in it.
     Raises RailyardError where there is no table and no failure, and where no table is of the benchmark.
     """
+    failures = _failures(parsed, target, text)
     if not parsed.tables:
-        return (_without_table(parsed),)
+        return (_without_table(failures),)
     if benchmark is not None:
         micro.find(benchmark)
     found = _groups([(_key_of(table, benchmark), table) for table in parsed.tables], passes)
@@ -91,31 +104,54 @@ def judge(
         said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
     return tuple(
-        _judged(parsed, key, tables, target, node_pairs)
+        _judged(failures, key, tables, target, node_pairs, sizes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
 
 
-def _without_table(parsed: Parsed) -> Judgement:
-    if not parsed.failures:
+def _failures(parsed: Parsed, target: Target, text: str) -> tuple[OutputLine, ...]:
+    """Return what the output reports as wrong, its first cause before what came of it."""
+    found = tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures)
+    if not found:
+        return ()
+    cause = first_cause(None if target.stack == ANY_STACK else target.stack, (text,))
+    if cause is None:
+        return found
+    others = (each for each in found if each.line != cause.line)
+    return (OutputLine(cause.line, cause.quoted, means=cause.means), *others)
+
+
+def _without_table(failures: tuple[OutputLine, ...]) -> Judgement:
+    if not failures:
         raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
-    first = parsed.failures[0]
-    count = counted(len(parsed.failures), "failure")
-    sentence = f'the output has no table and reports {count}, line {first.line}: "{first.text[:200]}"'
+    first = failures[0]
+    count = counted(len(failures), "failure")
+    means = f" ({first.means})" if first.means else ""
+    sentence = f'the output has no table and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
     rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output")
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
 
 
-def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target, node_pairs: int) -> Judgement:
+def _judged(
+    failures: tuple[OutputLine, ...],
+    key: str | None,
+    tables: list[Table],
+    target: Target,
+    node_pairs: int,
+    sizes: Sequence[int],
+) -> Judgement:
     lines = tuple(table.line for table in tables)
     if key is None:
         return Judgement(None, lines, "not-judged", _unknown(tables[0]))
     benchmark = micro.find(key)
-    curves, problem = curves_of(tables, key, node_pairs)
-    judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), curves, problem)
-    inputs = _inputs(parsed, key, tables, target, judged)
-    rules = _rules(inputs, _nothing_holds(judged, target))
+    read = read_of(tables, key, node_pairs)
+    judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), read)
+    inputs = _inputs(failures, key, tables, target, judged, sizes)
+    has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
+    no_end = f"; {benchmark.tool} prints no end: rows that are missing there are seen with --sizes alone"
+    unseen = "" if has_end else no_end
+    rules = _rules(inputs, _nothing_holds(judged, target), unseen)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
     return Judgement(
@@ -124,13 +160,20 @@ def _judged(parsed: Parsed, key: str | None, tables: list[Table], target: Target
         state=state,
         sentence=sentence,
         rules=rules,
-        curves=tuple(_standing(curve, judged, benchmark) for curve in curves),
+        curves=tuple(_standing(curve, judged, benchmark) for curve in read.curves),
         causes=likenesses(tables[0], benchmark, judged, target) if failure else (),
         remarks=tuple(_remarks(judged, tables[0], benchmark, node_pairs)),
     )
 
 
-def _inputs(parsed: Parsed, key: str, tables: list[Table], target: Target, judged: tuple[MetricInput, ...]) -> Inputs:
+def _inputs(
+    failures: tuple[OutputLine, ...],
+    key: str,
+    tables: list[Table],
+    target: Target,
+    judged: tuple[MetricInput, ...],
+    sizes: Sequence[int],
+) -> Inputs:
     own_check = validation_of(tables)
     job = Job(
         exit_code=0,  # not known: _rules says that it was not judged
@@ -140,12 +183,15 @@ def _inputs(parsed: Parsed, key: str, tables: list[Table], target: Target, judge
         tables_expected=len(tables),
         incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
         failures=(
-            *(OutputLine(failure.line, failure.text) for failure in parsed.failures),
+            *failures,
             *assessor_of(micro.find(key)).otherwise(key, tables),
         ),
         validates=own_check is not None,
         validation=own_check,
         computes=micro.find(key).is_application,
+        unlike_asked=_unlike_asked(key, tables, sizes),
+        unended=tuple(f"{key} (line {table.line})" for table in tables if table.ended is False),
+        end_line=micro.tool(micro.find(key).tool).end_line,
     )
     return Inputs(
         system=target.system or "the link",
@@ -159,6 +205,16 @@ def _inputs(parsed: Parsed, key: str, tables: list[Table], target: Target, judge
         today=date.min,
         link_limit_known=target.fabric.limit(target.rails, 1) is not None,
         report_only=target.report_only,
+        contradictions=contradictions(tables, key),
+    )
+
+
+def _unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str | None:
+    """Return how message sizes differ from those that were asked for, or where a row of regular ones is missing."""
+    if micro.find(key).rows != "sizes":
+        return None
+    return next(
+        (why for table in tables if (why := other_sizes(table, key, sizes) if sizes else gap(table, key))), None
     )
 
 
@@ -175,11 +231,12 @@ def _unknown(table: Table) -> str:
     return f"not judged: {table.tool}/{table.benchmark} measures nothing that is held against a reference or a limit"
 
 
-def _rules(inputs: Inputs, nothing_holds: str | None) -> tuple[RuleResult, ...]:
+def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[RuleResult, ...]:
+    """Return all five rules; ``unseen`` is what of the output's completeness cannot be known, and begins with "; "."""
     first = run.complete(inputs)
     if first.state == "pass":
         count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
-        whole = f"{counted(count, 'complete table')}{checked}"
+        whole = f"{counted(count, 'complete table')}{checked}{unseen}"
         first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
     last = figures.reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")
@@ -213,7 +270,7 @@ def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark)
         percent_of_reference=None if worst is None else 100 * worst.ratio,
         percent_of_reference_size=None if worst is None else worst.size_bytes,
         percent_of_limit=of_limit,
-        references=tuple(band.entry_id for band in metric.bands),
+        references=tuple(band.entry_id for band in metric.cited),
     )
 
 

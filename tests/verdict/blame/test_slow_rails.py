@@ -201,6 +201,66 @@ def test_no_result_at_all_blames_nobody_and_is_not_measured_again() -> None:
     assert (found.suspects, found.sentence) == ((), "none of 12 probes of single rails gave a result: nobody is blamed")
 
 
+@pytest.mark.parametrize("value", [None, 0.0], ids=["none", "zero"])
+@pytest.mark.parametrize("rails", [("hsn1",), ("hsn0", "hsn1")], ids=["one rail", "two rails"])
+@pytest.mark.fault("session", "a wrapper that breaks the probes too", "of single rails gave a result: nobody is blamed")
+def test_probes_that_all_break_make_no_switch_slow(value: float | None, rails: tuple[str, ...], said: str) -> None:
+    found = measured(lambda *_: value, rails=rails)
+    assert (found.suspects, found.sentence) == ((), f"none of {6 * len(rails)} probes {said}")
+
+
+@pytest.mark.fault("session", "a wrapper that breaks all probes but one", "stays undecided after")
+def test_one_result_among_broken_probes_makes_no_switch_slow(said: str) -> None:
+    found = measured(lambda pair, rail, turn: 20.0 if (pair, turn) == ("vn1-vn2", 1) else None)
+    assert found.suspects == ()
+    assert said in found.sentence
+    # Of all pairs of nodes a dead pair's value is 0, and a round may leave the one result out.
+    made = [probe for probe in found.probes if probe.turn > 1]
+    dead = [RailProbe(one.node_a, one.node_b, one.rail, 0.0, EXPECTED, one.turn, 0.0) for one in made]
+    assert findings([*dead, RailProbe("vn1", "vn2", "hsn0", 1e-9, EXPECTED)], NODES).suspects == ()
+
+
+def test_what_a_broken_probe_printed_is_quoted() -> None:
+    probes = [RailProbe("vn1", "vn2", "hsn1", None, EXPECTED, said="sh: IMB-MPI1: not found")]
+    assert findings(probes, NODES).sentence == (
+        'none of 1 probe of single rails gave a result, the first printed "sh: IMB-MPI1: not found": nobody is blamed'
+    )
+
+
+def late(us: dict[str, float], rail: str = "hsn1", size: int = 1024) -> list[RailProbe]:
+    """Return two rounds of probes of small messages, by what they took in us where a text is in the pair's name."""
+    pairs = ("vn1-vn2", "vn3-vn4", "vn1-vn3", "vn2-vn4", "vn2-vn3", "vn1-vn4")
+    return [
+        RailProbe(
+            pair[:3], pair[4:], rail,
+            size / next((value + turn for name, value in us.items() if name in pair), 61.0 + turn), 0.0, turn,
+            size_bytes=size,
+        )
+        for turn in (1, 2)
+        for pair in pairs
+    ]  # fmt: skip
+
+
+@pytest.mark.fault(
+    "rail", "a delay of 2 ms on one rail of a node", "hsn1 of vn2 has a delay with every partner: at best"
+)
+def test_a_rail_with_a_delay_is_named_with_microseconds(said: str) -> None:
+    found = findings(late({"vn2": 2060.0}), NODES)
+    assert blamed(found) == [("rail", "vn2", "hsn1")]
+    assert found.sentence == (
+        f"{said} 2061 us for 1 KiB with vn1, 2061 us for 1 KiB with vn4 and 2061 us for 1 KiB with vn3; the same rail "
+        "took at most 62.00 us for 1 KiB between vn3 and vn4, vn1 and vn3, vn1 and vn4 in the same seconds (margin "
+        "50.0 %, probe-delay-margin)"
+    )
+
+
+@pytest.mark.parametrize("us", [61.0, 110.0], ids=["as late as all", "more switches away"])
+def test_rails_without_a_delay_blame_nobody(us: float) -> None:
+    found = findings(late({"vn2": us}), NODES)
+    assert (found.suspects, found.is_clear) == ((), True)
+    assert found.sentence == "no rail was slow alone in 12 probes of 1 KiB: nobody is blamed"
+
+
 def test_no_probe_begins_when_the_time_is_up() -> None:
     found = measured(lambda *_: None, rails=("hsn0", "hsn1"), seconds=40.0)
     assert len(found.probes) == 4

@@ -1,0 +1,120 @@
+"""What was asked of a tool against what it printed: tables, message sizes, processes, messages in flight."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from railyard.base.wording import counted, listing, message_size
+from railyard.benchmarks.table import micro
+from railyard.job.case import Case
+from railyard.parsers.parsed import Table
+
+_SHOWN = 4  # sizes of a sentence
+
+
+def unlike_asked(case: Case, tables: Sequence[Table], judged: Sequence[Table], printed: Sequence[Table]) -> str | None:
+    """Return how an output differs from what its run was told; None where it does not.
+
+    ``tables`` are those of the benchmark, ``judged`` what is made of them, ``printed`` all.
+    """
+    if len(judged) > case.passes:
+        had = counted(len(judged), "table")
+        return f"the output has {had}, expected {case.passes}: which of them are of this run is not known"
+    if micro.find(case.benchmark).assessed != "sizes":
+        return None
+    foreign = [table for table in printed if table not in tables]
+    if foreign:
+        what = f"{foreign[0].tool}/{foreign[0].benchmark or '?'} (line {foreign[0].line})"
+        return f"the output has a table of {what} besides, which was not asked for"
+    return next(
+        (
+            why
+            for table in tables
+            if (why := other_sizes(table, case.benchmark, case.sizes) or _other_crowd(case, table)) is not None
+        ),
+        None,
+    )
+
+
+def _other_crowd(case: Case, table: Table) -> str | None:
+    """Return which number of processes, pairs or messages in flight a table's heading has that was not asked for."""
+    if micro.find(case.benchmark).every_node or "groups" in table.context:
+        return None
+    ranks = len(case.launch.nodes) * case.ranks_per_node
+    for name, said, asked in (
+        ("ranks", "processes", ranks),
+        ("processes", "processes", ranks),
+        ("pairs", "pairs of ranks", ranks // 2),
+        ("window", "messages in flight", case.window),
+    ):
+        found = table.context.get(name)
+        if isinstance(found, int) and not isinstance(found, bool) and found != asked:
+            return f"{case.benchmark} (line {table.line}) is of {found} {said}: {asked} were asked for"
+    return None
+
+
+def other_sizes(table: Table, key: str, asked: Sequence[int]) -> str | None:
+    """Return which of the message sizes that were asked for a table lacks, and which it has besides, in bytes.
+
+    None where it has all of them alone, or where none were asked for: the tool goes through its own.
+    """
+    if not asked:
+        return None
+    found = sizes_of(table)
+    lacking = [size for size in asked if size not in found]
+    besides = sorted({size for size in found if size not in asked})
+    if not lacking and not besides:
+        return None
+    parts = [f"lacks {_listed(lacking)}"] if lacking else []
+    parts += [f"has {_listed(besides)} besides"] if besides else []
+    return f"{key} (line {table.line}) {' and '.join(parts)}: {counted(len({*asked}), 'message size')} were asked for"
+
+
+def gap(table: Table, key: str) -> str | None:
+    """Return where a table whose message sizes grow by one factor leaves out one, or several; None where it does not.
+
+    For an output of which nobody knows what was asked for. At least three in four steps must be alike, unless the tool
+    always doubles.
+    """
+    if micro.tool(micro.find(key).tool).doubles:
+        return _not_doubled(table, key)
+    sizes = [size for size in sizes_of(table) if size > 0]
+    steps = [after / before for before, after in pairwise(sizes)]
+    if len(steps) < 4 or min(steps) <= 1:
+        return None
+    usual = sorted(steps)[len(steps) // 2]
+    others = [place for place, step in enumerate(steps) if step != usual]
+    wide = next((place for place in others if _is_power(steps[place], usual)), None)
+    if wide is None or 4 * len(others) > len(steps):
+        return None
+    return (
+        f"{key} (line {table.line}) goes from {message_size(sizes[wide])} to {message_size(sizes[wide + 1])}, where "
+        f"each of its other sizes is {usual:g} times the one before: a row is missing"
+    )
+
+
+def _not_doubled(table: Table, key: str) -> str | None:
+    steps = pairwise(sizes_of(table))
+    wide = next(((before, after) for before, after in steps if after > (2 * before or 1)), None)
+    if wide is None:
+        return None
+    where = f"{message_size(wide[0])} to {message_size(wide[1])}"
+    return f"{key} (line {table.line}) goes from {where}, where {table.tool} doubles its sizes: a row is missing"
+
+
+def _is_power(step: float, usual: float) -> bool:
+    """Return whether a step is several usual ones at once."""
+    count = math.log(step) / math.log(usual)
+    return count > 1.5 and abs(count - round(count)) < 1e-9
+
+
+def sizes_of(table: Table) -> tuple[int, ...]:
+    """Return the message sizes of a table in bytes, as they stand; the one of its heading where it has no column."""
+    cells = table.column("size") if "size" in table.columns else (table.context.get("size"),)
+    return tuple(cell for cell in cells if isinstance(cell, int) and not isinstance(cell, bool))
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    shown = [message_size(size) for size in sizes[:_SHOWN]]
+    more = len(sizes) - len(shown)
+    return listing([*shown, f"{more} more"] if more else shown)

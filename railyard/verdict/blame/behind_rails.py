@@ -1,0 +1,118 @@
+"""Who is to blame where it is no single rail: a node that answers over none, and what the rails of a node share.
+
+Single rails were measured before (``slow_rails``); here their findings become those of what lies behind them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from railyard.base.bounds import PROBE_SLOW_SHARE
+from railyard.base.wording import listing, number, percent
+from railyard.results.record.form import Suspect
+from railyard.verdict.blame.slow_rails import TOGETHER
+from railyard.verdict.blame.suspects import Findings
+
+
+def silent_nodes(found: Findings, rails: Sequence[str]) -> tuple[str, ...]:
+    """Return the nodes that gave no result over any of these rails, each of which is a suspect of them."""
+    named: dict[str, set[str]] = {}
+    for one in found.suspects:
+        if one.kind == "rail" and one.node is not None and one.rail is not None:
+            named.setdefault(one.node, set()).add(one.rail)
+    answered = {name for probe in found.probes if probe.value_mb_s for name in (probe.node_a, probe.node_b)}
+    return tuple(node for node, each in named.items() if each == set(rails) and node not in answered)
+
+
+def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str, bool]) -> Findings:
+    """Return the findings with a node named in the place of its rails, where over none of them it gave a result.
+
+    ``starts`` says of a node whether a process starts on it; nothing of one that was not asked. A node that starts them
+    and has one rail alone is left as it is: there it may be the rail.
+    """
+    for node in silent_nodes(found, rails):
+        if starts.get(node) is False:
+            nothing = f"over {listing(list(rails))} it gives nobody a result"
+            reason = f"{node} does not answer: no process starts on it, and {nothing}; its rails are not judged"
+        elif len(rails) > 1:
+            does = ", though processes start on it" if node in starts else ""
+            reason = f"{node} gives nobody a result over any of its rails ({listing(list(rails))}){does}: the node"
+        else:
+            continue
+        own = [one for one in found.suspects if one.kind == "rail" and one.node == node]
+        kept = tuple(one for one in found.suspects if one not in own)
+        sentence = _without(found.sentence, [one.reason for one in own])
+        found = replace(
+            found,
+            suspects=(Suspect("node", reason, node), *kept),
+            sentence="; ".join(filter(None, (reason, sentence))),
+            fault=found.fault if kept else "node",
+            look_at=f"whether {node} is up and answers over every network (ping, ssh, its console and log)",
+        )
+    return found
+
+
+def shared_part(alone: Findings, together: Findings, rails: Sequence[str]) -> Findings:
+    """Return who is slow with all rails at once, though each is good alone: what a node's rails share.
+
+    ``alone`` are the findings of each rail, which cleared them all, ``together`` those of all at once.
+    """
+    both = listing(list(rails))
+    slow = [one for one in together.suspects if one.kind == "rail" and one.node is not None]
+    probes = (*alone.probes, *together.probes)
+    if not slow:
+        measured = f"; {both} at once were measured too, and no node was slow with them" if together.is_clear else ""
+        return replace(alone, sentence=f"{alone.sentence}{measured}", probes=probes)
+    named = []
+    for one in slow:
+        reason = f"each of {both} is good alone, and both at once are not: {one.reason}"
+        reason = reason if len(rails) == 2 else reason.replace("both at once", "all at once")
+        named.append(Suspect("node", f"{reason}; what they share on {one.node} is at fault", one.node))
+    nodes = listing([str(one.node) for one in slow])
+    look = f"what {both} share on {nodes}: the slot, the card, and the switch port or up-link behind both"
+    return Findings(tuple(named), "; ".join(one.reason for one in named), probes, fault="fabric", look_at=look)
+
+
+def direction(node: str, partner: str, sent: Sequence[float | None], received: Sequence[float | None]) -> str:
+    """Return which way a slow rail is slow, from what streams one way gave, in MB/s, by the best of each.
+
+    ``sent`` went from the node to its good partner, ``received`` the other way; None is no result. Both ways slow alike
+    is said too.
+    """
+    out, back = (max((value or 0.0 for value in values), default=0.0) for values in (sent, received))
+    figures = f"{_shown(out)} to {partner}, {_shown(back)} from {partner}"
+    if not max(out, back):
+        return ""
+    share = min(out, back) / max(out, back)
+    if share >= PROBE_SLOW_SHARE.value:
+        return f"both ways alike: {figures}"
+    way = "sends" if out < back else "receives"
+    if not min(out, back):
+        return f"only what {node} {way} gives no result: {figures}"
+    return f"only what {node} {way} is slow: {figures} ({percent(share)}; bound {percent(PROBE_SLOW_SHARE.value)})"
+
+
+def good_partner(found: Findings, suspect: Suspect) -> str | None:
+    """Return a node that was probed with a suspect and is none itself: the one that gave most with others."""
+    named = {one.node for one in found.suspects}
+    best: dict[str, float] = {}
+    for probe in found.probes:
+        if probe.rail == suspect.rail and suspect.node not in (probe.node_a, probe.node_b):
+            for name in (probe.node_a, probe.node_b):
+                best[name] = max(best.get(name, 0.0), probe.value_mb_s or 0.0)
+    known = {name: value for name, value in best.items() if name not in named and value}
+    return max(known, key=lambda name: known[name], default=None)
+
+
+def label_of(rails: Sequence[str]) -> str:
+    """Return how rails that are measured at once are called in the place of one rail."""
+    return TOGETHER.join(rails)
+
+
+def _without(sentence: str, reasons: Sequence[str]) -> str:
+    for reason in reasons:
+        sentence = sentence.replace(reason, "\0")
+    return "; ".join(part for part in sentence.split("; ") if part.strip("\0"))
+
+
+def _shown(value: float) -> str:
+    return f"{number(value)} MB/s" if value else "no result"

@@ -1,0 +1,184 @@
+"""Why an MPI library or a tool did not start, in its own words: what it said first, and not what came of it.
+
+A library that misses its interface says so in a line, and goes on until something else fails, which it says in twenty.
+One row of the table is one message: whose it is, how it reads, and what it means. Rows are in the order of cause and
+consequence, so that the first row that is found anywhere in a text is quoted. A row has a genuine example in
+``tests/recordings/failed``, or in a recording of a public place.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from railyard.base.clean_text import one_line
+
+#: Characters of each text that are looked through: what comes first stands at its beginning.
+LOOKED_THROUGH = 1 << 18
+
+_OPENMPI = ("openmpi", "hpcx")
+_UCX = ("openmpi", "hpcx", "mpich", "mvapich", "craympich", "intelmpi")
+_CH4 = ("mpich", "mvapich", "craympich", "intelmpi")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a library: its stacks (none: everybody's), its words, its pattern, and what it means.
+
+    ``words`` are what a reader looks for. ``pattern`` begins with the line that is quoted; groups of it fill the blanks
+    of ``means``.
+    """
+
+    stacks: tuple[str, ...]
+    words: str
+    pattern: str
+    means: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCause:
+    """A message that was found: its line (1-based) of the text of that index, as it reads, and what it means."""
+
+    text: int
+    line: int
+    quoted: str
+    means: str
+
+
+MESSAGES: tuple[Message, ...] = (
+    Message(
+        (),
+        "error while loading shared libraries",
+        r"^[^\n]{0,200}error while loading shared libraries: (?P<name>\S{1,200}): [^\n]{1,200}$",
+        "the loader does not find {name}: LD_LIBRARY_PATH, modules and RPATH on that node",
+    ),
+    Message(
+        _OPENMPI,
+        "An invalid value was given for",
+        r"^WARNING: An invalid value was given for (?P<name>\w{1,80})\.[^\n]{0,40}\n[^\n]{0,80}\n\s{0,10}Local host: "
+        r"(?P<node>\S{1,200})\s{1,10}Value:\s{1,10}(?P<value>\S{1,200})\s{1,10}Message:\s{1,10}(?P<said>[^\n]{1,80})",
+        "{value} of {name}, on {node}: {said}",
+    ),
+    Message(
+        _OPENMPI,
+        "A requested component was not found, or was unable to be opened",
+        r"^A requested component was not found, or was unable to be opened\.(?:[^\n]{0,100}\n){1,8}?Host:\s{1,10}"
+        r"(?P<node>\S{1,200})\s{1,4}Framework:\s{1,10}(?P<framework>\S{1,80})\s{1,4}Component:\s{1,10}(?P<name>\S{1,80})",
+        "{framework}/{name} is not built into the Open MPI of {node}",
+    ),
+    Message(
+        _OPENMPI,
+        "No available … components were found!",
+        r"^No available (?P<name>\w{1,40}) components were found!$",
+        "none of the {name} components that were asked for is there, or can be used",
+    ),
+    Message(
+        _OPENMPI,
+        "There are not enough slots available",
+        r"^There are not enough slots available in the system to satisfy the (?P<slots>[0-9]{1,9})\b[^\n]{0,40}$",
+        "the launcher was given fewer than {slots} places for ranks",
+    ),
+    Message(
+        _OPENMPI,
+        "was unable to launch the specified application (or find the executable)",
+        r"^\S{0,200}mpirun\S{0,40} was unable to (?:launch the specified application|find the specified executable)"
+        r"[^\n]{0,80}\n(?:[^\n]{0,100}\n){1,9}?(?:Node:\s{1,10}\S{1,200}\n)?Executable: (?P<name>\S{1,200})",
+        "{name} is not there, or may not be executed",
+    ),
+    Message(
+        _CH4,
+        "execvp error on file",
+        r"^[^\n]{0,200}HYDU_create_process [^\n]{0,200}: execvp error on file (?P<name>\S{1,200}) [^\n]{0,80}$",
+        "{name} is not there, or may not be executed",
+    ),
+    Message(
+        _CH4,
+        "Runtime environment uses unsupported PMI version",
+        r"^[^\n]{0,100}Runtime environment uses unsupported PMI version (?P<name>\w{1,20})\.[^\n]{0,40}$",
+        "the launcher speaks {name}, which this library does not: it is another library's launcher",
+    ),
+    Message(
+        _UCX,
+        "UCX  WARN  network device … is not available",
+        r"^[^\n]{0,100}UCX  WARN  network device '(?P<name>[^']{1,80})' is not available, please use[^\n]{0,400}$",
+        "UCX_NET_DEVICES names {name}, which that node does not have",
+    ),
+    Message(
+        _UCX,
+        "UCX  WARN  transport … is not available",
+        r"^[^\n]{0,100}UCX  WARN  transport '(?P<name>[^']{1,80})' is not available, please use[^\n]{0,400}$",
+        "UCX_TLS names {name}, which this UCX does not have on that node",
+    ),
+    Message(
+        _CH4,
+        "OFI fi_getinfo() failed … No data available",
+        r"^[^\n]{0,100}OFI fi_getinfo\(\) failed \([^\n]{0,100}:No data available\)$",
+        "no provider of Libfabric fits what was asked for (I_MPI_OFI_PROVIDER, FI_PROVIDER)",
+    ),
+    Message(
+        (),
+        "unable to connect to server",
+        r"^iperf3: error - unable to connect to server: (?P<said>[^\n]{1,80})$",
+        "the client did not reach its server",
+    ),
+    Message(
+        (),
+        "failed to modify QP to RTR",
+        r"^[^\n]{0,100}failed to modify QP to RTR: (?P<said>[^\n]{1,80})$",
+        "the two ends do not agree on GID, MTU or path, so the queue pair cannot receive",
+    ),
+    # Consequences: quoted where their cause said nothing.
+    Message(
+        _OPENMPI,
+        "At least one pair of MPI processes are unable to reach each other",
+        r"^At least one pair of MPI processes are unable to reach each other for$",
+        "no transport that was asked for connects these nodes",
+    ),
+    Message(
+        _UCX,
+        "UCX  ERROR",
+        r"^[^\n]{0,100}UCX  ERROR [^\n]{1,200}$",
+        "UCX could not connect",
+    ),
+    Message(
+        _OPENMPI,
+        "noticed that process rank … exited on signal",
+        r"^\S{0,200}mpirun\S{0,40} noticed that process rank (?P<rank>[0-9]{1,9}) with PID [0-9]{1,9} on node "
+        r"(?P<node>\S{1,200}) exited on signal (?P<signal>[0-9]{1,3}) [^\n]{0,80}$",
+        "rank {rank} on {node} was ended by signal {signal}",
+    ),
+    Message(
+        _CH4,
+        "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        r"^=\s{1,5}BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=\s{1,5}(?:RANK [0-9]{1,9} )?PID [0-9]{1,9} "
+        r"RUNNING AT (?P<node>\S{1,200})\n=\s{1,5}(?P<how>(?:EXIT CODE|KILLED BY SIGNAL): [0-9]{1,3})[^\n]{0,40}$",
+        "a process on {node}: {how}; an exit code of 9 or 11 there is mostly that signal",
+    ),
+)
+
+
+def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
+    """Return what a stack, or a tool of it, said first of what went wrong in any of several texts; None for nothing.
+
+    ``stack`` None: which one ran is not known, so the messages of all are looked for.
+    """
+    heads = [text[:LOOKED_THROUGH] for text in texts]
+    for message in MESSAGES:
+        if message.stacks and stack is not None and stack not in message.stacks:
+            continue
+        for index, head in enumerate(heads):
+            found = re.search(message.pattern, head, re.MULTILINE)
+            if found is not None:
+                quoted = one_line(found[0].partition("\n")[0]).strip()
+                parts = {name: one_line(value or "").strip() for name, value in found.groupdict().items()}
+                line = head.count("\n", 0, found.start()) + 1
+                return FirstCause(index, line, quoted, message.means.format_map(parts))
+    return None
+
+
+def document() -> str:
+    """Return the table as Markdown, a row a message, in the order in which they are looked for."""
+    rows = ["| whose | looked for | what it means |", "| --- | --- | --- |"]
+    for message in MESSAGES:
+        blanks = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), message.means)
+        rows.append(f"| {', '.join(message.stacks) or 'any'} | `{message.words}` | {blanks} |")
+    return "\n".join(rows) + "\n"

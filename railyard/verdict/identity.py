@@ -1,0 +1,106 @@
+"""What ran is what was meant: one proof of launcher, library and environment, in the order of cause and consequence.
+
+A launcher of another library, a benchmark that is linked to another one, an output that names another one, processes
+that did not find one another, and variables that the benchmark's own process has otherwise than they were planned.
+"""
+
+import re
+from collections.abc import Sequence
+
+from railyard.base.clean_text import one_line
+from railyard.base.exit_codes import UNFIT_EXIT
+from railyard.base.wording import counted
+from railyard.benchmarks.table import micro
+from railyard.benchmarks.tools import TOOLS
+from railyard.job import environment, launcher_identity, mpi_identity
+from railyard.job.case import Case, Evidence
+from railyard.job.mpi_identity import Meant
+from railyard.parsers.parsed import Table
+from railyard.stacks import linkage
+from railyard.stacks import table as stacks_table
+
+# "This test requires exactly two processes" (OSU), "Need at least two processes (only given 1)" (NetPIPE),
+# "# !! Benchmark PingPong invalid for 1 processes !!" (IMB), "Need at least 4 processes for these tests" (HPL)
+_TOO_FEW = re.compile(
+    r"^.{0,40}(?:requires (?:exactly|at least) \w{1,10} processes|need at least \w{1,10} processes|"
+    r"invalid for 1 processes).{0,80}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
+    """Return the first of launcher, library and environment that is not what the run was meant to have.
+
+    ``tables``: all of the output. A stand-in of a rehearsal is no library and names none, so that it is not asked.
+    """
+    return (
+        _launcher(case, evidence)
+        or (None if evidence.rehearsed else _library(case, evidence) or _another_mpi(case, evidence))
+        or _alone(case, evidence, tables)
+        or (environment.why_other(evidence.environment, case.launch) if evidence.environment else None)
+    )
+
+
+def remarks(case: Case, evidence: Evidence) -> tuple[str, ...]:
+    """Return what is said beside a verdict: nodes whose benchmark was not seen, variables that nobody planned."""
+    if evidence.environment is None or not environment.planned(case.launch) or evidence.exit_code != 0:
+        return ()
+    # A stand-in of another rank than the first ends at once; a benchmark's ranks end together.
+    nodes = () if evidence.rehearsed else environment.unseen(evidence.environment, case.launch)
+    unseen = [f"the environment of the benchmark was not read on {', '.join(nodes)}"] if nodes else []
+    return (*unseen, *environment.unplanned(evidence.environment, case.launch))
+
+
+def _launcher(case: Case, evidence: Evidence) -> str | None:
+    meant = case.launch.mpi
+    if meant is None or not evidence.launcher:
+        return None
+    return launcher_identity.why_other(evidence.launcher, case.stack, meant.version)
+
+
+def _library(case: Case, evidence: Evidence) -> str | None:
+    """Return why the benchmark is not linked to its stack's MPI; None where it is, or where it is a script."""
+    said, exit_code = evidence.linked, evidence.exit_code
+    if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it before, with a better sentence
+        return None
+    if not said.strip() and exit_code:  # the job ended before it asked: rule 1 says of what
+        return None
+    found = linkage.parse(said)
+    wanted = stacks_table.STACKS[case.stack]
+    tool = TOOLS.get(micro.find(case.benchmark).tool)
+    if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
+        return None
+    if found:
+        return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
+    # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.
+    if linkage.NO_LIBRARIES in said:
+        return None
+    return f"what {case.benchmark} is linked to is not known: ldd said {one_line(said) or 'nothing'}"
+
+
+def _another_mpi(case: Case, evidence: Evidence) -> str | None:
+    """Return the sentence of an output that names another MPI; of a replay only the library counts, not its version."""
+    meant = case.launch.mpi if evidence.played is None else Meant(case.stack)
+    if meant is None or evidence.exit_code == UNFIT_EXIT:
+        return None
+    return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
+
+
+def _alone(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
+    """Return why each process was a run of its own, by what several of them printed; None where they were together.
+
+    One process that says so may be a benchmark that was told wrong; two are two first ranks.
+    """
+    given = len(case.launch.nodes) * case.ranks_per_node
+    of_its_own = micro.find(case.benchmark).every_node  # on each node a run of its own, as it was meant
+    if case.launch.mpi is None or given < 2 or of_its_own or case.site.system.provider == "host":
+        return None
+    single = sum(table.context.get("processes", table.context.get("ranks")) == 1 for table in tables)
+    refusals = _TOO_FEW.findall(f"{evidence.stdout}\n{evidence.stderr}")
+    if max(single, len(refusals)) < 2:
+        return None
+    said = f'"{one_line(refusals[0])}"' if len(refusals) >= single else "a table of 1 process"
+    return (
+        f"each of the {given} processes ran alone, as rank 0 of 1: the output has {said} "
+        f"{counted(max(single, len(refusals)), 'time')}; the launcher did not tell the library of the others"
+    )

@@ -1,0 +1,116 @@
+"""Both ends of a rail as one judgement: what some nodes of a run sent over it, others of them received.
+
+A counter that stands still on one end, while the other end counted the bytes, is a wrong counter and no idle rail. What
+left over one rail and arrived over another is nobody else's traffic.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from railyard.base.bounds import CARRIED_SHARE, IDLE_SHARE, LEAST_PAYLOAD, UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.wording import listing, traffic
+from railyard.job.counters.node import NodeCounters
+from railyard.verdict.path.traffic import WAYS, Finding, Plan, Spread, Way, meant_bytes, split_finding
+
+
+def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], Finding]:
+    """Return, by node and way, a finding for the counter that lacks what the other ends counted; {} where none does.
+
+    Nothing is said where other traffic may be the reason: on nodes that are not exclusive, and where what the other
+    ends counted is not what the run was to move over each rail. Of a collective a switch may send one packet to many,
+    and packets are no bytes.
+    """
+    known = _compared(readings, plan)
+    found = {}
+    for way in WAYS:
+        for node in known:
+            lacking = [rail for rail in plan.rails if _lacks(known, plan, node, rail, way)]
+            if lacking:
+                found[node, way] = _contradiction(known, plan, node, lacking, way)
+    return found
+
+
+def crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
+    """Return the sentence of bytes that left over one meant rail and arrived over another; None where none did.
+
+    Two rails of one network do that: a library takes an address of one alone, or either interface answers for both.
+    """
+    known, bound = _compared(readings, plan), _least_told(plan)
+    over = dict.fromkeys(plan.rails, 0)
+    for reading in known.values():
+        sent, received = (meant_bytes(reading, plan, way) for way in WAYS)
+        over = {rail: more + sent[rail] - received[rail] for rail, more in over.items()}
+    left = [rail for rail, more in over.items() if more > bound]
+    arrived = [rail for rail, more in over.items() if more < -bound]
+    if not left or not arrived or abs(sum(over.values())) > bound:
+        return None
+    moved = traffic(sum(over[rail] for rail in left))
+    return (
+        f"{moved} left over {listing(left)} and arrived over {listing(arrived)}, so they are in one network: the "
+        f"library may have the address of one alone, or one answers for the other's (arp_ignore, routes)"
+    )
+
+
+def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, NodeCounters]:
+    """Return the readings of a run's nodes where what one sent can be compared with what others received; else {}."""
+    known = {node: readings[node] for node in plan.traffic if node in readings}
+    if plan.collective or not plan.exclusive or len(known) < max(2, len(plan.traffic)):
+        return {}
+    devices = [reading.device(rail) for reading in known.values() for rail in plan.rails]
+    if any(reading.problem is not None for reading in known.values()):
+        return {}
+    if any(each is None or each.trouble is not None or each.packet_bytes is not None for each in devices):
+        return {}
+    return known
+
+
+def _least_told(plan: Plan) -> float:
+    """Return the bytes above which two ends differ: less may be somebody else's."""
+    moved = max(moved.payload(each) for moved in plan.traffic.values() for each in WAYS)
+    return max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
+
+
+def _lacks(known: Mapping[str, NodeCounters], plan: Plan, node: str, rail: str, way: Way) -> bool:
+    """Return whether a node's counter of a rail stands still, while what the other ends counted is as it was meant.
+
+    What arrived over another rail than it was sent is lacking on none: all rails together must lack it, too.
+    """
+    other = _other(way)
+    if plan.traffic[node].payload(way) < LEAST_PAYLOAD.value:
+        return False
+    own = [meant_bytes(reading, plan, way) for reading in known.values()]
+    theirs = [meant_bytes(reading, plan, other) for reading in known.values()]
+    bound = _least_told(plan)
+    lacking = sum(each[rail] for each in theirs) - sum(each[rail] for each in own)
+    of_all = sum(sum(each.values()) for each in theirs) - sum(sum(each.values()) for each in own)
+    if min(lacking, of_all) <= bound or meant_bytes(known[node], plan, way)[rail] >= IDLE_SHARE.value * lacking:
+        return False
+    return all(_is_as_meant(each, reading, plan, other) for each, reading in known.items() if each != node)
+
+
+def _is_as_meant(node: str, reading: NodeCounters, plan: Plan, way: Way) -> bool:
+    """Return whether a node carried one way what the run was to move, in the split that was due."""
+    moved, carried = plan.traffic[node], meant_bytes(reading, plan, way)
+    if moved.payload(way) < LEAST_PAYLOAD.value:
+        return True
+    if sum(carried.values()) < CARRIED_SHARE.value * moved.payload(way):
+        return False
+    spread = Spread(node, way, carried, plan.rails, moved.payload(way), moved.split(way))
+    return split_finding(spread, plan.policy, plan.pairs, plan.collective) is None
+
+
+def _contradiction(known: Mapping[str, NodeCounters], plan: Plan, node: str, rails: Sequence[str], way: Way) -> Finding:
+    other, over = _other(way), listing(list(rails))
+    others = [each for each in known if each != node]
+    theirs = sum(meant_bytes(known[each], plan, other)[rail] for each in others for rail in rails)
+    own = sum(meant_bytes(known[node], plan, way)[rail] for rail in rails)
+    sentence = (
+        f"path not proven: over {over} {listing(others)} {other} {traffic(theirs)}, and {node} counted {traffic(own)} "
+        f"{way}: the two ends contradict each other, so the counter of bytes {way} of {over} on {node} is wrong, and "
+        f"not the rail"
+    )
+    look = f"the driver and firmware of {over} on {node}: its counter of bytes {way} while something is sent"
+    return Finding("not-proven", sentence, "not-proven", look)
+
+
+def _other(way: Way) -> Way:
+    return "received" if way == "sent" else "sent"

@@ -1,0 +1,175 @@
+"""Whether the rails of a run are set and wired as the system's file says: MTU, networks, rates and slots.
+
+What a node said of its own devices in the job is compared before any figure is judged: a rail with another MTU is slow
+or loses what does not fit, and a rail in another rail's network carries what that one should. A port that trained at
+fewer lanes, or a card in a slower slot, gives a good latency still: only a large message would show it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from railyard.base.wording import listing
+from railyard.hardware.links import SLOTS, pcie_generation
+from railyard.job.case import Case
+from railyard.job.launch import device_name
+from railyard.job.node_facts import NodeFacts
+from railyard.results.record.form import Suspect
+from railyard.site.systems.model import Fabric, Rail
+
+#: Path MTUs of RDMA, and what the kernel leaves for headers of RoCE in an interface's MTU (40 + 8 + 12 + 4 + 28 + 4 B).
+#: Source: Linux, include/rdma/ib_addr.h, iboe_get_mtu.
+PATH_MTUS = (4096, 2048, 1024, 512, 256)
+ROCE_HEADERS = 96
+#: "100 Gb/sec (4X EDR)", of lanes with their line code: never less than the link's data rate.
+_RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec\b")
+_FAMILIES = frozenset({"infiniband", "roce", "omnipath"})
+
+
+def why_unlike(case: Case, facts: Sequence[NodeFacts]) -> str | None:
+    """Return why the rails of a run are not those of the system's file; None where they are, or nothing is known."""
+    slower = (suspect.reason for suspect in slower_than_meant(case, facts))
+    sentences = (*_mtus_unlike(case, facts), *_outside(case, facts), *_crossed(case, facts), *slower)
+    return "; ".join(sentences) or None
+
+
+def slower_than_meant(case: Case, facts: Sequence[NodeFacts]) -> tuple[Suspect, ...]:
+    """Return each used rail of a node whose port runs slower than the file's link, or whose card sits in less a slot.
+
+    Nothing is said where the kernel shows no rate, as of software RDMA, or where the file names no slot.
+    """
+    fabric = case.site.system.fabrics[case.fabric]
+    of_file = f"(systems/{case.site.system.system}.yaml, fabrics.{case.fabric})"
+    found = []
+    for rail in _rails(case):
+        name = device_name(rail)
+        for each in facts if name in case.launch.meant else ():
+            said = each.devices.get(name, {})
+            for less in (_slow_port(fabric, rail, said), _slow_slot(rail.slot or fabric.slot, said)):
+                if less is not None:
+                    found.append(Suspect("rail", f"{name} of {each.node} {less} {of_file}", each.node, name))
+    return tuple(found)
+
+
+def _slow_port(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> str | None:
+    shown, due = _RATE.match(said.get("rate", "")), fabric.link.data_rate_gbit_s
+    if fabric.link.family not in _FAMILIES or rail.counters == "rxe" or shown is None or due is None:
+        return None
+    if float(shown[1]) >= due * 0.99:  # both are rounded: FDR is printed as 56, and is 54.5 for packets
+        return None
+    return f"runs at {said['rate']}, expected {fabric.link.generation}"
+
+
+def _slow_slot(meant: str | None, said: Mapping[str, str]) -> str | None:
+    generation, width = pcie_generation(said.get("current_link_speed")), said.get("current_link_width", "")
+    if not (meant or "").startswith("pcie") or meant is None or generation is None or not width.isdecimal():
+        return None
+    slot = SLOTS[meant]
+    due = int(meant.removeprefix("pcie").partition("-")[0])
+    if int(width) == 0 or (int(width) >= slot.lanes and generation >= due):  # a virtual function shows no lanes
+        return None
+    return f"sits in PCIe Gen{generation} x{width}, expected Gen{due} x{slot.lanes}"
+
+
+def remarks(case: Case, facts: Sequence[NodeFacts]) -> tuple[str, ...]:
+    """Return what differs between the nodes of a run where the system's file says nothing of it."""
+    fabric = case.site.system.fabrics[case.fabric]
+    if _meant_mtu(fabric) is not None:
+        return ()
+    return tuple(
+        f"the MTU of {name} differs: {_by_node(known)}; mtu of fabrics.{case.fabric} in the system's file says which"
+        for name in case.launch.meant
+        if len(set((known := _mtus(fabric, facts, name)).values())) > 1
+    )
+
+
+def _mtus_unlike(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
+    fabric = case.site.system.fabrics[case.fabric]
+    meant = _meant_mtu(fabric)
+    for name in case.launch.meant if meant is not None else ():
+        other = {node: mtu for node, mtu in _mtus(fabric, facts, name).items() if mtu != meant}
+        if fabric.kind == "roce":  # the largest that the interface allows: less may have been chosen
+            other = {node: mtu for node, mtu in other.items() if mtu < (meant or 0)}
+        if other:
+            yield (
+                f"the MTU of {name} is {_by_node(other)}, expected {meant} (systems/{case.site.system.system}.yaml, "
+                f"fabrics.{case.fabric})"
+            )
+
+
+def _meant_mtu(fabric: Fabric) -> int | None:
+    """Return the MTU that the system's file states; None where it does not, or where nodes do not show it."""
+    if fabric.kind not in ("tcp", "roce"):
+        return None
+    stated = fabric.link.mtus
+    return fabric.mtu or (stated[0] if not isinstance(fabric.declared_link, str) and stated else None)
+
+
+def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, int]:
+    """Return the MTU of a rail by node: of RoCE the largest path MTU that its interface has room for."""
+    found = {}
+    for each in facts:
+        said = each.devices.get(rail, {})
+        text = said.get("interface_mtu") or said.get("mtu", "")
+        if not (text.isascii() and text.isdigit()):
+            continue
+        mtu = int(text)
+        if fabric.kind == "roce":
+            mtu = next((size for size in PATH_MTUS if size + ROCE_HEADERS <= mtu), PATH_MTUS[-1])
+        found[each.node] = mtu
+    return found
+
+
+def _outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
+    """Yield a sentence for each rail of a node that does not lead to the network that the file says."""
+    for rail in _rails(case):
+        if rail.subnet is None:
+            continue
+        for each in facts:
+            networks = _networks(each, device_name(rail))
+            if networks and rail.subnet not in networks:
+                yield (
+                    f"wiring: {device_name(rail)} of {each.node} is in {listing(sorted(networks))}, expected "
+                    f"{rail.subnet} (systems/{case.site.system.system}.yaml, fabrics.{case.fabric})"
+                )
+
+
+def _crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
+    """Yield a sentence for each two nodes of which one's rail shares a network with another rail of the other alone.
+
+    Rails of one name need not share a network: where packets are routed each leaf, or each port, has its own.
+    """
+    names = [device_name(rail) for rail in _rails(case) if rail.subnet is None]
+    told: set[str] = set()
+    for name in case.launch.meant:
+        for one in facts:
+            for other in facts:
+                if name not in names or other.node == one.node or {one.node, other.node} & told:
+                    continue
+                own, theirs = _networks(one, name), _networks(other, name)
+                if not own or not theirs or own & theirs:
+                    continue
+                shared = [device for device in names if device != name and own & _networks(other, device)]
+                if shared:
+                    told |= {one.node, other.node}
+                    yield (
+                        f"wiring: {name} of {one.node} is in {listing(sorted(own))}, where {other.node} has "
+                        f"{listing(shared)}, and {name} of {other.node} is in {listing(sorted(theirs))}: expected "
+                        f"rails of one name in one network"
+                    )
+
+
+def _rails(case: Case) -> tuple[Rail, ...]:
+    """Return all rails of the run's fabric: a crossed one may lead to a rail that the run does not use."""
+    return case.site.system.fabrics[case.fabric].rails
+
+
+def _networks(facts: NodeFacts, device: str) -> frozenset[str]:
+    """Return the networks of a device: of InfiniBand its subnet, where that is not the one that all begin with."""
+    said = facts.devices.get(device, {})
+    prefix = said.get("subnet_prefix", "")
+    own = () if prefix in ("", "fe80:0000:0000:0000") else (f"the subnet {prefix}",)
+    return frozenset((*said.get("subnets", "").split(), *own))
+
+
+def _by_node(values: Mapping[str, int]) -> str:
+    return listing([f"{value} on {node}" for node, value in values.items()])

@@ -1,0 +1,62 @@
+"""The smallest deficit that a run would have found: what its references leave open, and what its repeats spread.
+
+Source: L. A. Currie, "Limits for qualitative detection and quantitative determination", Analytical Chemistry 40 (1968)
+586-593: what is detected in 95 of 100 cases lies as far beyond the critical level as 1.645 standard deviations, or
+Student's t where these are estimated from few values. The critical level is the reference's bound here, and the
+deviation is that of the median of the passes: 1.2533 s / sqrt(n) (M. G. Kendall and A. Stuart, The Advanced Theory of
+Statistics 1, 1977, section 10.10).
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.benchmarks.curve import Curve
+from railyard.verdict.rules.model import MetricInput, points
+
+#: Student's t at 95 %, one side, by degrees of freedom; the last one for all more. Source: NIST/SEMATECH e-Handbook of
+#: Statistical Methods, 1.3.6.7.2.
+_STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
+_OF_A_MEDIAN = 1.2533
+
+
+@dataclass(frozen=True, slots=True)
+class Deficit:
+    """``share`` of what was measured, 0 to 1, at ``size_bytes``; of one pass (``repeats`` 1) the spread is not known.
+
+    Less than that may be missing, and the run passes.
+    """
+
+    share: float
+    size_bytes: int
+    repeats: int
+
+
+def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | None:
+    """Return the smallest deficit, the same at all sizes, that would have failed such a run in 95 of 100 cases.
+
+    ``passes`` are the metric's curves, one a pass. None where no reference bounds it, or it is at fault already.
+    """
+    higher = metric.declared.higher_is_better
+    found: list[Deficit] = []
+    for size, value in points(metric):
+        bounds = [bound for band in metric.bands if (bound := band.bound_at(size)) is not None]
+        edges = [edge for bound in bounds if (edge := bound.low if higher else bound.high) is not None]
+        if not edges:
+            continue
+        left = 1 - max(edges) / value if higher else min(edges) / value - 1
+        if left < 0:
+            return None
+        found.append(Deficit(left + _uncertainty(size, passes), size, len(passes)))
+    return min(found, key=lambda each: each.share, default=None)
+
+
+def _uncertainty(size: int, passes: Sequence[Curve]) -> float:
+    """Return t times the standard deviation of the median at a size, as a share of it; 0 for one pass."""
+    values = [curve.at(size) for curve in passes if size in curve.sizes]
+    middle = statistics.median(values) if values else 0.0
+    if len(values) < 2 or middle <= 0:
+        return 0.0
+    deviation = _OF_A_MEDIAN * statistics.stdev(values) / math.sqrt(len(values))
+    return _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1] * deviation / middle

@@ -1,0 +1,142 @@
+"""Who is to blame where it is no single rail: silent nodes, what rails share, one direction; and healthy cases near."""
+
+import pytest
+
+from railyard.results.record.form import Suspect
+from railyard.verdict.blame.behind_rails import (
+    direction,
+    good_partner,
+    label_of,
+    shared_part,
+    silent_nodes,
+    with_silent_nodes,
+)
+from railyard.verdict.blame.slow_rails import find
+from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
+
+NODES = ("vn1", "vn2", "vn3", "vn4")
+RAILS = ("hsn0", "hsn1")
+GOOD = 47.8
+
+
+def probed(rails: tuple[str, ...], *bad: tuple[str, str], value: float | None = None) -> Findings:
+    """Return what probes find where these nodes' rails give this value."""
+
+    def measure(probe: Probe, turn: int) -> RailProbe:
+        is_bad = any(node in (probe.node_a, probe.node_b) and rail == probe.rail for node, rail in bad)
+        return RailProbe(probe.node_a, probe.node_b, probe.rail, value if is_bad else GOOD, 48.0, turn)
+
+    return find(plan_probes(NODES[:2], NODES[2:], rails), measure, NODES[:2], lambda: 0.0)
+
+
+def blamed(found: Findings) -> set[tuple[str, str | None, str | None]]:
+    return {(one.kind, one.node, one.rail) for one in found.suspects}
+
+
+DEAD = (("vn2", "hsn0"), ("vn2", "hsn1"))
+
+
+@pytest.mark.fault("session", "a node that died in mid-run", "vn2 does not answer: no process starts on it")
+def test_a_node_that_starts_nothing_is_named_and_none_of_its_rails(said: str) -> None:
+    found = probed(RAILS, *DEAD)
+    assert silent_nodes(found, RAILS) == ("vn2",)
+    told = with_silent_nodes(found, RAILS, {"vn2": False})
+    assert blamed(told) == {("node", "vn2", None)}
+    assert told.sentence == told.suspects[0].reason
+    assert told.sentence == (f"{said}, and over hsn0 and hsn1 it gives nobody a result; its rails are not judged")
+    assert (told.fault, "is up and answers" in str(told.look_at)) == ("node", True)
+
+
+@pytest.mark.fault("session", "a node that answers over none of its rails", "vn2 gives nobody a result over any of its")
+def test_a_node_that_answers_over_no_rail_is_named(said: str) -> None:
+    told = with_silent_nodes(probed(RAILS, *DEAD), RAILS, {})
+    assert blamed(told) == {("node", "vn2", None)}
+    assert told.sentence.startswith(said)
+
+
+def test_a_node_with_one_dead_rail_keeps_it() -> None:
+    found = probed(RAILS, ("vn2", "hsn1"))
+    assert silent_nodes(found, RAILS) == ()
+    assert with_silent_nodes(found, RAILS, {"vn2": False}) == found
+
+
+def test_the_only_rail_of_a_node_on_which_processes_start_stays_the_suspect() -> None:
+    found = probed(("hsn0",), ("vn2", "hsn0"))
+    assert with_silent_nodes(found, ("hsn0",), {"vn2": True}) == found
+    assert blamed(with_silent_nodes(found, ("hsn0",), {"vn2": False})) == {("node", "vn2", None)}
+
+
+def test_slow_rails_of_a_node_are_no_silence() -> None:
+    assert silent_nodes(probed(RAILS, *DEAD, value=24.0), RAILS) == ()
+
+
+BOTH = (label_of(RAILS),)
+
+
+@pytest.mark.fault(
+    "rail", "both rails of a node behind one port", "each of hsn0 and hsn1 is good alone, and both at once"
+)
+def test_rails_that_are_slow_together_alone_name_what_they_share(said: str) -> None:
+    alone, together = probed(RAILS), probed(BOTH, ("vn2", BOTH[0]), value=24.0)
+    assert alone.is_clear
+    found = shared_part(alone, together, RAILS)
+    assert blamed(found) == {("node", "vn2", None)}
+    assert found.sentence.startswith(f"{said} are not: hsn0+hsn1 of vn2 is slow with every partner: at best 24.00 MB/s")
+    assert "; the same rails carried at least 47.80 MB/s between " in found.sentence
+    assert found.sentence.endswith("; what they share on vn2 is at fault")
+    assert (
+        found.look_at
+        == "what hsn0 and hsn1 share on vn2: the slot, the card, and the switch port or up-link behind both"
+    )
+    assert found.probes == (*alone.probes, *together.probes)
+
+
+def test_rails_that_are_good_together_blame_nobody() -> None:
+    found = shared_part(probed(RAILS), probed(BOTH), RAILS)
+    assert (found.suspects, found.sentence) == (
+        (),
+        "no rail was slow alone in 24 probes: nobody is blamed; hsn0 and hsn1 at once were measured too, and no node "
+        "was slow with them",
+    )
+
+
+def one_way(planted: str, said: str) -> pytest.MarkDecorator:
+    return pytest.mark.fault("rail", planted, said)
+
+
+FIGURES = "slow: {} MB/s to vn3, {} MB/s from vn3 (42.3 %; bound 85.0 %)"
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "then"),
+    [
+        pytest.param(
+            *((6.0, 5.9), (14.2, 14.1), FIGURES.format("6.000", "14.20")), id="what it sends",
+            marks=one_way("only what a node sends is slow", "only what vn2 sends is "),
+        ),
+        pytest.param(
+            *((14.2,), (6.0,), FIGURES.format("14.20", "6.000")), id="what it receives",
+            marks=one_way("only what a node receives is slow", "only what vn2 receives is "),
+        ),
+        pytest.param(
+            *((None, None), (14.2,), "no result to vn3, 14.20 MB/s from vn3"), id="what it sends is lost",
+            marks=one_way("nothing that a node sends arrives", "only what vn2 sends gives no result: "),
+        ),
+    ],
+)  # fmt: skip
+def test_a_rail_that_is_slow_one_way_says_which(
+    sent: tuple[float | None, ...], received: tuple[float | None, ...], then: str, said: str
+) -> None:
+    assert direction("vn2", "vn3", sent, received) == f"{said}{then}"
+
+
+def test_a_rail_that_is_slow_both_ways_says_so_and_one_without_a_result_says_nothing() -> None:
+    assert direction("vn2", "vn3", (6.0,), (6.5,)) == "both ways alike: 6.000 MB/s to vn3, 6.500 MB/s from vn3"
+    assert direction("vn2", "vn3", (None,), (None,)) == ""
+
+
+def test_a_good_partner_is_none_of_the_suspects() -> None:
+    found = probed(RAILS, ("vn2", "hsn1"), value=24.0)
+    (suspect,) = found.suspects
+    assert good_partner(found, suspect) in ("vn1", "vn3", "vn4")
+    assert good_partner(Findings((), ""), Suspect("rail", "", "vn2", "hsn1")) is None

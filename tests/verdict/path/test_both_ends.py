@@ -1,0 +1,150 @@
+"""Both ends of a rail are one judgement: a counter that stands still is no idle rail, and a short rail no one end's."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.results.record.form import Suspect
+from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.traffic import SHORT, NodeTraffic, Plan
+
+MB = 1_000_000
+#: MB that hsn0 and hsn1 of the sender sent, and that those of the receiver received.
+Carried = tuple[tuple[float, float], tuple[float, float]]
+#: Each message was sent twice, as OSU's warm-ups are: one rail alone carried as much as the run is known to have moved.
+TWICE = (190.0, 190.0)
+PLAN = Plan(
+    {"hsn0": 0.4, "hsn1": 0.4},
+    "striping",
+    {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)},
+)
+
+
+def device(name: str, sent: float, received: float) -> DeviceCounters:
+    tx, rx = (Direction(1000, 1000 + round(amount * MB)) for amount in (sent, received))
+    return DeviceCounters(name, True, tx, rx, True, True, {})
+
+
+def readings(carried: Carried) -> dict[str, NodeCounters]:
+    sent, received = carried
+    rails = tuple(PLAN.rails)
+    return {
+        "vn1": NodeCounters("vn1", tuple(device(r, s, 2) for r, s in zip(rails, sent, strict=True)), 0),
+        "vn2": NodeCounters("vn2", tuple(device(r, 2, s) for r, s in zip(rails, received, strict=True)), 0),
+    }
+
+
+def proof_of(carried: Carried, plan: Plan = PLAN) -> PathProof:
+    return judge(readings(carried), plan)
+
+
+def named(proof: PathProof) -> set[tuple[str, str | None, str | None]]:
+    return {(one.kind, one.node, one.rail) for one in proof.suspects}
+
+
+FROZEN = "the two ends contradict each other, so the counter of bytes"
+
+
+@pytest.mark.parametrize(
+    ("carried", "whose"),
+    [
+        pytest.param(
+            (TWICE, (190.0, 0.0)), "received of hsn1 on vn2 is wrong, and not the rail", id="receiver",
+            marks=pytest.mark.fault("path", "a receive counter that stands still, the sender's counts", FROZEN),
+        ),
+        pytest.param(
+            ((0.0, 190.0), TWICE), "sent of hsn0 on vn1 is wrong, and not the rail", id="sender",
+            marks=pytest.mark.fault("path", "a send counter that stands still, the receiver's counts", FROZEN),
+        ),
+    ],
+)  # fmt: skip
+def test_a_counter_that_stands_still_is_no_idle_rail(carried: Carried, whose: str, said: str) -> None:
+    proof = proof_of(carried)
+    assert (proof.state, proof.fault, named(proof)) == ("not-proven", "not-proven", set())
+    assert f"{said} {whose}" in proof.sentence
+    assert "idle" not in proof.sentence
+    # What lacks on one end is no other job's traffic either.
+    assert proof.disturbance is None
+
+
+def test_the_sentence_of_a_contradiction_is_whole() -> None:
+    proof = proof_of((TWICE, (190.0, 0.0)))
+    assert proof.sentence == (
+        "path not proven: over hsn1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two ends contradict each "
+        "other, so the counter of bytes received of hsn1 on vn2 is wrong, and not the rail"
+    )
+    assert proof.look_at == (
+        "the driver and firmware of hsn1 on vn2: its counter of bytes received while something is sent"
+    )
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        pytest.param(((380.0, 0.0), (380.0, 0.0)), id="both ends agree that it idled"),
+        pytest.param(((380.0, 0.0), TWICE), id="what went over one rail arrived over both"),
+        pytest.param(((285.0, 95.0), (285.0, 0.0)), id="another machine may have got it"),
+    ],
+)
+def test_an_idle_rail_stays_one_where_no_counter_must_be_wrong(carried: Carried) -> None:
+    proof = proof_of(carried)
+    assert proof.state == "failed"
+    assert "contradict" not in proof.sentence
+
+
+def test_on_shared_nodes_and_of_a_collective_no_counter_is_called_wrong() -> None:
+    frozen: Carried = (TWICE, (190.0, 0.0))
+    assert "contradict" in proof_of(frozen).sentence
+    for plan in (replace(PLAN, exclusive=False), replace(PLAN, collective=True)):
+        assert "contradict" not in proof_of(frozen, plan).sentence
+
+
+@pytest.mark.fault("path", "a rail that carried a third, by the counters of both its ends", "uneven split: rail hsn0")
+def test_a_rail_that_is_short_on_both_ends_is_a_pairs(said: str) -> None:
+    proof = proof_of(((130.0, 60.0), (130.0, 60.0)))
+    assert proof.sentence.startswith(said)
+    assert (proof.suspects, proof.uneven) == ((Suspect("pair", SHORT, "vn1-vn2", "hsn1"),), True)
+
+
+def test_a_rail_that_is_short_on_one_end_alone_is_that_ends() -> None:
+    proof = proof_of(((130.0, 60.0), (95.0, 95.0)))
+    assert named(proof) == {("rail", "vn1", "hsn1")}
+
+
+def flapped(carried: Mapping[str, NodeCounters], node: str, rail: str, **changed: object) -> dict[str, NodeCounters]:
+    reading = carried[node]
+    devices = tuple(replace(d, **changed) if d.device == rail else d for d in reading.devices)  # type: ignore[arg-type]
+    return {**carried, node: replace(reading, devices=devices)}
+
+
+EVEN: Carried = ((95.0, 95.0), (95.0, 95.0))
+
+
+@pytest.mark.fault("rail", "a link that went down and came up twice", "flapped during the run: carrier_changes grew")
+def test_a_link_that_flapped_is_said_as_such(said: str) -> None:
+    proof = judge(flapped(readings(EVEN), "vn2", "hsn1", carrier_changes=4), PLAN)
+    assert (proof.state, proof.fault) == ("failed", "fabric")
+    assert proof.sentence == f"the link of hsn1 of vn2 {said} by 4" == proof.lost
+    assert named(proof) == {("rail", "vn2", "hsn1")}
+
+
+def test_a_link_that_stayed_up_fails_nothing() -> None:
+    proof = judge(flapped(readings(EVEN), "vn2", "hsn1", carrier_changes=0), PLAN)
+    assert (proof.state, proof.lost) == ("proven", None)
+
+
+@pytest.mark.fault("rail", "a carrier lost, and the job killed for it", "lost its carrier during the run")
+def test_a_carrier_that_a_killed_run_had_lost_is_said(said: str) -> None:
+    lost = flapped(readings(((20.0, 20.0), (20.0, 20.0))), "vn2", "hsn1", carrier_after=False, carrier_changes=1)
+    killed = {node: replace(reading, problem="the file has no end", killed=True) for node, reading in lost.items()}
+    proof = judge(killed, PLAN)
+    assert (proof.state, proof.lost) == ("failed", f"rail hsn1 of vn2 {said}")
+    assert named(proof) == {("rail", "vn2", "hsn1")}
+
+
+def test_a_killed_run_whose_links_stayed_up_proves_nothing_and_blames_nobody() -> None:
+    killed = {node: replace(reading, problem="no end", killed=True) for node, reading in readings(EVEN).items()}
+    proof = judge(killed, PLAN)
+    assert (proof.state, proof.suspects, proof.lost) == ("not-proven", (), None)

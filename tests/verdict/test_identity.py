@@ -1,0 +1,116 @@
+"""Launcher, library and environment as one proof: each fault is named by itself, and a sound run says nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.job.environment import Found, planned
+from railyard.parsers import netpipe
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment
+from tests.made.judged import launch_of
+
+RECORDED = Path(__file__).resolve().parents[1] / "recordings" / "failed"
+Assess = Callable[..., Assessment]
+
+
+def recorded(name: str) -> str:
+    return (RECORDED / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def had(virtual: Site) -> Callable[..., tuple[Found, ...]]:
+    """Return a function that gives what both nodes' benchmarks had, with these variables changed on vn2."""
+
+    def found(**changed: str) -> tuple[Found, ...]:
+        told = planned(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
+        return (Found("vn1", "IMB-MPI1", told), Found("vn2", "IMB-MPI1", {**told, **changed}))
+
+    return found
+
+
+def test_what_was_meant_passes_without_a_word(assessed: Assess, had: Callable[..., tuple[Found, ...]]) -> None:
+    own = "/opt/mpich/bin/mpirun\nHYDRA build details:\n    Version:  5.0.2\n"
+    found = assessed(launcher=own, environment=had()).verdict
+    assert (found.state, found.remarks) == ("pass", ())
+
+
+@pytest.mark.fault(
+    "stack",
+    "mpirun of Open MPI started a benchmark of MPICH",
+    'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it is that of Open MPI, expected that of ',
+)
+def test_another_librarys_launcher_is_named_before_the_error_that_comes_of_it(assessed: Assess, said: str) -> None:
+    found = assessed(
+        launcher="/usr/bin/mpirun\nmpirun.openmpi (OpenRTE) 4.1.4\n",
+        exit_code=16,
+        output="",
+        stderr=recorded("mpich5.0.2-started-by-openmpi4.1.4.err"),
+    )
+    assert said in found.verdict.sentence
+    assert found.verdict.rule == 1
+
+
+@pytest.mark.fault(
+    "stack", "a wrapper exported UCX_TLS=posix on one node", 'UCX_TLS is "posix" in the environment of IMB-MPI1 on vn2'
+)
+def test_a_variable_that_a_wrapper_set_is_named_with_both_values(
+    assessed: Assess, had: Callable[..., tuple[Found, ...]], said: str
+) -> None:
+    found = assessed(environment=had(UCX_TLS="posix")).verdict
+    assert f'{said}, expected "tcp,self"' in found.sentence
+    assert (found.rule, found.fault) == (1, "set-up")
+
+
+def test_in_a_rehearsal_the_environment_is_asked_too_and_the_library_is_not(
+    assessed: Assess, had: Callable[..., tuple[Found, ...]]
+) -> None:
+    assert assessed(rehearsed=True, linked="", environment=had()).verdict.state == "pass"
+    assert "posix" in assessed(rehearsed=True, environment=had(UCX_TLS="posix")).verdict.sentence
+
+
+def test_a_node_whose_benchmark_was_not_seen_and_a_variable_of_nobodys_plan_are_remarks(
+    assessed: Assess, had: Callable[..., tuple[Found, ...]]
+) -> None:
+    assert assessed(environment=had()[:1]).verdict.remarks == ("the environment of the benchmark was not read on vn2",)
+    assert assessed(environment=had(UCX_IB_SL="1")).verdict.remarks == (
+        'UCX_IB_SL is "1" in the environment of IMB-MPI1 on vn2, and the run did not plan it',
+    )
+
+
+ALONE = "each of the 2 processes ran alone, as rank 0 of 1: the output has "
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "parse"),
+    [
+        pytest.param(
+            "intelmpi2021.18-PingPong-started-by-openmpi4.1.4.out", "imb/PingPong", None, id="IMB refuses",
+            marks=pytest.mark.fault(
+                "stack", "each rank started alone, and IMB refused",
+                f'{ALONE}"# !! Benchmark PingPong invalid for 1 processes !!"'
+            ),
+        ),
+        pytest.param(
+            "intelmpi2021.18-Allreduce-started-by-openmpi4.1.4.out", "imb/Allreduce", None, id="a table each",
+            marks=pytest.mark.fault(
+                "stack", "each rank started alone, and printed a table", "the output has a table of 1 process 2 times"
+            ),
+        ),
+        pytest.param(
+            "openmpi4.1.4-NPopenmpi-started-by-mpich5.0.2.out", "imb/PingPong", netpipe.parse, id="NetPIPE refuses",
+            marks=pytest.mark.fault(
+                "stack", "each rank started alone, and NetPIPE refused",
+                f'{ALONE}"Need at least two processes (only given 1)" 2 times'
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_processes_that_did_not_find_one_another_are_told_by_what_they_print(
+    assessed: Assess, name: str, benchmark: str, parse: object, said: str
+) -> None:
+    words = {} if parse is None else {"parse": parse}
+    found = assessed(benchmark=benchmark, output=recorded(name), **words)
+    assert said in found.verdict.sentence
+    assert found.verdict.rule == 1

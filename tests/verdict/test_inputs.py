@@ -1,0 +1,29 @@
+"""What a metric is held against, by its benchmark's entry."""
+
+import pytest
+
+from railyard.benchmarks.table.micro import find, metric
+from railyard.verdict.stored.target import of_link
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "least_mb_s"), [("fabtests/fi_rdm_tagged_bw", 12000.0), ("fabtests/fi_rma_bw", None)]
+)
+def test_one_direction_of_two_that_are_loaded_takes_no_floor_of_a_stream(
+    benchmark: str, least_mb_s: float | None
+) -> None:
+    target = of_link("ib-edr", "pcie3-x16")
+    one_way = metric(benchmark, "bandwidth")
+    limit = target.limit(one_way.directions)
+    assert limit is not None and 12000 < limit.value_mb_s < 12500, "no direction gives more than the link, one way"
+    found = target.floors(find(benchmark), one_way, limit, from_device=False)
+    if least_mb_s is None:
+        assert found == "not judged: no floor has a source for one direction while the other is loaded as well"
+    else:
+        assert not isinstance(found, str)
+        assert max(bound.low or 0 for band in found if (bound := band.bound_at(4 << 20))) == least_mb_s
+
+
+def test_both_ends_of_fi_rma_bw_write() -> None:
+    traffic = find("fabtests/fi_rma_bw").traffic
+    assert traffic is not None and (traffic.forward, traffic.backward) == (1, 1)

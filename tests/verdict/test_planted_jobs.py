@@ -1,0 +1,279 @@
+"""Faults that are planted in a scheduler's job or in a session: each fails with its cause and blames nobody else."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from railyard.parsers.slurm import jobs, nodes
+from railyard.results.record.form import Suspect
+from railyard.site.references.model import ExpectedFailure
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment
+from railyard.verdict.path.proof import PathProof
+from railyard.verdict.rules.model import Inputs, Job
+from railyard.verdict.verdict import Verdict, judge
+
+Assess = Callable[..., Assessment]
+Text = Callable[..., str]
+ENDED = "JobId=7 JobState={state} Reason=None {more} ExitCode={code} TimeLimit=00:02:00 NodeList=vn[1-2] \n"
+MOVED = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
+RECEIVED = {**MOVED, "hsn0": (2.0, 190.0)}
+#: What the run's nodes had moved by its end: a rail that a job's end left slow or idle is nobody's fault.
+SLOW = PathProof("failed", "rail hsn0 of vn2 idled", "fabric", suspects=(Suspect("rail", "it idled", "vn2", "hsn0"),))
+
+
+def of_record(text: str, of_nodes: str = "", printed: str = "") -> Verdict:
+    """Return the verdict of a run whose job has this record, when scontrol says this of its nodes."""
+    job = jobs.parse_job(text)
+    assert job is not None
+    ended = jobs.ended(job, nodes.parse_nodes(of_nodes)) or jobs.killed_for_memory(job, printed)
+    left = Job(
+        job.exit_code, ("vn1", "vn2"), ("vn1", "vn2"), tables=0, time_limit_s=120, ended=ended,
+        timed_out=ended is not None and ended.kind == "time",
+    )  # fmt: skip
+    run = Inputs("virtual", "hsn", "mpich", ("hsn0",), ("vn1", "vn2"), left, (), SLOW, date(2026, 11, 23))
+    return judge(run)
+
+
+def record(state: str, code: str = "0:0", more: str = "Restarts=0 SuspendTime=None SecsPreSuspend=0") -> str:
+    return ENDED.format(state=state, code=code, more=more)
+
+
+def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None:
+    for text in (record("COMPLETED"), record("COMPLETED", more="ArrayJobId=7 ArrayTaskId=3 Restarts=0")):
+        found = jobs.parse_job(text)
+        assert found is not None
+        assert jobs.ended(found) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param(
+            record("COMPLETED", more="Restarts=1"),
+            "scheduler",
+            marks=pytest.mark.fault("scheduler", "a job requeued in mid-run", "what it left may be of two runs"),
+            id="requeued",
+        ),
+        pytest.param(
+            record("COMPLETED", more="Restarts=0 SuspendTime=2026-11-23T06:00:00 SecsPreSuspend=4"),
+            "scheduler",
+            marks=pytest.mark.fault(
+                "scheduler", "a job suspended for a while, which ended well", "its times have the pause in them"
+            ),
+            id="suspended",
+        ),
+        pytest.param(
+            "".join(record("COMPLETED", more=f"ArrayJobId=7 ArrayTaskId={task}") for task in (1, 0)),
+            "set-up",
+            marks=pytest.mark.fault(
+                "scheduler", "SBATCH_ARRAY_INX makes an array of the job", "job 7 is several jobs, an array"
+            ),
+            id="array",
+        ),
+        pytest.param(
+            record("RUNNING") + record("RUNNING", more="HetJobId=7 HetJobOffset=1"),
+            "set-up",
+            marks=pytest.mark.fault(
+                "scheduler", "access options make a heterogeneous job", "or a heterogeneous job: what they left"
+            ),
+            id="heterogeneous",
+        ),
+        pytest.param(
+            record("PREEMPTED", "0:15"),
+            "scheduler",
+            marks=pytest.mark.fault("scheduler", "a job preempted in mid-run", "was preempted by another job"),
+            id="preempted",
+        ),
+        pytest.param(
+            record("CANCELLED", "0:15"),
+            "scheduler",
+            marks=pytest.mark.fault("scheduler", "a job cancelled by hand", "job 7 was cancelled on vn[1-2]"),
+            id="cancelled",
+        ),
+        pytest.param(
+            record("OUT_OF_MEMORY", "0:125"),
+            "set-up",
+            marks=pytest.mark.fault("scheduler", "a job killed for memory", "it used more than it was given"),
+            id="memory",
+        ),
+        pytest.param(
+            record("BOOT_FAIL"),
+            "node",
+            marks=pytest.mark.fault("scheduler", "a node that does not boot", "did not run: a node did not boot"),
+            id="boot",
+        ),
+        pytest.param(
+            record("NODE_FAIL", "1:0"),
+            "node",
+            marks=pytest.mark.fault(
+                "scheduler", "a node that died and is up again when asked", "the scheduler does not say which"
+            ),
+            id="up-again",
+        ),
+    ],
+)
+def test_what_the_scheduler_did_is_said_and_nobody_is_blamed(text: str, fault: str, said: str) -> None:
+    verdict = of_record(text)
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
+    assert said in verdict.sentence
+    assert verdict.suspects == ()
+
+
+@pytest.mark.fault("scheduler", "an exit code that Slurm lost", "ended without an exit code, expected 0")
+def test_an_exit_code_that_is_lost_is_no_0(said: str) -> None:
+    verdict = of_record(record("COMPLETED", "lost"))
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, "scheduler")
+    assert said in verdict.sentence
+
+
+@pytest.mark.fault("scheduler", "a node dies, and its neighbour is drained for a repair", "vn1 is not responding")
+def test_a_drained_neighbour_of_a_node_that_died_is_no_suspect(said: str) -> None:
+    of_nodes = (
+        "NodeName=vn1 State=DOWN* Reason=Not responding [slurm@2026-11-23T06:00:00] \n"
+        "NodeName=vn2 State=IDLE+DRAIN Reason=new firmware on Friday [root@2026-11-22T06:00:00] \n"
+    )
+    verdict = of_record(record("NODE_FAIL", "1:0"), of_nodes)
+    assert said in verdict.sentence
+    assert [(one.kind, one.node) for one in verdict.suspects] == [("node", "vn1")]
+    assert "vn2" not in verdict.sentence
+
+
+@pytest.mark.fault(
+    "scheduler", "Slurm's own limit cuts the last sizes", "; job 7 was killed at its time limit of 00:02:00"
+)
+def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
+    verdict = of_record(record("TIMEOUT", "0:15"))
+    assert (verdict.state, verdict.rule) == ("fail", 1)
+    assert verdict.sentence.startswith("the job was ended at its time limit")
+    assert said in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("ran_on", "changes"),
+    [
+        pytest.param(
+            ("vn1", "vn9"),
+            {},
+            marks=pytest.mark.fault(
+                "scheduler",
+                "a job that ran on another node than asked",
+                "the job ran on vn1 and vn9, expected vn1 and vn2",
+            ),
+            id="other-node",
+        ),
+        pytest.param(
+            ("vn1", "vn2", "vn3"),
+            {},
+            marks=pytest.mark.fault(
+                "scheduler", "a job that ran on a node more than asked", "ran on vn1, vn2 and vn3, expected vn1 and vn2"
+            ),
+            id="more-nodes",
+        ),
+        pytest.param(
+            ("vn1",),
+            {},
+            marks=pytest.mark.fault(
+                "scheduler", "a job that ran on a node fewer than asked", "the job ran on vn1, expected vn1 and vn2"
+            ),
+            id="fewer-nodes",
+        ),
+        pytest.param(
+            ("vn1", "vn2"),
+            {"exit_code": None},
+            marks=pytest.mark.fault(
+                "session", "a job script that was killed before its last line", "the job ended without an exit code"
+            ),
+            id="no-last-line",
+        ),
+    ],
+)
+def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
+    assessed: Assess, counters_text: Text, ran_on: tuple[str, ...], changes: dict[str, object], said: str
+) -> None:
+    files = [counters_text(node, MOVED if node == "vn1" else RECEIVED) for node in ran_on]
+    found = assessed(counters=tuple(files), **changes).verdict
+    assert (found.state, found.rule, found.fault) == ("fail", 1, "scheduler")
+    assert said in found.sentence
+    assert found.suspects == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(
+            "1a2b3c4d-17",
+            "99999999-1",
+            marks=pytest.mark.fault("session", "counters that an earlier run left", "the file is of another run (9"),
+            id="earlier-run",
+        ),
+        pytest.param(
+            "railyard-counters 1 ",
+            "railyard-counters 2 ",
+            marks=pytest.mark.fault(
+                "session",
+                "a counter reader of another version",
+                "the file has format 2, expected 1",
+            ),
+            id="other-version",
+        ),
+        pytest.param(
+            "\nend 0\n",
+            "\n",
+            marks=pytest.mark.fault(
+                "session",
+                "the counter reader killed before its second reading",
+                "was killed before the counters were read",
+            ),
+            id="no-end",
+        ),
+        pytest.param(
+            "\nafter at 15.00\n",
+            "\nrailyard-counters 1 1a2b3c4d-17\nafter at 15.00\n",
+            marks=pytest.mark.fault("session", "two readers write one node's counters", "two processes wrote it"),
+            id="two-writers",
+        ),
+        pytest.param(
+            "after hsn0 rx_bytes 190001000",
+            "after hsn0 rx_bytes 12",
+            marks=pytest.mark.fault(
+                "session",
+                "a node's counters set to 0 in mid-run",
+                "hsn0 of vn2 counted fewer bytes received",
+            ),
+            id="reset",
+        ),
+        pytest.param(
+            "after hsn0 tx_bytes 2001000\n",
+            "",
+            marks=pytest.mark.fault(
+                "session", "a device that is gone at the second reading", "rail hsn0 of vn2 has no readable counter"
+            ),
+            id="gone",
+        ),
+    ],
+)
+def test_counters_that_are_not_of_this_run_prove_nothing(
+    assessed: Assess, counters_text: Text, old: str, new: str, said: str
+) -> None:
+    vn1, vn2 = counters_text("vn1", MOVED), counters_text("vn2", RECEIVED)
+    assert assessed(counters=(vn1, vn2)).verdict.state == "pass"
+    assert old in vn2
+    found = assessed(counters=(vn1, vn2.replace(old, new)))
+    assert found.verdict.state == "fail"
+    assert said in f"{found.verdict.text}; {found.path.sentence}"
+    assert not any(one.node == "vn1" for one in found.verdict.suspects)
+
+
+@pytest.mark.fault("session", "an expected failure beside a crash", "covers rule 4 and 5 only")
+def test_an_expected_failure_hides_no_crash(assessed: Assess, virtual: Site, said: str) -> None:
+    known = {"fabric": "hsn", "benchmark": "imb/Uniband", "reason": "ticket 12", "expires": date(2026, 12, 24)}
+    references = replace(virtual.references, expected_failures=(ExpectedFailure.model_validate(known),))
+    site = replace(virtual, references=references)
+    found = assessed(site=site, exit_code=139, stderr="Segmentation fault")
+    assert found.verdict.state == "fail"
+    assert said in found.verdict.sentence
+    slow = assessed(site=site, rates={1 << 20: 20.0, 4 << 20: 20.0})
+    assert slow.verdict.state == "xfail"
