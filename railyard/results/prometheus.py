@@ -13,6 +13,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import STATES, Record
 from railyard.results.report.history import histories
+from railyard.results.store.verify import is_of_the_future
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -29,9 +30,13 @@ FIGURE, STATE, TIME, EXPORTED = (
 )
 
 
-def newest(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Return the newest record of each test that was measured; of its newest run a failure, before a later pass."""
-    return tuple(history.newest for history in histories([one for one in records if one.no_measurement is None]))
+def newest(records: Sequence[Record], now: datetime) -> tuple[Record, ...]:
+    """Return the newest record of each test that was measured; of its newest run a failure, before a later pass.
+
+    One that a wrong clock dated after ``now`` is left out: it would hide every later run.
+    """
+    measured = [one for one in records if one.no_measurement is None and not is_of_the_future(one, now)]
+    return tuple(history.newest for history in histories(measured))
 
 
 def registry_of(records: Sequence[Record], now: datetime) -> "CollectorRegistry":

@@ -1,7 +1,7 @@
 """Whether the relations of a system hold between the curves that a run stored: pass, fail or not judged, with why.
 
 Only what was measured counts: nothing is interpolated, and a test that was disturbed or failed before its reference
-(incomplete, impossible, or over another path) gives no curve to compare.
+(incomplete, impossible, or over another path) gives no curve to compare. Nothing of a rehearsal does.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,8 @@ from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.references.relation_state import RelationState
 from railyard.stacks.model import number_alone
 
+#: Why none is judged of a rehearsal: its curves are made one by one, each from the references of that test alone.
+NOT_OF_A_REHEARSAL = "not judged: a rehearsal makes its figures from the references themselves, one curve at a time"
 #: Rules whose failure leaves no curve that can be compared; a failed reference (rule 5) leaves one.
 _LAST_RULE = 5
 
@@ -27,8 +29,10 @@ def judge(references: References, records: Sequence[Record]) -> tuple[RelationRe
 
 
 def _judge(relation: Relation, references: References, records: Sequence[Record]) -> list[RelationRecord]:
-    both = sides(relation, references.entries)
     system = references.system.system
+    if any(record.rehearsal is not None for record in records if record.system == system):
+        return [_result(relation, "not-judged", NOT_OF_A_REHEARSAL)]
+    both = sides(relation, references.entries)
     found = [_by_stack(side, [record for record in records if record.system == system]) for side in both]
     missing = [_why_missing(side, records) for side, each in zip(both, found, strict=True) if not each]
     if missing:

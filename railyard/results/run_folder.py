@@ -7,8 +7,12 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 
+from railyard.base.bounded_file import read_bounded
+from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
+from railyard.results.record.kept import Kept, beside
 from railyard.results.record.masking import masked
+from railyard.results.record.promised import ENDED_FILE_NAME
 
 #: Set by `railyard run` for its ReFrame: the id and the folder of the run that every test belongs to.
 RUN_VARIABLE = "RAILYARD_RUN"
@@ -34,9 +38,17 @@ def run_id() -> str:
 
 
 def run_folder(home: Path) -> Path:
-    """Return the folder of the run that this process belongs to, made where it is not there."""
+    """Return the folder of the run that this process belongs to, made where it is not there.
+
+    Raises SetupError for a run that has ended: its variables were left in the environment by an earlier session.
+    """
     given = os.environ.get(RUN_FOLDER_VARIABLE)
     folder = Path(given) if given else runs_folder(home) / run_id()
+    if (folder / ENDED_FILE_NAME).exists():
+        raise SetupError(
+            f"{RUN_FOLDER_VARIABLE}: found {folder}, a run that has ended, expected one that runs; "
+            f"type: unset {RUN_VARIABLE} {RUN_FOLDER_VARIABLE}"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -50,16 +62,30 @@ def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -
     """Copy a job's output into the run's folder and return its path relative to that; None where there is none.
 
     ``rows`` is its error output, where the tool prints its rows on that: it follows. What is a secret by its name or
-    form is masked: a program that is told to be verbose prints its environment.
+    form is masked: a program that is told to be verbose prints its environment. Of one that is too long both ends are
+    kept.
     """
     if not stdout.is_file():
         return None
     folder = run_folder(home)
     kept = folder / "outputs" / f"{file_name(case)}.out"
     kept.parent.mkdir(exist_ok=True)
-    content = stdout.read_bytes()
+    content = read_bounded(stdout).content
     if rows is not None and rows.is_file():
-        content += b"\n" + rows.read_bytes()
+        content += b"\n" + read_bounded(rows).content
     # Latin-1 has a character for each byte, so that every other byte stays what it was.
     kept.write_bytes(masked(content.decode("latin-1")).encode("latin-1"))
     return str(kept.relative_to(folder))
+
+
+def keep_beside(home: Path, output: str, kept: Kept) -> None:
+    """Write what is kept of a test beside its output, which is given as its record has it.
+
+    Raises SetupError where the file cannot be written.
+    """
+    file = beside(run_folder(home) / output)
+    try:
+        file.write_text(kept.to_text(), encoding="utf-8")
+    except OSError as error:
+        found = (error.strerror or str(error)).lower()
+        raise SetupError(f"{file}: found {found}, expected to keep what the test was told there") from error

@@ -71,7 +71,7 @@ def test_the_newest_result_of_each_test_counts_and_no_replay() -> None:
     failed = replace(MADE, run="r2", time="2026-11-22T06:00:00Z", state="fail")
     retried = replace(MADE, run="r2", time="2026-11-22T06:10:00Z")
     played = replace(MADE, run="r3", time="2026-11-23T06:00:00Z", replayed="replayed: recorded, not measured")
-    assert prometheus.newest([MADE, failed, retried, played]) == (failed,)
+    assert prometheus.newest([MADE, failed, retried, played], NOW) == (failed,)
 
 
 @needs_library

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def test_every_page_says_what_it_is() -> None:
     assert row["rehearsal"] == WORDS
 
 
+def test_whether_an_output_was_genuine_is_said_of_each_test() -> None:
+    words = "a genuine output of 2026-11-20, recorded in recordings/ndr"
+    one = made_record(rehearsal=WORDS, rehearsed_output=words, output="outputs/x.out")
+    assert f"Output: <code>outputs/x.out</code> ({words})" in html_report([one])
+    kept = ElementTree.fromstring(junit([one])).find(".//property[@name='rehearsed_output']")
+    assert kept is not None and kept.get("value") == words
+
+
 def test_pages_of_measurements_name_none() -> None:
     assert overall([MADE]).sentence == "1 test passed against its references."
     for page in (text_report([MADE]), markdown([MADE]), junit([MADE])):
@@ -70,7 +79,8 @@ def test_it_is_said_where_nothing_was_judged_too() -> None:
 def test_it_is_no_reference_no_series_and_no_sample() -> None:
     assert why_not(REHEARSED, replace=True) == "it is of a rehearsal: stand-ins ran, nothing was measured"
     assert series_of([REHEARSED]) == ()
-    assert prometheus.newest([MADE, made_record(run="r9", time="2027-01-01T00:00:00Z", rehearsal=WORDS)]) == (MADE,)
+    rehearsed = made_record(run="r9", time="2027-01-01T00:00:00Z", rehearsal=WORDS)
+    assert prometheus.newest([MADE, rehearsed], datetime(2027, 1, 2, tzinfo=timezone.utc)) == (MADE,)
 
 
 def test_its_outputs_are_not_recorded(tmp_path: Path) -> None:

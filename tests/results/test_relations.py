@@ -468,3 +468,12 @@ def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
         'references/site.yaml:6: entries[0].source.of: found "blob", expected a source of this file; '
         'did you mean "blog"?'
     )
+
+
+def test_no_relation_is_judged_of_a_rehearsal(tmp_path: Path) -> None:
+    found = references(tmp_path, RATIO)
+    (result,) = relations.judge(found, [made_record(system="site", rehearsal="a rehearsal")])
+    assert (result.state, result.sentence) == (
+        "not-judged",
+        "not judged: a rehearsal makes its figures from the references themselves, one curve at a time",
+    )

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from railyard.base.errors import SetupError
 from railyard.results import run_folder
+from railyard.results.record.promised import promised
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 
 
@@ -23,6 +25,17 @@ def test_a_run_above_names_the_run_and_its_folder(tmp_path: Path, monkeypatch: p
     assert run_folder.run_id() == "20261121T060000Z-ab12"
     assert run_folder.run_folder(tmp_path) == tmp_path / "deep" / "run"
     assert (tmp_path / "deep" / "run").is_dir()
+
+
+@pytest.mark.fault("session", "a shell with the variables of an earlier session", "a run that has ended, expected one")
+def test_a_run_that_has_ended_takes_no_more_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path))
+    with promised(tmp_path, "virtual", "2026-11-21T06:00:00Z", ("a",)):
+        assert run_folder.run_folder(tmp_path) == tmp_path
+    with pytest.raises(SetupError) as caught:
+        run_folder.run_folder(tmp_path)
+    assert said in str(caught.value)
+    assert str(caught.value).endswith("type: unset RAILYARD_RUN RAILYARD_RUN_FOLDER")
 
 
 def test_a_session_by_hand_has_one_run_of_its_own(tmp_path: Path) -> None:

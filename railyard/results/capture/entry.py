@@ -12,7 +12,7 @@ from railyard.hardware.limits import Limit
 from railyard.results.capture.chosen import Group, is_quick
 from railyard.results.capture.spread import Spread
 from railyard.results.record.form import Record
-from railyard.site.references.model import HIGHER_IS_BETTER, REGIMES
+from railyard.site.references.model import HIGHER_IS_BETTER, REGIMES, BelowLink
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]*")
 _NUMBER_LIKE = re.compile(r"[0-9.+_eE:-]+|true|false|yes|no|on|off|null|y|n", re.IGNORECASE)
@@ -52,6 +52,12 @@ def captured(group: Group, metric: str, unit: str, directions: int, found: Sprea
         *(f"      {line}" for line in _source(group, remarks)),
     ]
     return Captured(name, group, metric, "\n".join(lines) + "\n", tuple(remarks))
+
+
+def with_below_link(text: str, stated: BelowLink) -> str:
+    """Return an entry's text with why it asks for so much less than its link gives."""
+    line = f"    below_link: {{share: {stated.share:g}, reason: {json.dumps(stated.reason, ensure_ascii=False)}}}\n"
+    return text.replace("    source:\n", f"{line}    source:\n", 1)
 
 
 def entry_id(group: Group, metric: str) -> str:

@@ -2,19 +2,20 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from railyard.base.errors import RailyardError
+from railyard.base.errors import InputError, RailyardError
 from railyard.base.wording import counted
 from railyard.results.capture.chosen import Group, chosen, too_few
 from railyard.results.capture.edit import with_entries
-from railyard.results.capture.entry import Captured, captured, entry_id
+from railyard.results.capture.entry import Captured, captured, entry_id, with_below_link
 from railyard.results.capture.spread import spread
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.store.units import in_unit
 from railyard.site.references.load import LATENCY_UP_TO_BYTES, References, load_references
 from railyard.site.references.model import ANY, UNITS, Entry
+from railyard.site.references.strength import is_too_weak
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
@@ -48,7 +49,8 @@ class Plan:
 def plan(system: System, path: Path, references: References, records: Sequence[Record], asked: Asked) -> Plan:
     """Return what the records of a system give for its references, held to be a file that loads.
 
-    Raises RailyardError where it would not.
+    An entry that loading would refuse is left out, such as one far below what its link gives. Raises RailyardError
+    where the file would not load all the same.
     """
     groups, left = chosen(records, replace=asked.replace, hops=asked.hops)
     refused = list(left)
@@ -67,8 +69,53 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
     after = before or ""
     if entries:
         after = with_entries(before, path, system.system, entries)
-        _check(after, path, system)
+        try:
+            _check(after, path, system)
+        except InputError:  # by whose fault: each alone, which takes long
+            entries, why_not = _loadable(entries, before, path, system, references)
+            refused += why_not
+            after = before or ""
+            if entries:
+                after = with_entries(before, path, system.system, entries)
+                _check(after, path, system)
     return Plan(path, before, after, tuple(entries), tuple(refused))
+
+
+def _loadable(
+    entries: Sequence[Captured], before: str | None, path: Path, system: System, references: References
+) -> tuple[list[Captured], list[str]]:
+    """Return the entries with which the file loads, and a sentence for each of the others.
+
+    The reason for which an entry may be far below its link is kept from the one whose place it takes.
+    """
+    stated = {entry.id: entry.below_link for entry in references.entries if entry.below_link is not None}
+    taken: list[Captured] = []
+    refused: list[str] = []
+    for entry in entries:
+        error = _why_not_loaded(entry, before, path, system)
+        if error is not None and is_too_weak(error) and entry.id in stated:
+            entry = replace(entry, text=with_below_link(entry.text, stated[entry.id]))
+            error = _why_not_loaded(entry, before, path, system)
+        if error is None:
+            taken.append(entry)
+            continue
+        action = error.action
+        if is_too_weak(error):
+            action = (
+                "find what makes it slow and run it again, or say why it may be in below_link (share and reason) of "
+                f"references/{path.name}"
+            )
+        said = f"found {error.found}, expected {error.expected}" + (f"; {action}" if action else "")
+        refused.append(f"{entry.group.name}, {entry.metric}: {said}")
+    return taken, refused
+
+
+def _why_not_loaded(entry: Captured, before: str | None, path: Path, system: System) -> InputError | None:
+    try:
+        _check(with_entries(before, path, system.system, [entry]), path, system)
+    except InputError as error:
+        return error
+    return None
 
 
 class _Refused(ValueError):

@@ -15,6 +15,7 @@ from railyard.results.record.form import (
     Record,
 )
 from railyard.results.record.masking import masked_json
+from railyard.results.record.promised import why_short
 
 FILE_NAME = "records.jsonl"
 
@@ -67,7 +68,8 @@ def read_records(path: Path) -> Records:
     """Return the records of a file, or of the ``records.jsonl`` in a run folder; blank lines are passed over.
 
     A line that gives no record becomes a sentence in ``problems`` and the others are kept: a reader of a record file
-    must not call a run passed while there are problems. Raises InputError where there is no such file.
+    must not call a run passed while there are problems. A run that was killed is one too.
+    Raises InputError where there is no such file.
     """
     path = path / FILE_NAME if path.is_dir() else path
     records: list[Record] = []
@@ -77,6 +79,8 @@ def read_records(path: Path) -> Records:
             records.append(line.record(len(records)))
         except LineError as error:
             problems.append(f"{path}:{line.number}: {error}")
+    if path.name == FILE_NAME and (short := why_short(path.parent, len({record.case for record in records}))):
+        problems.append(short)
     return Records(tuple(records), tuple(problems))
 
 

@@ -3,7 +3,8 @@
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
 #      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
-#      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal.
+#      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
+#      a curve's deficit, rehearsed_output.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
+from railyard.base.wording import message_size, percent
 from railyard.benchmarks.figure import Figure
 from railyard.site.test_id import TestId
 
@@ -100,11 +102,32 @@ class BandRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class DeficitRecord:
+    """The smallest deficit that a run would have found (``verdict.seen_deficit``): ``share`` of its values, 0 to 1.
+
+    The references hold ``size`` (bytes) the tightest. ``repeats``: of how many passes the spread is known; 1: of none.
+    """
+
+    share: float
+    size: int
+    repeats: int = 1
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    @property
+    def words(self) -> str:
+        """The deficit in a sentence."""
+        at = f" at {message_size(self.size)}" if self.size else ""
+        spread = f"{self.repeats} passes" if self.repeats > 1 else "one pass, whose spread is not known"
+        return f"a deficit below {percent(self.share)} would not have been found ({spread}; the tightest bound{at})"
+
+
+@dataclass(frozen=True, slots=True)
 class CurveRecord:
     """A metric over message sizes: sizes in bytes, rising, one value a size in ``unit``; directions 2 = sum of both.
 
     ``percent_of_reference`` is the worst ratio to the references and ``percent_of_reference_size`` where it was;
-    ``percent_of_limit`` is the largest value against the limit.
+    ``percent_of_limit`` is the largest value against the limit. ``deficit``: what was found at least; None where no
+    reference bounds it, or it is at fault.
     """
 
     metric: str
@@ -117,6 +140,7 @@ class CurveRecord:
     percent_of_reference: float | None = None
     percent_of_reference_size: int | None = None
     percent_of_limit: float | None = None
+    deficit: DeficitRecord | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -227,7 +251,8 @@ class Record:
     """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
 
     ``replayed`` and ``rehearsal`` are None for a measurement, else the words that say what was played in its place, or
-    that stand-ins ran and what was planted. ``started`` and
+    that stand-ins ran and what was planted. ``rehearsed_output`` says, where a rehearsal was given recordings, whether
+    this output is a genuine one of these, or why the model made it. ``started`` and
     ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
     since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
     allow-list. ``attempts`` are the measurements before this one that were disturbed, the oldest first. ``starved`` is
@@ -269,6 +294,7 @@ class Record:
     attempts: tuple[AttemptRecord, ...] = ()
     starved: float | None = None
     rehearsal: str | None = None
+    rehearsed_output: str | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     @classmethod

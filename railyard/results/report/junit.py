@@ -99,6 +99,7 @@ def _properties(record: Record) -> dict[str, str]:
     figure = key_figure(record)
     found = {} if record.replayed is None else {"replayed": record.replayed}
     found |= {} if record.rehearsal is None else {"rehearsal": record.rehearsal}
+    found |= {} if record.rehearsed_output is None else {"rehearsed_output": record.rehearsed_output}
     found |= {
         "state": record.state,
         "fabric": record.fabric,

@@ -12,10 +12,11 @@ from typing import Any
 from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
+from railyard.results.record.promised import ENDED_FILE_NAME
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 #: What of a run's folder is copied beside its records: no stage folders, no logs.
-_BESIDE = ("*.json", "*.html", "*.xml")
+_BESIDE = ("*.json", "*.html", "*.xml", ENDED_FILE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,13 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
             _place(source, target)
             return Merged(source.run, len(source.lines), 0, problems)
         file = target / FILE_NAME
-        here = {_alike(line.content) for line in lines_of(content_of(file))} if file.exists() else set()
-        missing = [line for line in dict.fromkeys(source.lines) if _alike(line) not in here]
+        stored = [line.content for line in lines_of(content_of(file))] if file.exists() else []
+        here, taken = {_alike(line) for line in stored}, {_moment(line) for line in stored} - {None}
+        new = [line for line in dict.fromkeys(source.lines) if _alike(line) not in here]
+        missing = [line for line in new if _moment(line) not in taken]
+        changed = tuple(_changed(source.run, line) for line in new if _moment(line) in taken)
         append_lines(file, missing)
-        return Merged(source.run, len(missing), len(source.lines) - len(missing), problems)
+        return Merged(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed))
     except OSError as error:
         raise SetupError(
             f"{target}: the run could not be stored ({error.strerror}); free some space, then merge again"
@@ -133,6 +137,18 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
 def _alike(line: bytes) -> str:
     """Return the same text for two lines that hold the same JSON."""
     return json.dumps(_json(line), sort_keys=True)
+
+
+def _moment(line: bytes) -> tuple[str, str] | None:
+    """Return the case and the time of a record, of which there is one; None where a line does not say them."""
+    data = _json(line)
+    case, time = (data.get(name) if isinstance(data, dict) else None for name in ("case", "time"))
+    return (case, time) if isinstance(case, str) and isinstance(time, str) else None
+
+
+def _changed(run: str, line: bytes) -> str:
+    case, time = _moment(line) or ("", "")
+    return f"{run}: found another record of {case} at {time} than the one that is here; it stays behind"
 
 
 def _place(source: _Source, target: Path) -> None:

@@ -2,14 +2,16 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.paths import runs_folder, state_folder
+from railyard.base.wording import counted
 from railyard.results.record.file import FILE_NAME, LineError, read_records, record_of
 from railyard.results.record.form import STATES, Record
+from railyard.results.record.promised import PROMISED_FILE_NAME, Promised, read_promised
 from railyard.results.store.finals import final
 from railyard.results.store.index import COLUMNS, INDEX_FILE, opened
 from railyard.results.store.names import folders
@@ -44,6 +46,7 @@ class RunSummary:
     """A stored run: when its first and last record were written, its systems, how many tests are in each state.
 
     ``counts`` are of the tests that were asked for; ``problems`` name lines of its file that gave no record.
+    ``promised`` is None of a run that did not say what it promises.
     """
 
     run: str
@@ -53,6 +56,7 @@ class RunSummary:
     systems: tuple[str, ...]
     counts: Mapping[str, int]
     problems: tuple[str, ...] = ()
+    promised: Promised | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,21 @@ def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tu
                 tuple(sorted({name for each in states for name in each[4].split(",")})),
                 {state: int(each[1]) for state in STATES for each in states if each[0] == state},
                 problems.get(path, ()),
+                read_promised(Path(path).parent),
             )
         )
+    if wanted == Wanted():
+        found += _without_a_record(home, {one.folder for one in found})
     found.sort(key=lambda one: (one.began, one.run))
     return tuple(found if newest is None else found[max(0, len(found) - newest) :])
+
+
+def _without_a_record(home: Path, shown: Collection[Path]) -> Iterator[RunSummary]:
+    """Yield the runs that promised tests and have no record of any."""
+    for folder in sorted(path.parent for path in runs_folder(home).glob(f"*/{PROMISED_FILE_NAME}")):
+        one = None if folder in shown else read_promised(folder)
+        if one is not None:
+            yield RunSummary(folder.name, folder, one.began, one.began, (one.system,), {}, promised=one)
 
 
 def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> Found:
@@ -115,16 +130,33 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) ->
     condition, values = _condition(wanted)
     rows = _asked(
         index,
-        f"SELECT files.place, begins, bytes FROM tests JOIN files ON files.id = tests.file "
-        f"WHERE final AND {condition} ORDER BY time, run, begins",
+        f"SELECT files.place, begins, bytes, run, test, time FROM tests JOIN files ON files.id = tests.file "
+        f"WHERE final AND {condition} ORDER BY time, run, begins, files.place",
         values,
         wanted,
     )
+    rows, copies = _each_once(rows)
     if newest is not None:
         rows = rows[max(0, len(rows) - newest) :]
     problems = tuple(sentence for told in _problems(index).values() for sentence in told)
     index.close()
-    return Found(_read(rows), problems)
+    return Found(_read([row[:3] for row in rows]), (*problems, *copies))
+
+
+def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    """Return rows without those that another folder has too, as of a run's folder that was copied, and say so."""
+    first: dict[tuple[str, ...], str] = {}
+    kept, copies = [], dict[tuple[str, str], int]()
+    for row in rows:
+        of = first.setdefault(row[3:], row[0])
+        if of == row[0]:
+            kept.append(row)
+        else:
+            copies[row[0], of] = copies.get((row[0], of), 0) + 1
+    return kept, tuple(
+        f"{path}: found {counted(count, 'record')} that {of} has too, expected each once: counted once; remove the copy"
+        for (path, of), count in copies.items()
+    )
 
 
 def load(home: Path, name: str) -> Run:
@@ -138,9 +170,9 @@ def load(home: Path, name: str) -> Run:
     if len(found) != 1:
         raise RailyardError(f'"{name}": found {len(found)} runs, expected one; name one of them')
     read = read_records(found[0])
-    counted = final(read.records)
+    finals = final(read.records)
     folder = found[0] if found[0].is_dir() else found[0].parent
-    return Run(counted[0].run if counted else folder.name, folder, counted, read.problems)
+    return Run(finals[0].run if finals else folder.name, folder, finals, read.problems)
 
 
 def _exported(path: Path) -> Run:

@@ -5,8 +5,14 @@ from typing import Any
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import counted, message_size, number
-from railyard.results.record.form import STATES, Record
+from railyard.results.record.form import STATES, DeficitRecord, Record
 from railyard.results.store.query import RunSummary
+
+_HOW: Mapping[str, str] = {
+    "killed": "was killed before its end",
+    "running": "has not ended yet",
+    "ended": "ended before the first",
+}
 
 
 def run_lines(found: Sequence[RunSummary]) -> list[str]:
@@ -17,7 +23,7 @@ def run_lines(found: Sequence[RunSummary]) -> list[str]:
     for one in found:
         counts = ", ".join(f"{one.counts[state]} {state}" for state in STATES if one.counts.get(state))
         tests = sum(one.counts.values())
-        told = f"{counted(tests, 'test')}: {counts}"
+        told = ": ".join(filter(None, (counted(tests, "test"), counts))) + _unfinished(one)
         lines.append(f"{one.run:<{width}}  {_minute(one.began)}  {', '.join(one.systems):<{systems}}  {told}")
         lines += [f"{'':{width}}  {sentence}" for sentence in one.problems]
     return lines
@@ -51,7 +57,11 @@ def detail_lines(values: Mapping[str, Any]) -> list[str]:
         if key not in ("case", "curves"):
             lines += _detail(key, value, 1)
     for curve in values.get("curves", ()):
-        lines.append(f"  {curve['metric']}, {curve['unit']}")
+        deficit = curve.get("deficit")
+        said = (
+            "" if deficit is None else f": {DeficitRecord(deficit['share'], deficit['size'], deficit['repeats']).words}"
+        )
+        lines.append(f"  {curve['metric']}, {curve['unit']}{said}")
         bounds = [
             band for band in curve["bands"] if any(side != [None] * len(side) for side in (band["low"], band["high"]))
         ]
@@ -85,6 +95,13 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
         yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
     else:
         yield f"{indent}{key}: {value}"
+
+
+def _unfinished(one: RunSummary) -> str:
+    """Return what is said of a run that did not come to its end, or runs; nothing of any other."""
+    if one.promised is None or (one.promised.state == "ended" and one.counts):
+        return ""
+    return f"; {counted(len(one.promised.tests), 'test')} promised, the run {_HOW[one.promised.state]}"
 
 
 def _minute(time: str) -> str:

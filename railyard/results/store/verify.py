@@ -1,8 +1,8 @@
-"""What is wrong or odd in stored results: lines that give no record, a clock set back, other units, missing outputs."""
+"""What is wrong or odd in stored results: lines without a record, a clock that was wrong, other units, no outputs."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,8 +23,8 @@ class Verified:
     findings: tuple[Finding, ...]
 
 
-def verify(folder: Path, systems: Collection[str]) -> Verified:
-    """Return what is found in one run's folder; ``systems`` are those that have a file today.
+def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
+    """Return what is found in one run's folder; ``systems`` are those that have a file today, ``now`` has a time zone.
 
     Raises InputError where the folder has no file of records.
     """
@@ -38,6 +38,7 @@ def verify(folder: Path, systems: Collection[str]) -> Verified:
     if where is not None:
         found += [problem(name, sentence) for sentence in _of_another_run(read.records, name)]
         found += [remark(name, sentence) for sentence in _missing_outputs(read.records, where)]
+    found += [problem(name, sentence) for sentence in _of_the_future(read.records, now)]
     found += _units(read.records, name)
     found += [remark(name, sentence) for sentence in _clock(read.records)]
     found += [remark(name, sentence) for sentence in _renamed(read.records, systems)]
@@ -82,6 +83,22 @@ def _clock(records: Sequence[Record]) -> Iterator[str]:
                 f"the clock went back by {-back:.0f} s between {before.case} ({before.time}) and {after.case} "
                 f"({after.time}); the order of the file holds, and elapsed times are not the clock's"
             )
+
+
+def _of_the_future(records: Sequence[Record], now: datetime) -> Iterator[str]:
+    late = [record for record in records if is_of_the_future(record, now)]
+    if late:
+        first = late[0]
+        yield (
+            f"{counted(len(late), 'record')} of the future (the first: {first.case}, {first.time}): a clock was wrong; "
+            "among runs in the order of their times it stays the newest"
+        )
+
+
+def is_of_the_future(record: Record, now: datetime) -> bool:
+    """Return whether a record is dated more than a day after ``now``; False where its time cannot be read."""
+    after = _seconds(now.isoformat(), record.time)
+    return after is not None and after > timedelta(days=1).total_seconds()
 
 
 def _seconds(first: str, second: str) -> float | None:

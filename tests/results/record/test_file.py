@@ -76,6 +76,7 @@ LINE = {
             "percent_of_reference": 101.7,
             "percent_of_reference_size": 4194304,
             "percent_of_limit": 98.4,
+            "deficit": None,
         }
     ],
     "path_proof": {
@@ -109,6 +110,7 @@ LINE = {
     ],
     "starved": 0.01,
     "rehearsal": None,
+    "rehearsed_output": None,
 }
 RECORD = Record(
     run="20261121T060000Z-ab12",

@@ -1,6 +1,7 @@
 """What is wrong or odd in stored results, in words."""
 
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,17 @@ from railyard.results.store.verify import verify
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]
+NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
 
 
 def said(folder: Path, systems: tuple[str, ...] = ("virtual",)) -> list[tuple[str, str]]:
-    return [(each.weight, each.what) for each in verify(folder, systems).findings]
+    return [(each.weight, each.what) for each in verify(folder, systems, NOW).findings]
 
 
 def test_a_healthy_run_has_nothing(stored: Stored, made: Made) -> None:
     folder = stored(made(), made(case="b"))
     assert said(folder) == []
-    assert verify(folder, ("virtual",)).records == 2
+    assert verify(folder, ("virtual",), NOW).records == 2
 
 
 def test_a_cut_line_and_an_empty_file_are_problems(stored: Stored, made: Made) -> None:

@@ -1,0 +1,125 @@
+"""What is kept of a measured test beside its output, so that a rehearsal can play it again: format 1.
+
+It is ``outputs/CASE.json`` in a run's folder, and ``CHECK.json`` beside the output in a recording. It holds what the
+benchmark was told (its words and the texts of its input files), which rails it was to use, and what the counters of
+each node moved. Only devices that moved something, or were meant, are in it, so that a hundred nodes stay small. It
+holds no variable of the environment.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TypeVar
+
+from railyard.base.errors import InputError
+from railyard.base.json_codec import FormError, decode, encode
+from railyard.results.record.form import NodeGroup
+from railyard.results.record.masking import masked, masked_words
+
+# History of the format:
+#   1  the first
+FORMAT = 1
+
+PathLike = TypeVar("PathLike", bound=PurePath)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMoved:
+    """What one device's counters grew by during the run, beyond what an idle one would have moved.
+
+    ``tx_bytes`` and ``rx_bytes`` are None where they could not be known, ``trouble`` then says why. ``grown`` has the
+    driver's counters of errors and signals that grew, by their names.
+    """
+
+    device: str
+    meant: bool
+    tx_bytes: int | None
+    rx_bytes: int | None
+    grown: Mapping[str, int] = field(default_factory=dict)
+    trouble: str | None = None
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMoved:
+    """What the devices of one node moved; ``problem`` is why its counters cannot be relied on."""
+
+    node: str
+    devices: tuple[DeviceMoved, ...]
+    problem: str | None = None
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NicOfRank:
+    """Which device one rank of a node said that it was given, where each was given one of its own."""
+
+    node: str
+    rank: int | None
+    device: str
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a test. ``nodes`` are in the order of the ranks, ``files`` are the input files by name.
+
+    ``time`` is when it was recorded (ISO 8601, UTC), ``policy`` its rail policy, ``hardware`` what the nodes said of
+    themselves (recordings alone: in a run the record has it).
+    """
+
+    time: str
+    policy: str
+    ranks_per_node: int
+    words: tuple[str, ...]
+    files: Mapping[str, str]
+    nodes: tuple[NodeMoved, ...]
+    nics: tuple[NicOfRank, ...] = ()
+    hardware: tuple[NodeGroup, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+    def to_text(self, said: Callable[[str], str] = str) -> str:
+        """Return the text of its file; ``said`` makes each value of text that may name a host what it is to be.
+
+        Names of devices, counters and files stay as they are. Secrets are masked.
+        """
+        values = encode(self)
+        values["words"] = list(masked_words(values["words"]))
+        texts = {key: _through(values[key], lambda text: said(masked(text))) for key in ("words", "hardware")}
+        texts["files"] = {name: said(masked(text)) for name, text in values["files"].items()}
+        texts["nodes"] = [node | {"node": said(node["node"])} for node in values["nodes"]]
+        texts["nics"] = [nic | {"node": said(nic["node"])} for nic in values["nics"]]
+        return json.dumps({"format": FORMAT} | values | texts, ensure_ascii=False, indent=1) + "\n"
+
+
+def read(text: str, file: str) -> Kept:
+    """Return what a file's text holds; ``file`` names it. Raises InputError for one that is not of this form."""
+    action = "leave the recording out, or record the run again with `railyard record`"
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(file, f"no readable JSON ({error})", "what a run kept of a test", action=action) from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        found = repr(data.get("format")) if isinstance(data, dict) else "no object"
+        raise InputError(file, found, f"format {FORMAT}", field="format", action=action)
+    try:
+        return decode(Kept, {key: value for key, value in data.items() if key != "format"})
+    except FormError as error:
+        raise InputError(file, error.found, error.expected, field=error.field, action=action) from None
+
+
+def beside(output: PathLike) -> PathLike:
+    """Return the file of what is kept, of the file of the output."""
+    return output.with_suffix(".json")
+
+
+def _through(value: object, said: Callable[[str], str]) -> object:
+    """Return a JSON value with each text in it as ``said`` makes it; keys stay."""
+    if isinstance(value, str):
+        return said(value)
+    if isinstance(value, list):
+        return [_through(item, said) for item in value]
+    if isinstance(value, dict):
+        return {key: _through(item, said) for key, item in value.items()}
+    return value

@@ -1,0 +1,105 @@
+"""What a run promises, beside its records, from its beginning: a run that was killed says so, and what is missing."""
+
+# Format 1: first.
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from railyard.base.wording import counted
+
+FORMAT = 1
+PROMISED_FILE_NAME = "promised.json"
+#: Empty where the run ended by an error, which was said; else `WHOLE`: a record of each promised test was written.
+ENDED_FILE_NAME = "ended"
+WHOLE = "whole\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What a run promised: the names of its tests, when it began (UTC, as records have it), and how it is.
+
+    ``killed``: it did not come to its end, and its process lives no more, or has no ``locks`` by which to tell.
+    ``whole``: it ended with a record of each test; a run of before does not say.
+    """
+
+    system: str
+    began: str
+    tests: tuple[str, ...]
+    state: Literal["ended", "running", "killed"]
+    whole: bool = False
+    locks: bool = True
+
+
+@contextlib.contextmanager
+def promised(folder: Path, system: str, began: str, tests: Sequence[str]) -> Iterator[None]:
+    """Write down what a run promises; while the block runs the file is locked, and behind it the run has ended.
+
+    A block that ends has written a record of each test. One that raises has ended too: its error was said.
+    Raises OSError where the folder cannot be written.
+    """
+    path = folder / PROMISED_FILE_NAME
+    values: dict[str, object] = {"format": FORMAT, "system": system, "began": began, "tests": list(tests)}
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+    how = ""
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks: a run that runs cannot be told from one that was killed
+            values["locks"] = False
+        os.write(descriptor, json.dumps(values, ensure_ascii=False, indent=1).encode() + b"\n")
+        try:
+            yield
+            how = WHOLE
+        finally:
+            with contextlib.suppress(OSError):  # a full disk, which is said already
+                (folder / ENDED_FILE_NAME).write_text(how, encoding="utf-8")
+    finally:
+        os.close(descriptor)  # which ends the lock
+
+
+def read_promised(folder: Path) -> Promised | None:
+    """Return what the run of a folder promised; None of a run of before, or where its file is cut."""
+    path = folder / PROMISED_FILE_NAME
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        tests = tuple(map(str, values["tests"]))
+        system, began = str(values["system"]), str(values["began"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    with contextlib.suppress(OSError):
+        how = (folder / ENDED_FILE_NAME).read_text(encoding="utf-8", errors="replace")
+        return Promised(system, began, tests, "ended", whole=how == WHOLE)
+    locks = values.get("locks") is not False
+    return Promised(system, began, tests, "running" if _is_locked(path) else "killed", locks=locks)
+
+
+def why_short(folder: Path, recorded: int) -> str | None:
+    """Return the sentence of a run that was killed before its end, or that has fewer records than it ended with.
+
+    None where it has them all, runs, ended by an error that was said, or promised nothing.
+    """
+    found = read_promised(folder)
+    if found is None or not (found.state == "killed" or (found.whole and recorded < len(set(found.tests)))):
+        return None
+    head = f"{folder}: found {counted(recorded, 'record')} of {counted(len(found.tests), 'promised test')}"
+    if found.whole:
+        return f"{head}: the run ended with a record of each, so the others were removed since"
+    runs = "" if found.locks else " or still runs (its file system has no locks by which to tell)"
+    return f"{head}: the run was killed before its end{runs}; run again what is missing"
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
