@@ -28,7 +28,7 @@ _DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
 _DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
 _DAY_ONE_SOURCE = "day-one floor: the lowest healthy systems published are FDR at 92 % one way and 79 % both ways"
 _ROCE_JUDGED_UP_TO_GBIT_S = 200.0
-_DAY_ONE_LATENCY_US = 10.0
+DAY_ONE_LATENCY_US = 10.0
 _DAY_ONE_LATENCY_UP_TO_BYTES = 8
 _DAY_ONE_LATENCY_SOURCE = (
     "day-one ceiling: published half round trips of up to 8 B take at most 7 us over RDMA (InfiniBand 4X of 2003) and "
@@ -200,7 +200,7 @@ def day_one_latency(link: Link) -> LatencyCeiling | str:
     """
     if link.family not in _DAY_ONE_FAMILIES | {"roce"}:
         return f"not judged: no day-one latency has a source for {link.generation}"
-    return LatencyCeiling(_DAY_ONE_LATENCY_US, _DAY_ONE_LATENCY_UP_TO_BYTES, _DAY_ONE_LATENCY_SOURCE)
+    return LatencyCeiling(DAY_ONE_LATENCY_US, _DAY_ONE_LATENCY_UP_TO_BYTES, _DAY_ONE_LATENCY_SOURCE)
 
 
 def _payload_share(link: Link, mtu: int | None) -> tuple[float, str]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.job.environment import Found as Environment
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm.jobs import Ended
@@ -19,7 +20,8 @@ class Case:
     benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
     was told to check the data that it moves. ``hops``: switches between its two nodes, where they are known.
     ``remarks`` are added to the sentence: what a check chose, and why. ``threads``: of each rank, of a benchmark that
-    prints how many it had; 0 for any other.
+    prints how many it had; 0 for any other. ``threads_told``: how many each rank was given. ``sizes``: the message
+    sizes that it was told, in bytes; none where the tool goes through its own.
     """
 
     test: TestId
@@ -36,6 +38,8 @@ class Case:
     hops: int | None = None
     remarks: tuple[str, ...] = ()
     threads: int = 0
+    threads_told: int = 1
+    sizes: tuple[int, ...] = ()
 
     @property
     def fabric(self) -> str:
@@ -69,6 +73,10 @@ class Evidence:
     of nodes gave when they were measured again, a text a step. ``facts`` is what each node said of itself in the job.
     ``job_id`` is the scheduler's. ``rehearsed``: a stand-in ran in place of the benchmark. It is linked to nothing and
     names no library, so that one proof is not asked of it: that it is linked to its stack's MPI, and ran with it.
+    ``changed``: which of the site's own programs and libraries are others than in the run before. ``too_long`` is why
+    an output was read in part alone; None where it was read whole.
+    ``launcher`` is what the launcher said of itself, empty where the stack has none of its own here. ``environment`` is
+    what the benchmark's own process of each node had of the variables that matter; None where it was not asked.
     """
 
     stdout: str
@@ -86,3 +94,7 @@ class Evidence:
     facts: tuple[NodeFacts, ...] = ()
     job_id: object = None
     rehearsed: bool = False
+    changed: tuple[str, ...] = ()
+    too_long: str | None = None
+    launcher: str = ""
+    environment: tuple[Environment, ...] | None = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from railyard.job.launcher_identity import same_version
 from railyard.parsers.lines import each_line
 from railyard.stacks import table as stacks_table
 
@@ -91,7 +92,7 @@ def _another_library(said: str, meant: Meant) -> str | None:
         version = found.groupdict().get("version")
         # HPC-X 2.25 says "Open MPI v4.1.9a1": whose words they are not, has other numbers.
         is_owner = meant.stack == name.stacks[0]
-        if is_owner and version and meant.version and not _same(version, meant.version):
+        if is_owner and version and meant.version and not same_version(version, meant.version):
             return f"version {version} ran, expected {_title(meant.stack)} {meant.version}"
     return None
 
@@ -118,9 +119,3 @@ def _another_wrapper(said: str, meant: Meant) -> str | None:
 
 def _title(stack: str) -> str:
     return stacks_table.STACKS[stack].title
-
-
-def _same(one: str, other: str) -> bool:
-    """Return whether two versions are the same as far as both go: 2021.18 and 2021.18.0, 2.3.7 and 2.3.7-1."""
-    pairs = zip(re.split(r"[.-]", one), re.split(r"[.-]", other), strict=False)
-    return all(mine == theirs for mine, theirs in pairs)

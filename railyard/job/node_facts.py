@@ -6,8 +6,10 @@ socket (NPS, sub-NUMA clustering), SMT, turbo, idle states and the governor are.
 kernel command line are never read.
 """
 
+import ipaddress
+import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
@@ -59,6 +61,9 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
         "board": "board id (PSID)",
         "card": "type of the card",
         "mtu": "of a network device, in bytes",
+        "interface_mtu": "of the network interface of an RDMA port, in bytes",
+        "subnets": "IPv4 networks that its interface leads to without a router",
+        "subnet_prefix": "of an InfiniBand port, the first half of its first GID",
         "mode": "of IP over InfiniBand: datagram or connected",
         "speed_mbit_s": "of a network device",
         "rate": "of an RDMA port",
@@ -74,6 +79,10 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
         "gpu_distance": "from a network card to each GPU, near to far: PIX, PXB, PHB, NODE, SYS",
     }
 )
+
+
+#: Facts of where a device is, which a record does not keep: nodes that are alike differ in them.
+OF_A_PLACE = frozenset({"subnets", "subnet_prefix"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,9 @@ def parse(text: str, tag: str) -> NodeFacts | None:
         elif kind == "device":
             device, _, said = rest.partition(" ")
             _keep(devices.setdefault(device, {}), DEVICE_FACTS, said)
+    for each in devices.values():
+        if "subnets" in each:
+            each["subnets"] = " ".join(filter(None, map(_network, each["subnets"].split())))
     known = {name: said for name, said in devices.items() if said}
     return NodeFacts(lines[1].removeprefix("node "), facts, _with_distances(known))
 
@@ -114,7 +126,8 @@ def parse(text: str, tag: str) -> NodeFacts | None:
 def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
     """Return the nodes a group of those that are alike in everything, the largest group first."""
     groups: list[tuple[list[str], NodeFacts]] = []
-    for each in sorted(found, key=lambda one: one.node):
+    placeless = (replace(one, devices=_without_places(one.devices)) for one in found)
+    for each in sorted(placeless, key=lambda one: one.node):
         alike = next((nodes for nodes, one in groups if (one.facts, one.devices) == (each.facts, each.devices)), None)
         if alike is None:
             groups.append(([each.node], each))
@@ -122,6 +135,25 @@ def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
             alike.append(each.node)
     groups.sort(key=lambda group: -len(group[0]))
     return tuple(NodeGroup(tuple(nodes), one.facts, one.devices) for nodes, one in groups)
+
+
+def _without_places(devices: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    return {
+        device: {name: value for name, value in said.items() if name not in OF_A_PLACE}
+        for device, said in devices.items()
+    }
+
+
+def _network(shown: str) -> str | None:
+    """Return 10.98.1.0/24 of what /proc/net/route shows of a network and its mask; None of anything else.
+
+    Both are the address's four bytes as one number of the machine's byte order.
+    """
+    try:
+        address, mask = (int(part, 16).to_bytes(4, sys.byteorder) for part in shown.split("/"))
+        return str(ipaddress.IPv4Network((address, ipaddress.IPv4Address(mask).compressed)))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _with_distances(devices: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from railyard.base.bounds import CLOCK_SHARE
 from railyard.base.errors import RailyardError
+from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
 from railyard.base.wording import listing, percent
 from railyard.job.launch import Launch
@@ -94,9 +95,9 @@ def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, 
 
     What a node does not show is not known, and that is no better.
     """
-    by_name = {facts.node.split(".")[0]: facts for facts in found}
+    by_name = {label(facts.node): facts for facts in found}
     for node in nodes:
-        facts = by_name.get(node.split(".")[0])
+        facts = by_name.get(label(node))
         if facts is None:
             return f"asked to run {side} {listing(rails)}: where the processes of {node} ran is not known"
         own = facts.facts.get("cpus_allowed", "")
@@ -118,9 +119,9 @@ def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) 
     Fewer processors than threads are a core for several of them; as many may still be two a core where SMT is on.
     What a node does not show is not known, and that is no better.
     """
-    by_name = {facts.node.split(".")[0]: facts for facts in found}
+    by_name = {label(facts.node): facts for facts in found}
     for node in nodes:
-        facts = by_name.get(node.split(".")[0])
+        facts = by_name.get(label(node))
         own = "" if facts is None else facts.facts.get("cpus_allowed", "")
         if len(processors(own)) >= threads:
             continue
@@ -133,14 +134,12 @@ def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) 
 
 
 def remarks(nodes: Iterable[NodeFacts], clocks_khz: Mapping[str, int], rails: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence for each node whose first process was bound away from a rail, or whose clock was low.
+    """Return a sentence for each node whose first process was bound away from all its rails, or whose clock was low.
 
-    Only where the node shows both: its processes' binding and the rail's processors, its clock and the highest one.
+    A process that uses a rail at each socket is far from one of them wherever it runs. Only where the node shows both:
+    its processes' binding and the rails' processors, its clock and the highest one.
     """
-    found = []
-    for facts in nodes:
-        found += [_far(facts, rail) for rail in rails]
-        found.append(_slow(facts, clocks_khz.get(facts.node)))
+    found = [said for facts in nodes for said in (_far(facts, rails), _slow(facts, clocks_khz.get(facts.node)))]
     return tuple(sentence for sentence in found if sentence is not None)
 
 
@@ -156,12 +155,14 @@ def processors(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _far(facts: NodeFacts, rail: str) -> str | None:
-    bound, near = facts.facts.get("cpus_allowed", ""), facts.devices.get(rail, {}).get("local_cpulist", "")
-    own, local = processors(bound), processors(near)
-    if not own or not local or own & local:
+def _far(facts: NodeFacts, rails: Iterable[str]) -> str | None:
+    bound = facts.facts.get("cpus_allowed", "")
+    near = {rail: facts.devices.get(rail, {}).get("local_cpulist", "") for rail in rails}
+    own, local = processors(bound), [processors(text) for text in near.values()]
+    if not own or not all(local) or not local or any(own & each for each in local):
         return None
-    return f"the first process of {facts.node} was bound to processors {bound}, far from {rail} (near {near})"
+    away = listing([f"{rail} (near {text})" for rail, text in near.items()])
+    return f"the first process of {facts.node} was bound to processors {bound}, far from {away}"
 
 
 def _slow(facts: NodeFacts, clock_khz: int | None) -> str | None:

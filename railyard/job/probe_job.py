@@ -9,6 +9,7 @@ Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
@@ -94,6 +95,22 @@ _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesA
 }
 
 
+def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
+    """Return the options that ask for these nodes and no others, each whole, one process on each.
+
+    Raises RailyardError for a scheduler that cannot be asked for nodes by name.
+    """
+    if FAMILIES.get(scheduler) == "pbs":
+        if scheduler == "torque":
+            return (f"-l nodes={'+'.join(f'{node}:ppn=1' for node in nodes)}", "-n")
+        chunks = "+".join(f"1:ncpus=1:mpiprocs=1:host={node}" for node in nodes)
+        return (f"-l select={chunks}", "-l place=scatter:excl")
+    if FAMILIES.get(scheduler) not in ("lsf", "flux"):
+        raise RailyardError(f"the scheduler {scheduler} is not asked for nodes by name")
+    own = {"lsf": "-x", "flux": "--exclusive"}[FAMILIES[scheduler]]
+    return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, own)
+
+
 def job_lines(name: str, asked: NodesAsked, pair: tuple[str, str], limit_s: float) -> list[str]:
     """Return the lines of the job; ``name`` begins the names of its files, ``limit_s`` bounds all steps together."""
     return [f"{asked.lists_nodes} | sh {SCRIPT} {shlex.join([name, str(int(limit_s)), *pair])}"]
@@ -107,8 +124,8 @@ def probes_script() -> str:
 def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, shared: bool = False) -> list[str]:
     """Return the words that start one process on each node of a launch, within a job that has more nodes.
 
-    ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps of srun's run on the
-    same nodes at that time. Raises RailyardError for a launcher that
+    ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps run on the same
+    nodes at that time, and would be bound to the same cores. Raises RailyardError for a launcher that
     cannot be told which of a job's nodes it is to use.
     """
     timed, count = ["timeout", "-k", str(_KILL_AFTER_S), str(limit_s)], len(launch.nodes)
@@ -118,8 +135,9 @@ def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, sh
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
         return [*timed, "srun", *words, *launch.options]
     if launcher in OWN_LAUNCHERS:
-        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1)
-        return [*timed, launch.program, *hosts, *launch.options]
+        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
+        # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
+        return [*timed, str(PurePath(launch.program).with_name(launcher)), *hosts, *launch.options]
     if launcher == FLUX_RUN:
         words = ["flux", "run", f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
         return [*timed, *words, *launch.options]

@@ -54,7 +54,7 @@ def spack_provenance(built: "Marker") -> dict[str, object]:
             if each.root or each.external
         ],
         # The file that a soname stands for has the version in its name.
-        "libraries": [each.real for each in built.libraries],
+        "libraries": [each.real.path for each in built.libraries],
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
+from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.job.launch import Launch
 from railyard.job.placement import Placing, Side, processors
@@ -48,9 +49,9 @@ def why_not_own(found: Iterable[RankNic], launch: Launch, placing: Placing) -> s
     ranks = placing.nic_ranks
     of_nodes: dict[str, list[RankNic]] = {}
     for each in found:
-        of_nodes.setdefault(each.node.split(".")[0], []).append(each)
+        of_nodes.setdefault(label(each.node), []).append(each)
     for node in launch.nodes if ranks else ():
-        there = sorted(of_nodes.get(node.split(".")[0], ()), key=lambda each: -1 if each.rank is None else each.rank)
+        there = sorted(of_nodes.get(label(node), ()), key=lambda each: -1 if each.rank is None else each.rank)
         reason = _why_unknown(there, node, ranks) or _why_shared(there, node, -(-ranks // len(launch.meant)))
         if reason is None and placing.side is not None:
             reason = next((why for each in there if (why := _why_elsewhere(each, node, placing.side))), None)

@@ -3,7 +3,8 @@
 ReFrame's ``squeue`` takes a job that squeue no longer lists for completed and knows no exit code; its ``slurm`` needs
 sacct. This one asks slurmctld itself (``scontrol show job``, which answers for MinJobAge seconds after the end), so
 that the exit code, the state and the reason are known. It never waits for ever, and a job that was preempted or
-requeued has ended for it: two runs of one job must not be judged as one. What ended a job is kept for the verdict.
+requeued has ended for it: two runs of one job must not be judged as one. So has one that was suspended (its pause would
+be taken for a slow network), and one that is an array. What ended a job is kept for the verdict.
 """
 
 import time
@@ -24,8 +25,10 @@ LOST_AFTER_S = 180.0
 #: Reasons why a job waits that only an administrator or another request can lift (squeue(1), "Job Reason Codes").
 _BLOCKED = frozenset(
     {
-        "BadConstraints", "JobHeldAdmin", "JobHeldUser", "PartitionDown", "PartitionInactive", "PartitionNodeLimit",
-        "PartitionTimeLimit",
+        "AccountNotAllowed", "AssocMaxNodePerJobLimit", "AssocMaxWallDurationPerJobLimit", "BadConstraints",
+        "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS", "JobHeldAdmin", "JobHeldUser", "PartitionDown",
+        "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit", "QOSMaxNodePerJobLimit",
+        "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
     }
 )  # fmt: skip
 
@@ -53,7 +56,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         job.railyard_silent_since = None
         job.railyard_record = record
         job._nodespec = record.nodes or ""
-        if record.restarts:
+        if record.restarts or record.several or record.suspended:
             self._cancel(job)
             self._give_up(job, slurm_jobs.ended(record))
         elif record.is_final:

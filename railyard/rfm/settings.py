@@ -48,7 +48,7 @@ def build(settings_file: str | Path) -> dict[str, Any]:
     try:
         home = find_home(settings_file)
         systems = load_systems(home / "systems")
-        for system in systems.values():
+        for system in sorted(systems.values(), key=lambda each: each.like is not None):
             # Loaded here to be refused here: a broken table would otherwise fail tests one by one, or not be seen.
             references_of(home / "references", system)
         found = configuration(home, systems)

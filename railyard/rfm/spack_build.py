@@ -15,7 +15,7 @@ from railyard.provision.spack.request import Request, ready
 from railyard.rfm.current import site_of
 from railyard.rfm.guards import KeptHooks, as_reframe_error
 from railyard.site.site import Site
-from railyard.site.systems.model import StackEntry
+from railyard.site.systems.stack_entry import StackEntry
 
 
 class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):

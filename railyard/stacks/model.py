@@ -206,7 +206,9 @@ class Launch:
     Blanks: ``{hosts}`` (a,b), ``{host_slots}`` (a:2,b:2), ``{ranks}``, ``{ranks_per_node}``, ``{agent}``,
     ``{network}``, ``{cores}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` holds the words for more
     ranks than cores: no binding, and give the core away when idle. ``cores_a_rank`` binds each rank to as many cores as
-    it has threads, none of them another rank's. A string in place of words says why there are none.
+    it has threads, none of them another rank's. A string in place of words says why there are none. ``answer`` is a
+    regular expression of what it prints when it is asked for its ``--version``, empty where that is not known; the
+    group ``version`` is the library's own.
     """
 
     since: int
@@ -221,8 +223,10 @@ class Launch:
     forward: tuple[str, ...]
     version: str
     source: str
+    answer: str = ""
 
     def __post_init__(self) -> None:
+        re.compile(self.answer)
         words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.cores_a_rank, *self.forward]
         words += [word for part in (self.agent, self.network) if not isinstance(part, str) for word in part]
         others = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.hardware.node import NodeHardware
 from railyard.job.launch import (
     Launch,
     counters_can_prove,
@@ -139,6 +140,35 @@ def test_a_launcher_of_reframe_gets_the_stacks_own_words_alone(site: Site) -> No
     launch = planned(slurm, "mpich", "hsn0", "hsn1")
     assert launch.options == ("--mpi=pmi2",)
     assert launch.env == planned(site, "mpich", "hsn0", "hsn1").env
+
+
+@pytest.mark.parametrize(
+    ("stack", "policy", "per_node", "told"),
+    [
+        ("mpich", "nic-per-rank", 8, ("--distribution=block:block",)),
+        ("mpich", "nic-per-rank", 2, ()),
+        ("mpich", "striping", 8, ()),
+        ("openmpi", "nic-per-rank", 8, ()),
+    ],
+)
+def test_ranks_that_fill_a_node_and_take_near_rails_in_turn_lie_in_blocks(
+    virtual: Site, stack: str, policy: str, per_node: int, told: tuple[str, ...]
+) -> None:
+    """In turn over two sockets, even ranks would all take the first rail of one socket; Open MPI is told each."""
+    hsn = virtual.system.fabrics["hsn"]
+    rails = tuple(rail(device=f"cxi{n}", counters="cxi") for n in range(2))
+    fabric = hsn.model_copy(update={"kind": "slingshot", "rails": rails})
+    nodes = virtual.system.nodes.model_copy(
+        update={
+            "hardware": NodeHardware.model_validate(
+                {"cores": 8, "memory": "16G", "base_ghz": 2.0, "flop_per_cycle": 16}
+            )
+        }
+    )
+    own = {"launcher": "srun", "provider": "nodes", "nodes": nodes, "fabrics": {"hsn": fabric}}
+    site = replace(virtual, system=virtual.system.model_copy(update=own))
+    launch = planned(site, stack, "cxi0", "cxi1", policy=policy, ranks_per_node=per_node)
+    assert launch.options[1:] == told
 
 
 def test_srun_is_told_how_the_library_speaks_with_it(site: Site) -> None:

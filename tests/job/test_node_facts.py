@@ -262,3 +262,13 @@ def test_the_distance_from_a_card_to_each_gpu_is_recorded(node: Path) -> None:
         "0000:a1:00.0": "amdgpu",
     }
     assert "gpu_distance" not in facts.devices["hsn0"]
+
+
+def test_networks_are_read_as_addresses_and_do_not_part_nodes_that_are_alike() -> None:
+    text = TEXT.replace("device hsn0 mtu 1500", "device hsn0 mtu 1500\ndevice hsn0 subnets 0001620A/00FFFFFF x 1/0")
+    one = parse(text, "run1")
+    assert one is not None
+    assert one.devices["hsn0"]["subnets"] == "10.98.1.0/24"
+    other = NodeFacts("vn2", one.facts, {"hsn0": {**one.devices["hsn0"], "subnets": "10.98.7.0/24"}})
+    (group,) = grouped([one, other])
+    assert (group.nodes, group.devices["hsn0"]) == (("vn1", "vn2"), {"driver": "veth", "mtu": "1500"})

@@ -165,6 +165,15 @@ def test_a_process_that_nobody_gave_a_rank_says_so(bench: Bench) -> None:
     )
 
 
+@pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID"])
+def test_below_an_mpirun_its_own_number_counts_and_not_slurms(bench: Bench, variable: str) -> None:
+    """Slurm's is that of mpirun's process on the node: with Open MPI it is 0 on both nodes."""
+    (port,) = free_ports(1)
+    ends = [bench.start("0", f"lo={port}", SERVE, ASK, **{variable: rank}) for rank in ("0", "1")]
+    (out, _), (nothing, _) = [end.communicate(timeout=30) for end in ends]
+    assert "# railyard: rail lo" in out and nothing == ""
+
+
 def answers(port: int) -> bool:
     """Return whether anybody takes a connection at this port of this host."""
     try:

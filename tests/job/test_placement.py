@@ -46,6 +46,16 @@ def far(bound: str, near: dict[str, dict[str, str]] = NEAR) -> tuple[str, ...]:
     return remarks([NodeFacts("vn1", {"cpus_allowed": bound}, near)], {}, ("mlx5_0:1",))
 
 
+def test_a_process_with_a_rail_at_each_socket_is_far_from_neither() -> None:
+    devices = {"mlx5_0:1": {"local_cpulist": "0-63"}, "mlx5_1:1": {"local_cpulist": "64-127"}}
+    assert remarks([NodeFacts("vn1", {"cpus_allowed": "0"}, devices)], {}, tuple(devices)) == ()
+    far_from_both = NodeFacts("vn1", {"cpus_allowed": "0"}, {rail: {"local_cpulist": "64-127"} for rail in devices})
+    assert remarks([far_from_both], {}, tuple(devices)) == (
+        "the first process of vn1 was bound to processors 0, far from mlx5_0:1 (near 64-127) and mlx5_1:1 "
+        "(near 64-127)",
+    )
+
+
 def test_a_process_that_is_bound_away_from_its_rail_is_said() -> None:
     assert far("0-15") == ("the first process of vn1 was bound to processors 0-15, far from mlx5_0:1 (near 64-127)",)
 

@@ -69,7 +69,7 @@ def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
             "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodes=2 --nodelist=n9,n10",
         ),
         ("mpirun", "openmpi", (), "/opt/mpi/bin/mpirun -H n9:1,n10:1 -np 2"),
-        ("mpiexec", "mpich", (), "/opt/mpi/bin/mpirun -hosts n9,n10 -n 2 -ppn 1"),
+        ("mpiexec", "mpich", (), "/opt/mpi/bin/mpiexec -hosts n9,n10 -n 2 -ppn 1"),
         ("flux-run", "mpich", (), "flux run --nodes=2 --ntasks=2 --requires=host:n9,n10"),
     ],
 )
@@ -122,6 +122,15 @@ def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
         f"{step}.{kind}" for step in real for kind in ("sh", "out")
     }
     assert (tmp_path / "probe-1-r-n5-n7.out").read_text(encoding="ascii") == "ran probe-1-r-n5-n7\nand complained\n"
+
+
+@pytest.mark.parametrize("listed", ["n9.hpc\nn10.hpc\nn5.hpc\n", "n9\nn10\nn5\n"])
+@pytest.mark.parametrize("pair", [("n9.hpc", "n10.hpc"), ("n9", "n10")])
+def test_a_domain_makes_no_partner_of_a_node_of_the_pair(tmp_path: Path, listed: str, pair: tuple[str, str]) -> None:
+    (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
+    (tmp_path / "p.list").write_text("", encoding="ascii")
+    subprocess.run(["sh", SCRIPT, "p", "0", *pair], cwd=tmp_path, input=listed, text=True, check=True)
+    assert [node.partition(".")[0] for node in (tmp_path / "p.nodes").read_text(encoding="ascii").split()] == ["n5"]
 
 
 def test_no_step_begins_when_the_time_is_over(tmp_path: Path) -> None:

@@ -126,6 +126,72 @@ def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, sc
     assert ended(job) == Ended("pending", f"job 7 could not begin and was cancelled (the scheduler's reason: {reason})")
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        pytest.param(
+            "DependencyNeverSatisfied",
+            marks=pytest.mark.fault(
+                "scheduler", "a job whose dependency failed waits for ever", "reason: DependencyNeverSatisfied"
+            ),
+        ),
+        pytest.param(
+            "QOSMaxNodePerJobLimit",
+            marks=pytest.mark.fault(
+                "scheduler", "a job asks for more nodes than its QOS allows", "reason: QOSMaxNodePerJobLimit"
+            ),
+        ),
+    ],
+)
+def test_a_job_that_never_begins_is_not_waited_for(
+    controller: Controller, scheduler: Any, reason: str, said: str
+) -> None:
+    controller.say("PENDING", "Priority")
+    assert not scheduler.finished(polled(scheduler, submitted()))
+    controller.say("PENDING", reason)
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    found = ended(job)
+    assert found is not None
+    assert said in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        ("JobId=7 JobState=SUSPENDED Reason=None SuspendTime=2026-11-23T06:00:00 NodeList=vn[1-2] \n", "suspended"),
+        ("JobId=7 JobState=PENDING Reason=None ArrayJobId=7 ArrayTaskId=0-3 \n", "several"),
+    ],
+)
+def test_a_job_that_is_paused_or_several_is_cancelled(
+    controller: Controller, scheduler: Any, record: str, kind: str
+) -> None:
+    controller.text = record
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    assert controller.cancelled == ["7"]
+    found = ended(job)
+    assert found is not None
+    assert found.kind == kind
+
+
+@pytest.mark.fault(
+    "scheduler", "sbatch accepts a job that no question finds again", "the scheduler said nothing of job 7"
+)
+def test_a_job_that_is_never_shown_is_given_up(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    controller.complaint = "slurm_load_jobs error: Invalid job id specified"
+    job = polled(scheduler, submitted())
+    now += LOST_AFTER_S
+    assert scheduler.finished(polled(scheduler, job))
+    found = ended(job)
+    assert found is not None
+    assert found.sentence == f"{said} for 3 min: {controller.complaint}"
+
+
 def test_silence_is_borne_for_a_restart_and_not_for_ever(
     controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Facts:
-    """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before and after.
+    """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before, last (as
+    the run was told to end) and after.
 
     ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded to a meant rail.
     ``abouts``: text by (device, what). The device ``-`` is the node itself.
@@ -51,6 +52,15 @@ class Facts:
         before, after = self.count("before", device, counter), self.count("after", device, counter)
         return None if before is None or after is None or after < before else after - before
 
+    def use_last(self) -> bool:
+        """Take the last reading of a run that was killed for that after it; False where there is none."""
+        last = {(device, name): value for (when, device, name), value in self.values.items() if when == "last"}
+        for (device, name), value in last.items():
+            self.values.setdefault(("after", device, name), value)
+        if "last" in self.at:
+            self.at.setdefault("after", self.at["last"])
+        return bool(last)
+
     def about(self, device: str, what: str) -> str | None:
         """Return what a device is: its driver, layer, mtu, or whether it is virtual; None where nobody said."""
         return self.abouts.get((device, what))
@@ -79,7 +89,7 @@ def _take(facts: Facts, words: list[str]) -> bool:
     if facts.exit_code is not None:
         return False
     match words:
-        case ["idle" | "before" | "after", *_]:
+        case ["idle" | "before" | "last" | "after", *_]:
             return _take_reading(facts, words)
         case ["meant" | "watched" | "other" | "beside" | "port" | "about", *_]:
             return _take_device(facts, words)

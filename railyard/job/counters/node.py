@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from railyard.base.bounds import IDLE_INTERVAL
+from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
 from railyard.hardware.counters import DRIVERS, Driver, Overlap, error_maximum, of_device
+from railyard.job.counters.addresses import Addresses, addresses_of
 from railyard.job.counters.energy import Energy, energy_of
 from railyard.job.counters.lines import Facts, facts_of, is_count
 
@@ -54,7 +56,8 @@ class DeviceCounters:
     is on, None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so that all
     bytes here are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the
     kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign``: its kernel driver,
-    where the system's file names the counters of another one.
+    where the system's file names the counters of another one. ``carrier_changes``: how often the link of an interface
+    went down or came up, None where its kernel does not count that.
     """
 
     device: str
@@ -74,6 +77,7 @@ class DeviceCounters:
     held_ms: int | None = None
     unnamed: bool = False
     foreign: str | None = None
+    carrier_changes: int | None = None
 
     @property
     def trouble(self) -> str | None:
@@ -97,9 +101,9 @@ class DeviceCounters:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reader did not start the benchmark because of this rail."""
+    """The reader did not start the benchmark because of this rail; None: the node shows no devices at all."""
 
-    rail: str
+    rail: str | None
     sentence: str
 
 
@@ -121,8 +125,9 @@ class NodeCounters:
     ``exit_code`` is the command's, None where the file has no end: the run was killed there.
     ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
     segments of TCP, ``clock_khz`` is that of the processor of the node's first process as the run ended; None where the
-    node does not show them. ``bonds`` are the meant rails that are bonds, ``energy`` what the node
-    took.
+    node does not show them. ``used_s`` is the time of processors that the command of the node's first process took with
+    all its threads, seconds. ``bonds`` are the meant rails that are bonds, ``energy`` what the node took. ``killed``:
+    its devices are as they were when the run was told to end, and it was killed then.
     """
 
     node: str
@@ -135,8 +140,11 @@ class NodeCounters:
     resent: int | None = None
     sent: int | None = None
     clock_khz: int | None = None
+    used_s: float | None = None
     bonds: Mapping[str, Bond] = field(default_factory=dict)
     energy: Energy | None = None
+    killed: bool = False
+    addresses: Addresses = field(default_factory=Addresses)
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None where the node has no such reading."""
@@ -163,7 +171,9 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
     if problem is not None:
         return NodeCounters(node, (), None, problem=problem)
     facts = facts_of(lines[1:])
-    refusal = None if facts.refused is None else Refusal(*facts.refused)
+    used_cs = facts.grown("-", "processors_cs")
+    refusal = None if facts.refused is None else _refusal(*facts.refused)
+    killed = facts.exit_code is None and not facts.garbled and facts.use_last()
     if facts.exit_code is None:
         problem = "the file has no end: the run was killed before the counters were read again"
     elif facts.garbled and refusal is None:
@@ -179,8 +189,11 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         resent=facts.grown("-", "tcp_retrans_segs"),
         sent=facts.grown("-", "tcp_out_segs"),
         clock_khz=facts.count("after", "-", "clock_khz"),
+        used_s=None if used_cs is None else used_cs / 100,
         bonds={rail: _bond(rail, ports, facts) for rail, ports in facts.ports.items()},
         energy=energy_of(facts),
+        killed=killed,
+        addresses=addresses_of(facts),
     )
 
 
@@ -190,10 +203,14 @@ def by_node(readings: Iterable[NodeCounters], expected: Iterable[str]) -> dict[s
     pool = tuple(readings)
     for name in expected:
         for reading in pool:
-            if reading.node == name or reading.node.split(".")[0] == name.split(".")[0]:
+            if label(reading.node) == label(name):
                 found[name] = reading
                 break
     return found
+
+
+def _refusal(rail: str, sentence: str) -> Refusal:
+    return Refusal(None if rail == "-" else rail, sentence)
 
 
 def _header_problem(header: list[str], tag: str) -> str | None:
@@ -262,6 +279,7 @@ def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None
         held_ms=lifespan if uses_held and lifespan > facts.waited_ms else None,
         unnamed=beside is None and name not in facts.named["meant"] and name not in facts.named["watched"],
         foreign=module if _is_foreign(module, row) else None,
+        carrier_changes=facts.grown(name, "carrier_changes"),
     )
 
 

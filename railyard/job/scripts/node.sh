@@ -134,6 +134,16 @@ one_accelerator() {
     tell_file "device ${slot##*/} numa_node" "$1/numa_node"
 }
 
+# The networks that an interface leads to without a router go to $subnets, as the kernel writes them, in hexadecimal.
+subnets_of() {
+    subnets=''
+    [ -r "$proc/net/route" ] || return
+    while read -r interface destination gateway _ _ _ _ mask _; do
+        [ "$interface $gateway" = "$1 00000000" ] && [ "$destination" != 00000000 ] || continue
+        subnets="$subnets${subnets:+ }$destination/$mask"
+    done <"$proc/net/route"
+}
+
 one_device() {
     card=${1%%:*} port=1
     case $1 in *:*) port=${1#*:} ;; esac
@@ -142,6 +152,8 @@ one_device() {
         tell_file "device $1 mtu" "$folder/mtu"
         # Of IP over InfiniBand: datagram or connected.
         tell_file "device $1 mode" "$folder/mode"
+        subnets_of "$card"
+        tell "device $1 subnets" "$subnets"
         tell_file "device $1 speed_mbit_s" "$folder/speed"
         set +f
         for path in "$folder"/device/infiniband/*; do [ -d "$path" ] && rdma=$path; done
@@ -151,6 +163,16 @@ one_device() {
         rdma=$folder
         tell_file "device $1 rate" "$folder/ports/$port/rate"
         tell_file "device $1 link_layer" "$folder/ports/$port/link_layer"
+        read_line "$folder/ports/$port/gid_attrs/ndevs/0"
+        if [ -n "$line" ]; then
+            netdev=$line
+            tell_file "device $1 interface_mtu" "$sys/class/net/$netdev/mtu"
+            subnets_of "$netdev"
+            tell "device $1 subnets" "$subnets"
+        else
+            read_line "$folder/ports/$port/gids/0"
+            tell "device $1 subnet_prefix" "${line%:*:*:*:*}"
+        fi
     else
         # A Slingshot card is in a class of its own.
         folder=$sys/class/cxi/$1

@@ -36,8 +36,9 @@ end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
 # ---- every process
 
 rank_of() {
-    for name in RAILYARD_PAIR_RANK SLURM_PROCID PMI_RANK OMPI_COMM_WORLD_RANK MV2_COMM_WORLD_RANK PALS_RANKID \
-        FLUX_TASK_RANK; do
+    # Slurm's comes last: below an mpirun inside its job it is the number of mpirun's own process on the node.
+    for name in RAILYARD_PAIR_RANK OMPI_COMM_WORLD_RANK PMI_RANK MV2_COMM_WORLD_RANK PALS_RANKID FLUX_TASK_RANK \
+        SLURM_PROCID; do
         eval "value=\${$name-}"
         [ -z "$value" ] || { rank=$value && return; }
     done

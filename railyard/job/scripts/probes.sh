@@ -9,8 +9,9 @@
 name=$1 limit_s=$2 node_a=$3 node_b=$4
 edit='' partners='' number=0
 while read -r node; do
-    case $node in
-        '' | "$node_a" | "$node_a".* | "$node_b" | "$node_b".*) continue ;;
+    # A scheduler may list names with their domain, or without.
+    case ${node%%.*} in
+        '' | "${node_a%%.*}" | "${node_b%%.*}") continue ;;
     esac
     number=$((number + 1))
     partners="$partners $node"

@@ -237,6 +237,8 @@ snapshot() {
             IFS= read -r state <"${link#* }" || state=unreadable
             write "$1 $device ${link%% *} ${state:-unreadable}"
         fi
+        # How often the link went down or came up since the device is there.
+        [ -n "$statistics" ] && counter "$1 $device carrier_changes" "${statistics%/*}/carrier_changes"
         [ -n "$statistics" ] && counters "$1 $device" '' "$statistics" "$of_interface"
         [ -n "$rdma" ] && counters "$1 $device" '' "$rdma/ports/$port/counters" "$of_port"
         [ -n "$telemetry" ] && some "$1 $device" '' "$telemetry" "$of_slingshot"
@@ -244,6 +246,7 @@ snapshot() {
     done
     retransmitted "$1"
     energy "$1"
+    processors "$1"
     # The kernel gives the values of hw_counters that it read last, up to their lifespan long.
     [ "$1" = after ] && [ -n "$deadline" ] && until_then && write "waited $lifespan"
     for device in $held; do
@@ -320,6 +323,19 @@ energy() {
     set -f
 }
 
+# The time of processors that children of this shell took which have ended, in hundredths of a second: cutime and cstime
+# of stat (proc(5)). After the run it is the command's, with all of its threads.
+processors() {
+    stat='' moment=$1
+    { IFS= read -r stat <"$proc/self/stat"; } 2>/dev/null
+    # The name of the program, in brackets, may hold blanks.
+    IFS=' '
+    set -- ${stat##*) }
+    IFS=,
+    [ $# -ge 15 ] || return
+    case ${14}${15} in *[!0-9]*) ;; *) write "$moment - processors_cs $((${14} + ${15}))" ;; esac
+}
+
 # What TCP of this node sent, and sent again, in segments: the last lines of a reading.
 retransmitted() {
     [ -r "$proc/net/snmp" ] || return
@@ -341,6 +357,42 @@ retransmitted() {
         esac
     done <"$proc/net/snmp"
 }
+
+# The node's own hardware and IPv4 addresses, before the run: a node that is killed says nothing after it. Two nodes of one
+# address are told by them. A table of the kernel's may name an address twice.
+addresses() {
+    set +f
+    for entry in "$sys/class/net"/*; do
+        set -f
+        line_of "$entry/address"
+        [ -n "$line" ] && write "before ${entry##*/} hardware/${entry##*/} $line"
+    done
+    set -f
+    address='' told=,127.0.0.1,
+    while IFS=' ' read -r mark name kind; do
+        case "$mark $name $kind" in
+            '|-- '*) address=$name ;;
+            '/32 host LOCAL')
+                case $told in *,"$address",*) continue ;; esac
+                told=$told$address,
+                write "before - own/$address yes"
+                ;;
+        esac
+    done <"$proc/net/fib_trie"
+} 2>/dev/null
+
+# Whose hardware answers for the rails' neighbours, as this node has it: after a failure alone.
+neighbours() {
+    told=,
+    # Of Ethernet alone (0x1): the table cuts the longer addresses of IP over InfiniBand. Without flags nobody answered.
+    while IFS=' ' read -r address type flags hardware _ device; do
+        case $type,$flags in 0x1,0x[1-9a-f]*) ;; *) continue ;; esac
+        listed "$device" || continue
+        case $told in *,"$device $address",*) continue ;; esac
+        told=$told$device' '$address,
+        write "$1 $device arp/$address $hardware"
+    done <"$proc/net/arp"
+} 2>/dev/null
 
 # Milliseconds since the machine started go to $now; the kernel's clock has steps of 10 ms.
 now_ms() {
@@ -367,9 +419,27 @@ until_then() {
     [ "$now" -ge "$deadline" ]
 }
 
+# Without these folders no device can be seen, and none is to blame for that. refuse "-" stands for the node itself.
+check_node() {
+    [ -d "$sys/class/net" ] || [ -d "$sys/class/infiniband" ] || [ -d "$sys/class/cxi" ] ||
+        refuse - "$node has no readable /sys (no class/net, class/infiniband or class/cxi in it): its rails cannot be seen"
+}
+
+# An interface that the kernel lists and /sys does not show: /sys is another namespace's or another machine's.
+check_listed() {
+    missing=''
+    while IFS=' :' read -r name _; do
+        [ "$name" = "$1" ] && missing=yes
+    done <"$proc/net/dev"
+} 2>/dev/null
+
 check() {
     locate "$1"
-    [ -n "$known" ] || refuse "$1" "rail $1 of $node does not exist: no such network or RDMA device on that node"
+    if [ -z "$known" ]; then
+        check_listed "$1"
+        [ -z "$missing" ] || refuse - "$node has no /sys of its own: $1 is in its /proc/net/dev, and not in its /sys/class/net"
+        refuse "$1" "rail $1 of $node does not exist: no such network or RDMA device on that node"
+    fi
     state=''
     { IFS= read -r state <"${link#* }"; } 2>/dev/null
     case $link:$state in
@@ -396,6 +466,7 @@ devices=${meant:+$meant,}$watched
 devices=${devices%,} lifespan=0 deadline='' ports=''
 for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
+[ -z "$meant" ] || check_node
 for device in $meant; do check "$device"; done
 # A list that grows is gone through as it was: the shell splits it before the loop begins.
 others
@@ -418,6 +489,7 @@ case $idle_ms in
         ;;
 esac
 snapshot before
+addresses
 unset IFS
 
 # Set before the command starts, or a signal in between would end this shell and leave the command alone.
@@ -426,9 +498,19 @@ forward() {
     signalled=yes
     if [ -n "$child" ]; then kill -"$1" "$child" 2>/dev/null; else pending="$pending $1"; fi
 }
+# A run that is told to end may be killed before its command has ended: what its devices show now is the last reading.
+ending=''
+told_to_end() {
+    forward "$1"
+    [ -z "$ending" ] || return
+    ending=yes IFS=,
+    snapshot last
+    neighbours last
+    unset IFS
+}
 # The command is started with SIGINT and SIGQUIT ignored, as POSIX has it for a background command: it gets SIGTERM.
-trap 'forward TERM' TERM INT QUIT
-trap 'forward HUP' HUP
+trap 'told_to_end TERM' TERM INT QUIT
+trap 'told_to_end HUP' HUP
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 trap 'forward CONT' CONT
@@ -438,6 +520,12 @@ exec 3<&0
 "$@" <&3 3<&- 4>&- &
 child=$!
 exec 3<&-
+# With which variables the command's own process runs goes to a file of its own.
+seer=''
+[ -r "$beside/environment.sh" ] && {
+    sh "$beside/environment.sh" "$outdir" "$tag" "$node" "$child" </dev/null >/dev/null 2>&1 4>&- &
+    seer=$!
+}
 for signal in $pending; do kill -"$signal" "$child" 2>/dev/null; done
 # A signal ends `wait` early, and by then the command may have ended or not: asked again, the shell gives its exit code,
 # or 127 where it gave that before.
@@ -451,11 +539,13 @@ while :; do
     [ -n "$signalled" ] || break
 done
 trap '' TERM INT QUIT HUP USR1 USR2
+[ -z "$seer" ] || kill "$seer" 2>/dev/null
 IFS=,
 [ "$lifespan" -le 1000 ] || lifespan=1000
 deadline=''
 [ "$lifespan" -gt 0 ] && from_now "$lifespan"
 snapshot after
+[ "$code" = 0 ] || neighbours after
 write "end $code"
 # A launcher goes by how its own child ended: MPICH's and Intel MPI's end all ranks where one was killed, and wait until
 # the time limit where it exited 137. So this process ends as a command did that crashed: ILL, TRAP, ABRT, BUS, FPE,

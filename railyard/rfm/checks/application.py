@@ -36,6 +36,7 @@ class ApplicationCheck(InterconnectCheck):
     #: All cores of a node compute, so that where each rank has a card of its own all cards are used.
     pair_a_rail = True
     takes_ranks = True
+    sizes_told: tuple[str, ...] = ()
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:

@@ -17,7 +17,6 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from railyard.base.errors import RailyardError
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.numbers import take_numbers, why_refused
-from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.current import places, stated_amounts
 from railyard.rfm.deprecated import told_only_when_set
@@ -31,6 +30,8 @@ from railyard.stacks.programs import own_feature, pair_feature
 
 # What runs, judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from railyard.job.launch import Launch
     from railyard.rfm.checks.measure_again import Again, Clock
     from railyard.rfm.checks.plan import Plan
@@ -151,7 +152,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             made = measured(self.runner, self._clock, lambda: self._plan.judged(self.left), self._run_again)
             found = self._assessment = made.explained(self.prober, self._plan.nodes_remark)
             words = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
-            store_run(self.runner, made, found, words, self.left, self.rows_on_stderr)
+            store_run(self.runner, self, made, found, words, self.left)
+        if self.job.exitcode is None:  # ReFrame asks for it too, and its scheduler may have none
+            self.job._exitcode = self.left.exit_code
         if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
             raise SanityError(found.verdict.line)
 
@@ -202,20 +205,32 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @property
     def rail_prober(self) -> "RailProber":
         """What measures each rail of the run alone, by the tool's own ping-pong, with one rank a node."""
+        from railyard.rfm.checks.ping_pong import PingPong
         from railyard.rfm.checks.probe_places import place_of
-        from railyard.rfm.checks.prober import PingPong, RailProber
+        from railyard.rfm.checks.prober import RailProber
         from railyard.rfm.nodes_job import ReframeJob
 
-        plan = self._plan
+        plan, stage = self._plan, Path(self.stagedir)
 
-        def words(launch: "Launch") -> list[str]:
-            program = self.runner.program(self.tool, (self.probe_program,) if self.probe_program else self.programs)
-            arguments = [*self.probe_arguments(PROBE_SIZE_BYTES), *launch.settings.words]
-            return self.command.words(program, arguments, launch.meant, plan.tag())
+        def words(program: str, launch: "Launch", arguments: list[str]) -> list[str]:
+            path = self.runner.program(self.tool, (program,) if program else self.programs)
+            return self.command.words(path, [*arguments, *launch.settings.words], launch.meant, plan.tag())
 
-        alone = PingPong(self.probe_key, plan.read_rails, lambda rail, nodes: plan.launch_alone(rail, nodes, 1), words)
-        place = place_of(self.site, plan.test.stack, plan.scheduling, Path(self.stagedir), lambda: ReframeJob(self))
-        return RailProber(self.site, plan.test.fabric, Path(self.stagedir), alone, self.runner.watch, place)
+        def over_one(key: str, program: str, arguments: "Callable[[int], list[str]]") -> PingPong:
+            return PingPong(
+                key, plan.read_rails, lambda rail, nodes: plan.launch_alone(rail, nodes, 1),
+                lambda launch, size: words(program, launch, arguments(size)), self.probe_files,
+            )  # fmt: skip
+
+        together = PingPong(
+            self.key, plan.read_rails, lambda rails, nodes: plan.launch_again(nodes),
+            lambda launch, size: words("", launch, self.again_arguments(size)), self.probe_files,
+            self.message_sizes[-1],
+        )  # fmt: skip
+        place = place_of(self.site, plan.test.stack, plan.scheduling, stage, lambda: ReframeJob(self))
+        one_way = over_one(self.one_way_key, self.one_way_program, self.one_way_arguments) if self.one_way_key else None
+        alone = over_one(self.probe_key, self.probe_program, self.probe_arguments)
+        return RailProber(self.site, plan.test.fabric, stage, alone, self.runner.watch, place, together, one_way)
 
     def _run_again(self) -> None:
         self._job, self._tag = self._again.run(self._tag)
@@ -223,7 +238,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     def _give(self, job: "PlannedJob") -> None:
         """Give ReFrame the job."""
         self.env_vars, self.executable, self.executable_opts = job.env, job.executable, list(job.words)
-        self.prerun_cmds = list(job.before)
+        self.prerun_cmds, self.postrun_cmds = list(job.before), [*self.postrun_cmds, *job.after]
         self.time_limit = None if job.limit_s is None else f"{job.limit_s}s"
         if job.longest_wait_s is not None:
             self.max_pending_time = f"{job.longest_wait_s}s"

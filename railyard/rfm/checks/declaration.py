@@ -11,11 +11,11 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.meta import RegressionTestMeta
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.checks.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
 from railyard.rfm.checks.variants import rail_counts, rail_policies
 from railyard.rfm.current import site_of
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
+from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
 from railyard.site.takes import NODES, RANKS, Takes
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
     from railyard.site.systems.measure import StatedAmounts
+
+
+#: Numbers that a tool may be told, and the message sizes that it may be told to measure.
+AMOUNTS, SIZES = ("repetitions", "warm_up", "window"), ("full", "smallest", "largest")
+#: What a site may choose of any check besides those; the other variables of this class say what a check is.
+_CHOSEN = ("placement", "use_launcher")
 
 
 class Declaration(rfm.RegressionTestPlugin):
@@ -80,6 +86,8 @@ class Declaration(rfm.RegressionTestPlugin):
     window = variable(int, value=1)
     #: How often one job measures everything; the median at each size is judged.
     passes = variable(int, value=1)
+    #: Which of the variables of message sizes say something to it.
+    sizes_told: tuple[str, ...] = SIZES
     #: The smallest and largest message that make sense for this benchmark, in bytes.
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
@@ -107,6 +115,13 @@ class Declaration(rfm.RegressionTestPlugin):
     #: What ``probe_arguments`` runs: a ping-pong, and its executable, of a tool that is a folder of them.
     probe_key = ""
     probe_program = ""
+    #: The same of a stream one way, which tells which way a slow rail is slow; empty for a tool without one.
+    one_way_key = ""
+    one_way_program = ""
+    #: Of a check that streams one way: the tests that see the other, in words; empty for any other check.
+    other_way_seen_by = ""
+    #: Whether each rail is measured the other way, too, after a pass (``rfm.checks.other_way``): about a second a rail.
+    measures_other_way = False
     #: What makes its output, from its set-up on: the benchmark itself, or a recording.
     runner: "Runner"
 
@@ -133,7 +148,24 @@ class Declaration(rfm.RegressionTestPlugin):
             swept="nodes" in parameters,
             powers=cls.powers,
             ranks=cls.takes_ranks,
+            idle=cls.idle(),
+            variables=cls.answers_to(),
         )
+
+    @classmethod
+    def idle(cls) -> frozenset[str]:
+        """Return the variables that change nothing of it, though every check has them."""
+        unsaid = {name for name in AMOUNTS if name not in cls.takes()}
+        unsaid |= {name for name in SIZES if name not in cls.sizes_told}
+        # A client and a server are started by the system's own launcher; without them nothing runs in turn.
+        return frozenset(unsaid | {"use_launcher" if cls.pair else "in_turn"})
+
+    @classmethod
+    def answers_to(cls) -> tuple[str, ...]:
+        """Return the variables that change something of it: its own, and those of all checks that are not idle."""
+        own = {name for name in cls._rfm_var_space if name not in Declaration._rfm_var_space}
+        own -= set(rfm.RunOnlyRegressionTest._rfm_var_space)
+        return tuple(sorted((own | {*AMOUNTS, *SIZES, *_CHOSEN}) - cls.idle()))
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
@@ -172,6 +204,20 @@ class Declaration(rfm.RegressionTestPlugin):
             f"{type(self).__name__}: found no probe_arguments(), expected the words of a short ping-pong"
         )
 
+    def probe_files(self, size: int) -> Mapping[str, str]:
+        """Return the files that a probe of one size reads in the test's folder: name and text."""
+        return {}
+
+    def one_way_arguments(self, size: int) -> list[str]:
+        """Return the words of a short stream one way at one size, of a tool whose ``one_way_key`` names it."""
+        raise ReframeError(
+            f"{type(self).__name__}: found no one_way_arguments(), expected the words of a short stream one way"
+        )
+
+    def again_arguments(self, size: int) -> list[str]:
+        """Return the words of the check's own benchmark at one size, which measures all rails at once."""
+        return self.arguments((size,))
+
     def before(self, program: str) -> list[str]:
         """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""
         return []
@@ -192,10 +238,10 @@ class Declaration(rfm.RegressionTestPlugin):
         self.refuse_others(stated)
 
     def refuse_others(self, stated: "StatedAmounts | None") -> None:
-        """Raise RailyardError where the system's file states a number that is none of what the check ``takes``."""
+        """Raise RailyardError where the system's file states a number that is none of what the check ``takes()``."""
         for name, value in ({} if stated is None else stated.given).items():
-            if name not in self.takes:
-                known = ", ".join(self.takes) or "nothing"
+            if name not in self.takes():
+                known = ", ".join(self.takes()) or "nothing"
                 raise RailyardError(f"measure: benchmarks: {self.key}: {name}: found {value}, expected {known}")
 
     def shape(self) -> None:
@@ -227,9 +273,9 @@ class Declaration(rfm.RegressionTestPlugin):
         """How many threads each rank has, each on a core of its own."""
         return 1
 
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """The numbers that ``measure: benchmarks`` of the system's file may set: those that the tool can be told."""
+    @classmethod
+    def takes(cls) -> tuple[str, ...]:
+        """Return the numbers that ``measure: benchmarks`` of the system's file may set, since the tool takes them."""
         return ()
 
     @property
@@ -252,8 +298,16 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def prober(self) -> "Prober":
-        """Who is asked after a failure: each rail alone, by the tool's own ping-pong."""
-        return self.rail_prober
+        """Who is asked after a failure: each rail alone, by the tool's own ping-pong.
+
+        Where other tests see the direction that this one leaves out, also after a pass.
+        """
+        if not self.other_way_seen_by:
+            return self.rail_prober
+        from railyard.rfm.checks.other_way import OneWay, OtherWay
+
+        asked = OtherWay if self.measures_other_way else OneWay
+        return asked(self.rail_prober, self.other_way_seen_by)
 
     @property
     def rail_prober(self) -> "RailProber":
@@ -284,3 +338,8 @@ class Declaration(rfm.RegressionTestPlugin):
     def message_sizes(self) -> tuple[int, ...]:
         """The message sizes of this run, in bytes."""
         return sizes_within(self.smallest, self.largest, FULL_SIZES if self.full else QUICK_SIZES)
+
+    @property
+    def asked_sizes(self) -> tuple[int, ...]:
+        """The message sizes that the output must have, in bytes; none where the tool goes through its own."""
+        return ()

@@ -14,6 +14,7 @@ from reframe.core.exceptions import SanityError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.job.launch import TESTBEDS
 from railyard.job.testbed_words import each_node_words
+from railyard.rfm.checks.runner import text_of
 from railyard.rfm.current import partitions, site_of
 from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.rfm.run.options import EXTENDED
@@ -58,7 +59,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
 
     @run_after("setup")
     def plan(self) -> None:
-        """Have every node print a line of JSON; a launcher starts one process a node."""
+        """Have every node print a few lines of JSON; a launcher starts one process a node."""
         system = self.site.system
         self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
         self.env_vars = {HOME_VARIABLE: str(self.site.home)}
@@ -87,7 +88,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
 
         output = Path(self.stagedir) / str(self.stdout)
         with as_reframe_error():
-            text = output.read_text(encoding="utf-8", errors="replace") if output.is_file() else ""
+            text = text_of(output)
             ports, cards = read_lines(text, str(self.stdout))
         self._expected = expected_of(self.site.system, self.current_partition.name)
         counted = tuple(port for port in ports if port.counters)

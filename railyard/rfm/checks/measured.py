@@ -8,23 +8,35 @@ from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railyard.base.bounds import WRITTEN_MOST
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, node_facts, rank_nics
+from railyard.job import client_server, environment, launcher_identity, node_facts, rank_nics
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
-from railyard.job.launch import TESTBEDS, Launch, exported
+from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch, exported
 from railyard.job.placement import Placing
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
-from railyard.provision.installed import has_text, installed
+from railyard.provision.installed import changed_files, has_text, installed
 from railyard.provision.rehearsal import form as rehearsal
-from railyard.rfm.checks.runner import COUNTERS, HOSTS, LINKED, READER, Asked, Left, PlannedJob, quoted
+from railyard.rfm.checks.runner import (
+    COUNTERS,
+    EXIT_CODE,
+    HOSTS,
+    LAUNCHER,
+    LINKED,
+    READER,
+    Asked,
+    Left,
+    PlannedJob,
+    quoted,
+)
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, is_slurm, seconds
+from railyard.site.systems.jobs import FAMILIES, WITHOUT_EXIT_CODE, is_slurm, seconds
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
@@ -37,6 +49,18 @@ if TYPE_CHECKING:
 #: Of a family of schedulers: the variable of a job that names the file of its hosts, a line a process, the first one's
 #: first. ReFrame 4.10 sorts PBS's hosts as text, so that n10 goes before n9, and has none of LSF's.
 _HOST_FILES = {"pbs": "PBS_NODEFILE", "lsf": "LSB_DJOB_HOSTFILE"}
+
+
+def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the first and the last line of a job that writes its exit code down; none where the scheduler knows it.
+
+    0 is written by the last line alone: a shell that is ended by a signal may have 0 in ``$?`` in its trap.
+    ReFrame's own trap ends the script at the first command that fails.
+    """
+    if scheduler not in WITHOUT_EXIT_CODE:
+        return (), ()
+    trap = f"code=$?; [ $code -eq 0 ] || echo {tag} $code > {EXIT_CODE}"
+    return (f"trap '{trap}' EXIT",), (f"echo {tag} 0 > {EXIT_CODE}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +127,23 @@ class Measured:
         # What the system's file says itself stays.
         unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]
         old = [f"rm -f {name}" for name in quoted(filter(None, [asked.output_file]))]
+        first, last = _exit_code_lines(self.site.system.scheduler, tag)
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
         planned = PlannedJob(
             "sh",
             quoted((*placing.words(launch, COUNTERS, tag), *reader, *command)),
             exported({**launch.env, **placing.variables(self.test.stack)}),
-            before=(*asked.before(program), *old, *unset, f"mkdir -p {COUNTERS}", *self._says_before(program)),
+            before=(
+                *first,
+                *asked.before(program),
+                *old,
+                *unset,
+                # In KiB. Of a scheduler's job srun would hand it on to every process, whose own files may be larger.
+                *([] if bed is None else [f"ulimit -S -f {WRITTEN_MOST.value * 2**20:.0f}"]),
+                f"mkdir -p {COUNTERS}",
+                *self._says_before(program, launch, scheduling.launcher),
+            ),
+            after=last,
             launcher=scheduling.other_launcher,
             launcher_options=quoted(launch.options),
         )
@@ -121,14 +156,17 @@ class Measured:
         wait = scheduling.longest_wait_s
         return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
 
-    def _says_before(self, program: str) -> list[str]:
-        """Return lines of the job that say what the benchmark is linked to here, whether this node can run it, and on
-        which hosts it runs.
+    def _says_before(self, program: str, launch: Launch, launcher: str) -> list[str]:
+        """Return lines of the job that say what the benchmark is linked to here, whose launcher starts it, whether this
+        node can run it, and on which hosts it runs.
         """
         from railyard.provision.spack import target
 
         # Of a script it exits 1, which would end the job; what it said is judged afterwards.
         lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
+        own = launch.program if launcher in TESTBEDS else launcher if launcher in OWN_LAUNCHERS else None
+        if own is not None and not STACKS[self.test.stack].pair:
+            lines.append(launcher_identity.line(own, LAUNCHER))
         built = installed(self.site, self.test.stack).built
         if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
             lines.append(f'cat "${hosts}" > {HOSTS} || :')
@@ -150,6 +188,7 @@ class Measured:
         return {
             READER: reader_script(),
             node_facts.SCRIPT: node_facts.node_script(),
+            **environment.scripts(self.test.stack),
             **placing.scripts(),
             **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
             **(client_server.scripts() if STACKS[self.test.stack].pair else {}),
@@ -213,7 +252,7 @@ class Measured:
     def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
         """Return what the run left; ``launch`` names its nodes."""
         stdout, stderr, facts = left.text(left.stdout), left.text(left.stderr), left.facts()
-        ended, exit_code = self._ended(left.job, stderr), left.job.exitcode
+        ended, exit_code = self._ended(left.job, stderr), left.exit_code
         files = sorted((left.stage / COUNTERS).glob("*.counters"))
         return Evidence(
             stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
@@ -228,7 +267,11 @@ class Measured:
             again=tuple(left.text(name) for name in asked.more_outputs if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,
+            too_long=left.too_long(),
+            launcher=left.text(LAUNCHER),
+            environment=left.environments(),
             rehearsed=rehearsal.current() is not None,
+            changed=changed_files(self.site, self.test.stack),
         )
 
     def _ended(self, job: Any, printed: str) -> "Ended | None":
@@ -256,6 +299,11 @@ class Measured:
     def circumstances(self, evidence: Evidence, launch: Launch, started: datetime) -> dict[str, Any]:
         """Return the fields of a record that are about the job and its nodes."""
         return circumstances(
-            evidence.facts, linked=evidence.linked, variables={**environ, **launch.env},
+            evidence.facts, linked=evidence.linked, variables={**environ, **launch.env, **_effective(evidence)},
             scheduler=self.site.system.scheduler, job_id=evidence.job_id, started=started,
         )  # fmt: skip
+
+
+def _effective(evidence: Evidence) -> dict[str, str]:
+    """Return the variables that the benchmark's process had: of the first node, where nodes differ the verdict says."""
+    return dict(evidence.environment[0].variables) if evidence.environment else {}

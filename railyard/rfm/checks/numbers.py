@@ -9,12 +9,14 @@ from railyard.site.takes import NODES, RANKS, Takes
 if TYPE_CHECKING:
     from railyard.site.systems.measure import StatedAmounts
 
-#: Variables of ReFrame that every check sets itself, whatever `-S` says: what there is in place of each.
+_BUILT = "spack of the stack in the system's file"
+#: Variables of ReFrame that every check sets itself or has no use for, each with what there is in its place.
 SET_BY_CHECKS: Mapping[str, str] = {
     "num_tasks": "num_nodes and ranks_per_node",
     "num_tasks_per_node": "ranks_per_node",
     "executable": "benchmarks of the stack in the system's file",
     "executable_opts": "variables of the check, such as repetitions",
+    "variables": "env of the stack in the system's file",
     "env_vars": "env of the stack in the system's file",
     "prerun_cmds": "modules and env of the stack in the system's file",
     "postrun_cmds": "a check of your own",
@@ -23,6 +25,13 @@ SET_BY_CHECKS: Mapping[str, str] = {
     "perf_variables": "references/*.yaml",
     "valid_systems": "--system",
     "valid_prog_environs": "-p",
+    # No check compiles anything.
+    "build_system": _BUILT,
+    "build_locally": _BUILT,
+    "build_time_limit": _BUILT,
+    "prebuild_cmds": _BUILT,
+    "postbuild_cmds": _BUILT,
+    "sourcepath": _BUILT,
 }
 
 
@@ -33,7 +42,7 @@ def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "State
     its set-up. One that is asked for a number of nodes no longer spans all.
     """
     sentences = [
-        f"-S {name}: it is set by every check, expected {SET_BY_CHECKS[name]}" for name in SET_BY_CHECKS if name in told
+        f"-S {name}: no check takes it, expected {SET_BY_CHECKS[name]}" for name in SET_BY_CHECKS if name in told
     ]
     has_nodes = NODES in told or ("all_nodes" in told and not check.all_nodes)
     # A sweep has set its own already.

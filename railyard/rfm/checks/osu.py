@@ -58,6 +58,8 @@ class OsuCheck(RepeatedCheck):
     parse = staticmethod(osu.parse)
     probe_key = "osu/osu_latency"
     probe_program = "osu_latency"
+    one_way_key = "osu/osu_bw"
+    one_way_program = "osu_bw"
     fewest = Amounts(2, 1)
     own = LATENCY
     #: Whether this benchmark has a validation in the releases that have one; `-S can_validate=0` does without.
@@ -101,3 +103,6 @@ class OsuCheck(RepeatedCheck):
 
     def probe_arguments(self, size: int) -> list[str]:
         return words_of((size,), Repetitions(5, 1), 1, validates=False)
+
+    def one_way_arguments(self, size: int) -> list[str]:
+        return words_of((size,), Repetitions(3, 1), 8, validates=False)

@@ -29,6 +29,7 @@ class PairsCheck(InterconnectCheck):
     smallest = 4 << 20
     largest = 4 << 20
     window = 8
+    sizes_told = ("largest",)
     #: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
     stream_s = variable(float, value=0.1)
     #: 8-byte messages there and back, for the latency.
@@ -42,9 +43,17 @@ class PairsCheck(InterconnectCheck):
         """Return the rounds of a number of nodes; none where the ranks that share a node are meant."""
         return ()
 
+    @classmethod
+    def idle(cls) -> frozenset[str]:
+        return super().idle() - {"window"}
+
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         rounds = node_pair_steps.ROUNDS if self.rounds(2) else "node"
         return [self.benchmark, rounds, *self._words(sizes[-1], self.window, self.exchanges)]
+
+    @property
+    def asked_sizes(self) -> tuple[int, ...]:
+        return (self.message_sizes[-1],)
 
     def probe_arguments(self, size: int) -> list[str]:
         return ["pairs", node_pair_steps.ROUNDS_OF_TWO, str(size), "4", "1", "1", "0"]

@@ -14,10 +14,10 @@ from railyard.parsers import rail_parts
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.numbers import why_not_taken
 from railyard.rfm.checks.runner import Left, PlannedJob, runner_of
-from railyard.rfm.checks.sizes import largest_allowed
 from railyard.site.matrix import disabled_reason
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
+from railyard.site.sizes import largest_allowed
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 from railyard.stacks.model import NIC_PER_RANK
@@ -67,6 +67,11 @@ class Plan:
         as_root = runs_as_root(self.site.system)
         return plan_launch(self.site, self.test.fabric, self.test.stack, (rail,), nodes, ranks, as_root)
 
+    def launch_again(self, nodes: tuple[str, ...]) -> Launch:
+        """Return how the run itself is launched on as many other nodes, over the same rails."""
+        as_root, rails = runs_as_root(self.site.system), self.launch.meant
+        return plan_launch(self.site, self.test.fabric, self.test.stack, rails, nodes, self.ranks, as_root)
+
     def read_rails(self, text: str) -> Parsed:
         """Return what the tool's parser finds, where a client a rail printed, in all of them together."""
         return rail_parts.parse(text, self.check.parse, worst=self.check.in_turn)
@@ -93,7 +98,9 @@ class Plan:
             hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
             remarks=(*check.remarks, *self.placing.remarks(launch)),
+            sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.prints_threads else 0,
+            threads_told=check.threads_a_rank,
         )
 
 

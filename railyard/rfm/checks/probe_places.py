@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
+from railyard.base.bounds import PROBE_TIME
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
 from railyard.job import probe_job
@@ -41,20 +41,31 @@ class NotProbed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """What probes are made for: the word that their files begin with, and how often each is made at most."""
+
+    name: str
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """What one probe runs: its variables, and its words from its launcher's on."""
+    """What one probe runs: its variables, its words from its launcher's on, and a folder that it writes to, if any."""
 
     env: Mapping[str, str]
     words: Sequence[str]
+    folder: str = ""
 
     @property
     def script(self) -> str:
         """The script of a shell that becomes it."""
         exports = "".join(f"export {name}={value}\n" for name, value in exported(self.env).items())
-        return f"#!/bin/sh\n{exports}exec {shlex.join(self.words)}\n"
+        made = f"mkdir -p {shlex.quote(self.folder)}\n" if self.folder else ""
+        return f"#!/bin/sh\n{made}{exports}exec {shlex.join(self.words)}\n"
 
 
-Steps = Callable[[Probe], Step]
+#: A probe and its number among those of its kind -> what it runs.
+Steps = Callable[[Probe, int], Step]
 
 
 class Held(Protocol):
@@ -86,7 +97,7 @@ class Place(Protocol):
         """Return the words of a step before each process's own. Raises RailyardError where none can be started."""
 
     def held(
-        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps
+        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
     ) -> AbstractContextManager[Held]:
         """Hold a pair of nodes; ``others`` are the system's other nodes by name. Raises NotProbed where it cannot."""
 
@@ -114,9 +125,9 @@ def place_of(
     return InJob(site, stage, launcher, stack, job)
 
 
-def name_of(probe: Probe, turn: int) -> str:
+def name_of(series: Series, probe: Probe, turn: int) -> str:
     """Return how the files of a probe are called, but for their endings."""
-    return f"probe-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
+    return f"{series.name}-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
 
 
 def printed(name: str, step: Step, folder: Path) -> str:
@@ -128,7 +139,7 @@ def printed(name: str, step: Step, folder: Path) -> str:
             ["sh", str(script)],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
-    return output.read_text(encoding="utf-8", errors="replace")
+    return text_of(output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +155,9 @@ class Here:
 
     @contextmanager
     def held(
-        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps
+        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
     ) -> "Iterator[_Started]":
-        yield _Started(self.stage, others, steps)
+        yield _Started(self.stage, others, steps, series)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +165,11 @@ class _Started:
     stage: Path
     partners: tuple[str, ...]
     steps: Steps
+    series: Series
     is_seen: bool = True
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        return printed(name_of(probe, turn), self.steps(probe), self.stage)
+        return printed(name_of(self.series, probe, turn), self.steps(probe, turn), self.stage)
 
     def clock(self) -> float:
         return time.monotonic()
@@ -199,23 +211,23 @@ class InJob:
 
     @contextmanager
     def held(
-        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps
+        self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
     ) -> "Iterator[_InJob]":
-        name, job, number = f"probes-{'-'.join(pair)}", self.job(), self._number(others)
+        name, job, number = f"{series.name}s-{'-'.join(pair)}", self.job(), self._number(others)
         partners = probe_job.PARTNERS[: number - len(pair)]
         system = self.site.system
         try:
-            self._write(name, plan_probes(pair, partners, rails), rails, steps)
+            self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
             asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive)
             lines = probe_job.job_lines(name, asked, pair, PROBE_TIME.value)
             job.submit(name, lines, asked, number, int(PROBE_TIME.value) + _AROUND_S)
-            yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job)
+            yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job, series)
         except RailyardError as error:
             raise NotProbed(str(error)) from None
         finally:
             job.cancel()
             for partner in partners:  # steps that the job did not come to
-                for script in self.stage.glob(f"probe-*-{partner}.sh"):
+                for script in self.stage.glob(f"{series.name}-*-{partner}.sh"):
                     script.unlink(missing_ok=True)
 
     def _number(self, others: tuple[str, ...]) -> int:
@@ -224,15 +236,15 @@ class InJob:
         able = sum(node.unfit is None for node in states) or self.site.system.nodes.number
         return min(max(able, 2), 2 + len(probe_job.PARTNERS))
 
-    def _write(self, name: str, planned: Sequence[Probe], rails: tuple[str, ...], steps: Steps) -> None:
+    def _write(self, name: str, planned: Sequence[Probe], rails: tuple[str, ...], steps: Steps, series: Series) -> None:
         """Write the job's own script, that of every probe of every round, and their list."""
         (self.stage / f"{name}.nodes").unlink(missing_ok=True)
         (self.stage / probe_job.SCRIPT).write_text(probe_job.probes_script(), encoding="utf-8")
         names = []
-        for turn in range(1, int(PROBE_ROUNDS_MOST.value) + 1):
+        for turn in range(1, series.rounds + 1):
             for probe in slow_rails.in_turn(planned, rails, turn):
-                names.append(name_of(probe, turn))
-                (self.stage / f"{names[-1]}.sh").write_text(steps(probe).script, encoding="utf-8")
+                names.append(name_of(series, probe, turn))
+                (self.stage / f"{names[-1]}.sh").write_text(steps(probe, turn).script, encoding="utf-8")
         (self.stage / f"{name}.list").write_text("".join(f"{step}\n" for step in names), encoding="utf-8")
 
     def _partners(self, name: str, pair: tuple[str, str], job: NodesJob) -> list[str]:
@@ -259,12 +271,13 @@ class _InJob:
     stage: Path
     partners: tuple[str, ...]
     job: NodesJob
+    series: Series
     is_seen: bool = False
     _asked_s: float = 0.0
     _has_ended: bool = False
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        name = f"{name_of(probe, turn)}.out"
+        name = f"{name_of(self.series, probe, turn)}.out"
         while not is_there(self.stage, name):
             if self._has_ended:
                 return None

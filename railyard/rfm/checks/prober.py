@@ -9,21 +9,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from railyard.base.errors import RailyardError
-from railyard.base.wording import counted
-from railyard.benchmarks import metrics, model
-from railyard.benchmarks.table import micro
+from railyard.base.bounds import PROBE_ROUNDS_MOST
+from railyard.base.hostlist import label
+from railyard.base.wording import counted, listing
 from railyard.job.counters import node as counters
 from railyard.job.launch import Launch
-from railyard.parsers.parsed import Parsed, ParseError
-from railyard.rfm.checks.probe_places import Here, NotProbed, Place, Step, printed
+from railyard.results.record.form import Suspect
+from railyard.rfm.checks.node_questions import hardware, starts
+from railyard.rfm.checks.ping_pong import PingPong, first_line
+from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Place, Series, Step, name_of, printed
 from railyard.rfm.checks.runner import READER
-from railyard.rfm.checks.sizes import PROBE_SIZE_BYTES
 from railyard.site.site import Site
+from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
+from railyard.verdict.blame.behind_rails import (
+    direction,
+    good_partner,
+    label_of,
+    shared_part,
+    silent_nodes,
+    with_silent_nodes,
+)
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
-from railyard.verdict.findings import with_losses, with_remark, with_suspects
+from railyard.verdict.findings import probe_size, with_losses, with_remark, with_suspects
 from railyard.verdict.path.ports import sends_again
 
 #: Segments of TCP that both nodes send, acknowledgements among them, before a rail counts as clean. A rail that loses
@@ -34,6 +43,10 @@ LEAST_SEGMENTS = 70_000
 CLEAR_FACTOR = 5
 #: Runs that it may take until so many were sent, at most.
 MOST_RUNS = 12
+#: Bandwidths of single rails, and what TCP sent again over them.
+PROBES, LOSSES = Series("probe", int(PROBE_ROUNDS_MOST.value)), Series("loss", MOST_RUNS)
+#: How often a slow rail streams each way, for which way it is slow.
+DIRECTION_TURNS = 3
 #: What was measured stands in this file of the probes' folder.
 PROBES_FILE = "probes.json"
 
@@ -70,37 +83,13 @@ class NodesThemselves:
 
 
 @dataclass(frozen=True, slots=True)
-class PingPong:
-    """A short ping-pong of a check's own tool between two nodes over one rail, which sees both directions of it.
-
-    ``key`` is its benchmark, ``launch`` plans it over a rail between two nodes, ``words`` are each process's.
-    """
-
-    key: str
-    parse: Callable[[str], Parsed]
-    launch: Callable[[str, tuple[str, str]], Launch]
-    words: Callable[[Launch], list[str]]
-
-    def value(self, text: str) -> float | None:
-        """Return MB/s at PROBE_SIZE_BYTES; None where none was printed: other sizes of a cut probe say nothing."""
-        try:
-            curve = metrics.curves(self.parse(text).tables[0], self.key)[0]
-        except (ParseError, ValueError, IndexError, RailyardError):
-            return None
-        is_figure = micro.find(self.key).rows != "sizes"
-        if not is_figure and curve.sizes[-1] != PROBE_SIZE_BYTES:
-            return None
-        # A ping-pong that prints times (OSU): bytes a microsecond are MB/s.
-        return curve.values[-1] if curve.metric == model.BANDWIDTH else curve.sizes[-1] / curve.values[-1]
-
-
-@dataclass(frozen=True, slots=True)
 class RailProber:
     """Measures the rails of a run alone, where the run gives reason to.
 
     Each probe's script and output stay in ``stage``, the run's folder (``probe-ROUND-RAIL-NODE-NODE.out``), and what
     all gave in its ``probes.json``. ``watch`` watches a probe's processes, where it can. ``place`` is where probes run;
-    None where nothing is known to start one.
+    None where nothing is known to start one. ``together`` is the run's own benchmark over all its rails at once,
+    ``one_way`` a stream of the tool over one; None where it has none.
     """
 
     site: Site
@@ -109,10 +98,19 @@ class RailProber:
     ping_pong: PingPong
     watch: Callable[[], Watch | None]
     place: Place | None
+    together: PingPong | None = None
+    one_way: PingPong | None = None
 
     def explain(self, found: Assessment) -> Assessment:
-        """Return the assessment with who was found slow, or losing packets: one rail is named, and not its partner."""
-        return self._with_lossy_rails(self._with_slow_rails(found))
+        """Return the assessment with who was found slow, or losing packets: one rail is named, and not its partner.
+
+        An address that two nodes have explains all that is seen of rails.
+        """
+        if found.path.conflicts and found.verdict.state == "fail":
+            return self._with_conflicts(found)
+        size = probe_size(found, PROBE_DELAY_BYTES, PROBE_SIZE_BYTES)
+        at_worst = replace(self, ping_pong=replace(self.ping_pong, size_bytes=size))
+        return self._with_lossy_rails(at_worst._with_slow_rails(found))
 
     @property
     def expected_alone_mb_s(self) -> float:
@@ -122,22 +120,25 @@ class RailProber:
 
     def _with_slow_rails(self, found: Assessment) -> Assessment:
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
-        slow = job.timed_out or (verdict.rule == 5 and verdict.fault == "fabric")
+        is_uneven = verdict.rule == 4 and found.path.uneven
+        slow = job.timed_out or is_uneven or (verdict.rule == 5 and verdict.fault == "fabric")
         # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
         broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
         # What the scheduler ended before its time is nobody's fault here.
         is_over = job.ended is None or job.timed_out
-        is_probed = verdict.state == "fail" and (slow or broke) and is_over and not job.refused
+        # A link that was lost, or flapped, is known already.
+        is_known = job.is_explained or found.path.lost is not None
+        is_probed = verdict.state == "fail" and (slow or broke) and is_over and not is_known
         if not is_probed or self.place is None or len(launch.nodes) < 2:
             return found
         pairs = list(self._pairs(launch))
         for pair, others in pairs[: self.place.most_pairs]:
             try:
-                findings = self.slow_rails_of(pair, others, launch)
+                findings = self.who_is_slow(pair, others, launch) if slow else self.slow_rails_of(pair, others, launch)
             except NotProbed as why:
                 return with_remark(found, f"no rail was measured alone, so nobody is blamed: {why}")
             # Where every probe breaks as the run did, the stack is broken and no switch is.
-            if any(suspect.kind == "rail" for suspect in findings.suspects) or (findings.suspects and slow):
+            if any(suspect.kind in ("rail", "node") for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
         found = with_suspects(found, findings) if slow else found
         left = pairs[self.place.most_pairs :] if self.place.most_pairs is not None else []
@@ -153,11 +154,14 @@ class RailProber:
         proven = path.state == "proven" and path.disturbance is None
         named = any(suspect.kind == "rail" for suspect in found.verdict.suspects)
         is_tcp = self.site.system.fabrics[self.fabric].kind == "tcp"
-        if not (path.resends and proven and is_tcp) or named or not isinstance(self.place, Here):
+        if not (path.resends and proven and is_tcp) or named or self.place is None:
             return found
         findings = None
-        for pair, others in self._pairs(launch):
-            findings = self.lossy_rails_of(pair, others, launch)
+        for pair, others in list(self._pairs(launch))[: self.place.most_pairs]:
+            try:
+                findings = self.lossy_rails_of(pair, others, launch)
+            except NotProbed as why:
+                return with_remark(found, f"no rail was looked at alone for what it loses, so nobody is blamed: {why}")
             if any(suspect.kind == "rail" for suspect in findings.suspects):
                 break
         return found if findings is None else with_losses(found, findings)
@@ -165,15 +169,57 @@ class RailProber:
     def _pairs(self, launch: Launch) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
         """Yield each pair of the run's nodes, with the system's other nodes."""
         for pair in zip(launch.nodes[::2], launch.nodes[1::2], strict=False):
-            yield pair, tuple(name for name in self.site.system.nodes.names if name not in pair)
+            mine = {label(node) for node in pair}  # the scheduler may give names with a domain, the file none
+            yield pair, tuple(name for name in self.site.system.nodes.names if label(name) not in mine)
+
+    def who_is_slow(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
+        """Return who is slow, each rail alone; where all are good, and the run was between this pair, all at once.
+
+        Large messages hide a delay, and small ones a low rate: from here the others are tried too, before anything is
+        measured at once. In a job of its own they would queue again.
+        """
+        alone, rails, way = self.slow_rails_of(pair, others, launch), launch.meant, self.together
+        is_large = self.ping_pong.delay_bytes is None
+        other = replace(self.ping_pong, size_bytes=PROBE_DELAY_SIZE_BYTES if is_large else PROBE_SIZE_BYTES)
+        is_another = (other.delay_bytes is None) is not is_large
+        if (
+            isinstance(self.place, Here)
+            and is_another
+            and not alone.suspects
+            and any(p.value_mb_s for p in alone.probes)
+        ):
+            then = replace(self, ping_pong=other).slow_rails_of(pair, others, launch)
+            if then.suspects:
+                return then
+        if way is None or not alone.is_clear or len(rails) < 2 or len(launch.nodes) != 2:
+            return alone
+        together = self._in_rounds(way, (label_of(rails),), pair, others, launch)
+        return shared_part(alone, together, rails)
 
     def slow_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
         """Return who is slow, from measuring each rail alone between the pair's nodes and good partners, in rounds.
 
-        A pair is blamed only where both its nodes were in the run.
+        A pair is blamed only where both its nodes were in the run; a node in the place of its rails where it answers
+        over none of them.
         """
+        found = self._in_rounds(self.ping_pong, launch.meant, pair, others, launch)
+        silent = silent_nodes(found, launch.meant)
+        if silent:
+            partner = good_partner(found, next(one for one in found.suspects if one.node in silent))
+            asked = () if partner is None or not isinstance(self.place, Here) else silent
+            starts = {node: self._starts(node, partner or "", launch.meant[0]) for node in asked}
+            found = with_silent_nodes(found, launch.meant, starts)
+        return self._with_directions(found)
+
+    def _in_rounds(
+        self, way: PingPong, rails: tuple[str, ...], pair: tuple[str, str], others: Sequence[str], launch: Launch
+    ) -> Findings:
         assert self.place is not None
-        with self.place.held(pair, tuple(others), launch.meant, self._step) as held:
+        self.write_files(way)
+        # What several rails give at once, and a small message takes, is compared with other nodes alone.
+        is_alone = way is not self.together and way.delay_bytes is None
+        expected = self.expected_alone_mb_s if is_alone else 0.0
+        with self.place.held(pair, tuple(others), rails, lambda probe, turn: self.step(way, probe), PROBES) as held:
 
             def measured(probe: Probe, turn: int) -> RailProbe | None:
                 watcher = self.watch() if held.is_seen else None
@@ -181,12 +227,76 @@ class RailProber:
                 starved = None if watcher is None else watcher.stop()
                 if text is None:
                     return None
-                value, expected = self.ping_pong.value(text), self.expected_alone_mb_s
-                return RailProbe(probe.node_a, probe.node_b, probe.rail, value, expected, turn, starved)
+                value, nodes = way.value(text), (probe.node_a, probe.node_b)
+                said = None if value is not None else first_line(text)
+                return RailProbe(*nodes, probe.rail, value, expected, turn, starved, way.delay_bytes, said)
 
-            planned = plan_probes(pair, held.partners, launch.meant)
+            planned = plan_probes(pair, held.partners, rails)
             found = slow_rails.find(planned, measured, launch.nodes, held.clock)
         _keep(found.probes, self.stage / PROBES_FILE)
+        return found
+
+    def _with_directions(self, found: Findings) -> Findings:
+        """Return the findings with which way each slow rail is slow, where a stream can be started from here."""
+        if self.one_way is None or not isinstance(self.place, Here) or self.ping_pong.delay_bytes is not None:
+            return found
+        for one in found.suspects:
+            partner = good_partner(found, one)
+            if one.kind != "rail" or one.node is None or one.rail is None or partner is None:
+                continue
+            if not any(p.value_mb_s for p in found.probes if p.rail == one.rail and one.node in (p.node_a, p.node_b)):
+                continue
+            said = self._direction(one.node, partner, one.rail)
+            if said:
+                suspects = [
+                    replace(each, reason=f"{each.reason}; {said}") if each is one else each for each in found.suspects
+                ]
+                sentence = found.sentence.replace(one.reason, f"{one.reason}; {said}")
+                found = replace(found, suspects=tuple(suspects), sentence=sentence)
+        return found
+
+    def _direction(self, node: str, partner: str, rail: str) -> str:
+        assert self.one_way is not None
+        self.write_files(self.one_way)
+        ways: dict[tuple[str, str], list[float | None]] = {(node, partner): [], (partner, node): []}
+        for turn in range(1, DIRECTION_TURNS + 1):
+            for (first, second), values in ways.items():
+                probe = Probe(first, second, rail)
+                text = printed(f"one-way-{turn}-{rail}-{first}-{second}", self.step(self.one_way, probe), self.stage)
+                values.append(self.one_way.value(text))
+        return direction(node, partner, ways[node, partner], ways[partner, node])
+
+    def _starts(self, node: str, partner: str, rail: str) -> bool:
+        """Return whether a process starts on a node beside one on its partner."""
+        assert self.place is not None
+        return starts(self.place.front, self.ping_pong.launch(rail, (partner, node)), self.stage)
+
+    def _with_conflicts(self, found: Assessment) -> Assessment:
+        """Return the assessment with the nodes that have others' addresses; the rails of those others are cleared.
+
+        The run's own nodes say whose address it is and which hardware answers; the others are asked for theirs here.
+        """
+        path = found.path
+        where = self._hardware(found.case.launch) if isinstance(self.place, Here) else {}
+        told = []
+        for one in path.conflicts:
+            node, device = where.get(one.hardware, (one.node, one.node_device))
+            told.append(replace(one, node=node, node_device=device))
+        sentence = "; ".join(one.sentence for one in told)
+        takers = [Suspect("rail", one.sentence, one.node, one.node_device) for one in told if one.node is not None]
+        owners = {one.owner for one in told}
+        cleared = replace(path, suspects=tuple(one for one in path.suspects if one.node not in owners))
+        look = f"who has {listing([one.address for one in told])} (ip address on every node, arping)"
+        named = Findings(tuple(takers), sentence, fault="set-up", look_at=look)
+        return with_suspects(replace(found, path=cleared), named)
+
+    def _hardware(self, launch: Launch) -> dict[str, tuple[str, str]]:
+        """Return node and device of each hardware address of the other nodes, which are asked in pairs."""
+        assert self.place is not None
+        others = [name for name in self.site.system.nodes.names if name not in launch.nodes]
+        found: dict[str, tuple[str, str]] = {}
+        for pair in zip(others[::2], (*others, *launch.nodes)[1::2], strict=False):
+            found |= hardware(self.place.front, self.ping_pong.launch(launch.meant[0], pair), self.stage)
         return found
 
     def lossy_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
@@ -196,23 +306,23 @@ class RailProber:
         and counts for nobody. A rail that is clean between the pair itself did not lose what the pair lost, and is done
         with.
         """
+        assert self.place is not None
         made: list[LossProbe] = []
-        for rail in launch.meant:
-            for probe in plan_probes(pair, tuple(others), (rail,)):
-                found = self._lost(probe)
-                made += [] if found is None else [found]
-                if (probe.node_a, probe.node_b) == pair and (found is None or not found.is_bad):
-                    break
+        self.write_files(self.ping_pong)
+        with self.place.held(pair, tuple(others), launch.meant, self._loss_step, LOSSES) as held:
+            for rail in launch.meant:
+                for probe in plan_probes(pair, held.partners, (rail,)):
+                    found = self._lost(held, probe)
+                    made += [] if found is None else [found]
+                    if (probe.node_a, probe.node_b) == pair and (found is None or not found.is_bad):
+                        break
         return losers(made, launch.nodes)
 
-    def _lost(self, probe: Probe) -> LossProbe | None:
+    def _lost(self, held: Held, probe: Probe) -> LossProbe | None:
         resent = sent = 0
-        for run in range(1, MOST_RUNS + 1):
-            name = f"loss-{probe.rail}-{probe.node_a}-{probe.node_b}-{run}"
-            (self.stage / name).mkdir(exist_ok=True)
-            # Under the counter reader, which writes to that folder.
-            printed(name, self._step(probe, ("sh", READER, name, name, probe.rail, "", "--")), self.stage)
-            counted = segments(self.stage / name, name)
+        for run in range(1, LOSSES.rounds + 1):
+            name = name_of(LOSSES, probe, run)
+            counted = None if held.output(probe, run) is None else segments(self.stage / name, name)
             if counted is None:
                 return None
             resent, sent = resent + counted[0], sent + counted[1]
@@ -222,11 +332,21 @@ class RailProber:
                 return LossProbe(probe.node_a, probe.node_b, probe.rail, resent, sent)
         return None
 
-    def _step(self, probe: Probe, front: tuple[str, ...] = ()) -> Step:
+    def step(self, way: PingPong, probe: Probe, front: tuple[str, ...] = ()) -> Step:
         """Return what a probe runs, ``front`` before each process's own words."""
         assert self.place is not None
-        launch = self.ping_pong.launch(probe.rail, (probe.node_a, probe.node_b))
-        return Step(launch.env, [*self.place.front(launch), *front, *self.ping_pong.words(launch)])
+        launch = way.launch(probe.rail, (probe.node_a, probe.node_b))
+        return Step(launch.env, [*self.place.front(launch), *front, *way.words(launch, way.size_bytes)])
+
+    def write_files(self, way: PingPong) -> None:
+        """Write what a probe reads to the run's folder."""
+        for name, text in way.files(way.size_bytes).items():
+            (self.stage / name).write_text(text, encoding="utf-8")
+
+    def _loss_step(self, probe: Probe, turn: int) -> Step:
+        """Return a probe under the counter reader, which writes to a folder of the probe's own."""
+        name = name_of(LOSSES, probe, turn)
+        return replace(self.step(self.ping_pong, probe, ("sh", READER, name, name, probe.rail, "", "--")), folder=name)
 
 
 def segments(folder: Path, tag: str) -> tuple[int, int] | None:
@@ -245,6 +365,7 @@ def _keep(probes: Sequence[RailProbe], file: Path) -> None:
         {
             "round": probe.turn, "pair": [probe.node_a, probe.node_b], "rail": probe.rail,
             "value_mb_s": probe.value_mb_s, "expected_mb_s": probe.expected_mb_s, "starved": probe.starved,
+            "size_bytes": probe.size_bytes, "said": probe.said,
         }
         for probe in probes
     ]  # fmt: skip

@@ -4,12 +4,14 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from railyard.job.kept import kept_of
 from railyard.provision.rehearsal import form as rehearsal
+from railyard.provision.rehearsal import recorded
 from railyard.results import run_folder
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record
 from railyard.rfm.checks.measure_again import Measurement
-from railyard.rfm.checks.runner import Left
+from railyard.rfm.checks.runner import Asked, Left
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
@@ -38,13 +40,19 @@ def store_untested(site: Site, test: TestId, runner: "Runner", reason: str) -> N
 
 
 def store_run(
-    runner: "Runner", made: Measurement, found: Assessment, words: tuple[str, ...], left: Left, rows_on_stderr: bool
+    runner: "Runner", asked: Asked, made: Measurement, found: Assessment, words: tuple[str, ...], left: Left
 ) -> None:
-    """Store a run with its output; ``words`` are its command.
+    """Store a run with its output, and what ``asked`` told the benchmark; ``words`` are its command.
 
     ``found`` is the assessment of what was ``made``, with what was found out afterwards.
     """
-    case, rows = found.case, left.stage / left.stderr if rows_on_stderr else None
+    case, rows = found.case, left.stage / left.stderr if asked.rows_on_stderr else None
+    output = run_folder.keep_output(case.site.home, str(case.test), left.stage / left.stdout, rows)
+    if output is not None and made.evidence.counters:
+        told = [*asked.arguments(asked.message_sizes), *case.launch.settings.words]
+        started = f"{made.started:%Y-%m-%dT%H:%M:%SZ}"
+        kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started)
+        run_folder.keep_beside(case.site.home, output, kept)
     record = record_of(
         found,
         run=run_folder.run_id(),
@@ -52,6 +60,7 @@ def store_run(
         elapsed_s=round(made.elapsed_s, 2),
         environment=runner.environment(made.evidence),
         command=words,
-        output=run_folder.keep_output(case.site.home, str(case.test), left.stage / left.stdout, rows),
+        output=output,
     )
+    record = replace(record, rehearsed_output=recorded.said(left.stage))
     store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))

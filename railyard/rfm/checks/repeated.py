@@ -31,14 +31,20 @@ class RepeatedCheck(InterconnectCheck):
     #: What the tool makes where it is told nothing.
     own = Amounts(1000)
 
-    @property
-    def takes(self) -> tuple[str, ...]:
-        warm_up, window = ["warm_up"] if self.own.warm_up else [], ["window"] if self.own.window > 1 else []
+    @classmethod
+    def takes(cls) -> tuple[str, ...]:
+        warm_up, window = ["warm_up"] if cls.own.warm_up else [], ["window"] if cls.own.window > 1 else []
         return ("repetitions", *warm_up, *window)
 
     def measured_sizes(self) -> tuple[int, ...]:
         """Return the sizes that the tool measures, in bytes, where it goes through more than it is told."""
         return self.message_sizes
+
+    @property
+    def asked_sizes(self) -> tuple[int, ...]:
+        benchmark = find(self.key)
+        has_sizes = benchmark.rows == "sizes" and benchmark.payload
+        return tuple(sorted({*self.measured_sizes()})) if has_sizes else ()
 
     def work(self) -> Work:
         """Return what one repetition makes."""
@@ -53,7 +59,7 @@ class RepeatedCheck(InterconnectCheck):
             messages,
             pairs=self.pairs,
             times=self.passes * (1 if traffic is None else traffic.trials),
-            made=lambda count: at_most(count, 0) or count,
+            made=lambda count: at_most(count, 0, None) or count,
             checked=self.validates,
         )
 

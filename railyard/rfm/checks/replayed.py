@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railyard.base.bounded_file import read_bounded
 from railyard.benchmarks.repetitions import Pace
 from railyard.job.case import Evidence
 from railyard.job.launch import Launch, exported
@@ -111,7 +112,8 @@ class Replayed:
             exit_code=left.job.exitcode,
             timed_out=left.job.exitcode == TIMEOUT_EXIT,
             tag=left.tag,
-            played=played(self._folder, self._recorded, printed.read_bytes() if printed.is_file() else b""),
+            too_long=left.too_long(),
+            played=played(self._folder, self._recorded, read_bounded(printed).content if printed.is_file() else b""),
         )
 
     def hops(self, launch: Launch) -> int | None:

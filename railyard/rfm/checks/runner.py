@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from railyard.job import node_facts, rank_nics
+from railyard.base.bounded_file import read_bounded, too_long
+from railyard.job import environment, node_facts, rank_nics
 from railyard.job.command import Command
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 
     Runner: TypeAlias = Measured | Replayed
 
-#: Beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` said of the benchmark, and
-#: which hosts the scheduler told the job that it has.
+#: Beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` said of the benchmark and the
+#: launcher of itself, and which hosts the scheduler told the job that it has.
 READER = "reader.sh"
 COUNTERS = "counters"
 LINKED = "linked.txt"
+LAUNCHER = "launcher.txt"
 HOSTS = "hosts.txt"
+#: What the job's script says of its own end, where its scheduler says nothing: its tag and its exit code.
+EXIT_CODE = "exit-code.txt"
 
 
 class Asked(Protocol):
@@ -67,6 +71,7 @@ class Asked(Protocol):
 class PlannedJob:
     """All that ReFrame is told of a job. Words stand as a shell's script has them.
 
+    ``after`` are its very last lines.
     ``launcher_words`` are what our own launchers begin with, ``launcher`` is one in place of the partition's,
     ``modifier`` what goes before it. ``limit_s`` is ReFrame's own limit; None where something in the job ends it.
     """
@@ -75,6 +80,7 @@ class PlannedJob:
     words: tuple[str, ...]
     env: Mapping[str, str]
     before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     limit_s: int | None = None
     launcher: str | None = None
     launcher_words: tuple[str, ...] | None = None
@@ -99,10 +105,33 @@ class Left:
         """Return the text of a file of the folder, empty where it is not there."""
         return text_of(self.stage / name)
 
+    @property
+    def exit_code(self) -> int | None:
+        """The job's exit code by its scheduler, else by the job's own script; None where neither says it.
+
+        A job that was killed has written none, or one that is not 0.
+        """
+        if self.job.exitcode is not None:
+            return int(self.job.exitcode)
+        tag, _, code = self.text(EXIT_CODE).strip().partition(" ")
+        return int(code) if tag == self.tag and code.isascii() and code.isdigit() else None
+
+    def too_long(self) -> str | None:
+        """Return the sentence of an output that is longer than what is read of it; None where both were read whole."""
+        outputs = {self.stdout: "the job's output", self.stderr: "the job's error output"}
+        found = (too_long(self.stage / file, name) for file, name in outputs.items())
+        return next((sentence for sentence in found if sentence is not None), None)
+
     def facts(self) -> tuple[node_facts.NodeFacts, ...]:
         """Return what each node said of its processors and clocks in this very job."""
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in sorted((self.stage / COUNTERS).glob("*.facts")))
         return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
+
+    def environments(self) -> tuple[environment.Found, ...]:
+        """Return with which variables the benchmark's process of each node ran in this very job."""
+        files = sorted((self.stage / COUNTERS).glob(f"*{environment.SUFFIX}"))
+        texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
+        return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
 
     def nics(self) -> tuple[rank_nics.RankNic, ...]:
         """Return which rail each rank said that it was given, of those that were given one each in this very job."""
@@ -112,9 +141,12 @@ class Left:
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text, empty where it is not there: what is missing fails a rule, it is no error of ours."""
+    """Return a file's text, empty where it is not there: what is missing fails a rule, it is no error of ours.
+
+    Of a file that is too long both ends (``railyard.base.bounded_file``).
+    """
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_bounded(path).text
     except FileNotFoundError:
         return ""
 

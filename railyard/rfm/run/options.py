@@ -159,12 +159,12 @@ _SET = re.compile(r"(?:(?P<cls>\w+)\.)?(?P<name>\w+)=(?P<value>.*)")
 
 
 def _refuse_numbers(words: Words, system: System) -> None:
-    """Refuse a variable that every check sets itself, and more nodes than there are."""
+    """Refuse a variable that every check sets itself or has no use for, and more nodes than there are."""
     for text in words.setvar:
         found = _SET.fullmatch(text)
         if found is not None and found["name"] in SET_BY_CHECKS:
             instead = SET_BY_CHECKS[found["name"]]
-            raise RailyardError(f"-S {text}: found a variable that every check sets itself, expected {instead}")
+            raise RailyardError(f"-S {text}: found a variable that no check takes, expected {instead}")
         if found is None or found["name"] != NODES or not found["value"].isdecimal() or system.provider == "host":
             continue
         if int(found["value"]) > system.nodes.number:
@@ -173,8 +173,10 @@ def _refuse_numbers(words: Words, system: System) -> None:
 
 
 def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Need]) -> None:
-    """Raise RailyardError where `-S` gives a selected check a number of nodes or ranks that it cannot be told."""
+    """Raise RailyardError where `-S` gives a selected check what it cannot be told, or what changes none of them."""
     selected = {case.name.split()[0] for case in promised}
+    for text in words.setvar:
+        _refuse_idle(text, [need for need in needs if need.check.split()[0] in selected])
     for text in words.setvar:
         asked = {need.check.split()[0]: _why_untaken(text, need) for need in needs}
         unlike = [cls for cls, why in asked.items() if why and cls in selected]
@@ -184,6 +186,17 @@ def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Nee
                 f"-S {text}: {unlike[0]} does not take it, expected {asked[unlike[0]]}; "
                 f"{listing(taking) or 'no check'} can be told"
             )
+
+
+def _refuse_idle(text: str, needs: Sequence[Need]) -> None:
+    """Refuse a variable that changes none of the checks that it is for; others of a run may well take it."""
+    found = _SET.fullmatch(text)
+    asked = [need for need in needs if found is not None and found["cls"] in (None, need.check.split()[0])]
+    if found is None or not asked or any(found["name"] not in need.takes.idle for need in asked):
+        return
+    whose = listing(sorted({need.check.split()[0] for need in asked}))
+    works = listing(sorted({name for need in asked for name in need.takes.variables})) or "none"
+    raise RailyardError(f"-S {text}: found a variable that changes nothing of {whose}, expected one of theirs: {works}")
 
 
 def _why_untaken(text: str, need: Need) -> str | None:

@@ -28,6 +28,10 @@ ENDED = re.compile(
 #: ReFrame's results that are a failure of the case itself.
 FAILED = ("fail", "abort")
 
+#: "ERROR: run session stopped: os error: [Errno 22] Invalid argument": of the tests that were to follow the report has
+#: no reason.
+STOPPED = re.compile(r"^(?:\S+: )?(?P<why>run session stopped: .+)$", re.MULTILINE)
+
 #: A variable or parameter that a test class does not have; other classes may have it.
 UNSET = re.compile(r"test '(?P<cls>[^']+)': the following variables were not set: (?P<names>[^\n]+)")
 IGNORED = re.compile(r"'(?P<name>[^']+)' is neither a variable nor a parameter of test '(?P<test>[^']+)'")
@@ -129,8 +133,8 @@ def _case_id(entry: Mapping[str, Any]) -> TestId:
 def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
     """Return one entry a case of ReFrame's JSON report, the last run of each; a fixture is a case only where it failed.
 
-    ``text`` is what that `reframe -r` printed: it alone has the reasons of skips and expected failures. Raises
-    RailyardError where the report can't be read.
+    ``text`` is what that `reframe -r` printed: it alone has the reasons of skips and expected failures, and what
+    stopped ReFrame itself. Raises RailyardError where the report can't be read.
     """
     try:
         runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
@@ -139,6 +143,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
     except (OSError, ValueError, KeyError) as error:
         raise RailyardError(f"{report}: ReFrame's report cannot be read ({error}); see reframe.log beside it") from None
     stated = {f"{found['name']} {found['where']}": found["why"] for found in _ended(text)}
+    stopped = STOPPED.search(ANSI.sub("", text))
     entries: dict[TestId, list[Mapping[str, Any]]] = {}
     by_key: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for run in runs:
@@ -146,7 +151,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
             entries.setdefault(_case_id(entry), []).append(entry)
             by_key[_key(entry)] = entry
     return tuple(
-        _ran_case(case, history, stated, by_key)
+        _ran_case(case, history, stated, by_key, None if stopped is None else stopped["why"])
         for case, history in entries.items()
         if not (history[-1].get("fixture") and history[-1].get("result") not in FAILED)
     )
@@ -163,10 +168,11 @@ def _ran_case(
     history: Sequence[Mapping[str, Any]],
     stated: Mapping[str, str],
     by_key: Mapping[tuple[str, ...], Mapping[str, Any]],
+    stopped: str | None,
 ) -> RanCase:
     last = history[-1]
     result = str(last.get("result"))
-    reason = last.get("fail_reason")
+    reason = last.get("fail_reason") or (stopped if result in FAILED else None)
     if result == "fail_deps":
         reason = _failed_dependency(last, by_key)
     return RanCase(

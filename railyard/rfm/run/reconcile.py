@@ -19,15 +19,18 @@ def settle(
     """Return one record a promised case, in the promised order; those that ran without a promise follow.
 
     A record stands where ReFrame agrees with it. A failure that only ReFrame saw, a case without a record, and a pass
-    that needed a retry become records that say so. A fixture (a build) is no test of its own: its failure is the
-    reason of those that depend on it.
+    that needed a retry, or stands behind a failure of this run, become records that say so. A fixture (a build) is no
+    test of its own: its failure is the reason of those that depend on it.
     """
-    last: dict[str, Record] = {record.case: record for record in records}
+    written = tuple(records)
+    last: dict[str, Record] = {record.case: record for record in written}
+    failed = {record.case for record in written if record.fails}
     broken = {_place(each.case): each for each in ran if each.case.is_fixture and each.result != "pass"}
     tests = [_with_reason_of(broken.get(_place(each.case)), each) for each in ran if not each.case.is_fixture]
     results: Mapping[str, RanCase] = {str(case.case): case for case in tests}
     ids = {str(case): case for case in promised} | {str(case.case): case.case for case in tests}
-    return tuple(_settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items())
+    settled = {name: _settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items()}
+    return tuple(_beside_a_failure(one) if name in failed else one for name, one in settled.items())
 
 
 def _place(case: TestId) -> tuple[str, str, str]:
@@ -91,6 +94,13 @@ def _sentence(result: RanCase) -> str:
 
 def _only_on_a_retry(result: RanCase) -> str:
     return f"passed only on a retry: run {result.runs} of {result.runs} passed, an earlier one failed"
+
+
+def _beside_a_failure(record: Record) -> Record:
+    """Return the record of a case of which an earlier one failed, as where two sessions write to one folder."""
+    if record.state not in ("pass", "report-only"):
+        return record
+    return _overruled(record, "fail", "passed, and another record of it in this run failed: it ran more than once")
 
 
 def _overruled(record: Record, state: State, sentence: str) -> Record:

@@ -24,6 +24,7 @@ from railyard.results import relations
 from railyard.results.cost import costs_of_run
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
+from railyard.results.record.promised import promised as promises
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
 from railyard.rfm.run.allocation import Asked, ask
@@ -100,7 +101,8 @@ def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
         raise RailyardError(
             f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
         )
-    for each in systems.values():
+    # Those of the system that was asked for first: others may be like it, and share its table.
+    for each in sorted(systems.values(), key=lambda one: one.system != system):
         # ReFrame's configuration refuses them too, but of several sentences it shows the first alone.
         references_of(home / "references", each)
     refuse_unknown(read(options), systems[system], fabric or None)
@@ -204,7 +206,9 @@ class Session:
             self.echo(f"warning: {clean(problem)}")
         if more := offer(self.home, system):
             self.echo(more)
-        with terminated_as_interrupted(), provided(self.home, system, self.echo):
+        began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+        noted = promises(folder, system.system, began, [str(case) for case in promised])
+        with noted, terminated_as_interrupted(), provided(self.home, system, self.echo):
             unfit = note_nodes(system, self.home, folder, self.echo)
             replayed = REPLAYED if system.provider == "replay" else None
             rehearsed = current()

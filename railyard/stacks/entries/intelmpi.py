@@ -155,6 +155,7 @@ INTELMPI = Stack(
             forward=("-genv", "{name}", "{value}"),
             version=_TRIED,
             source=f"{_REFERENCE}, Global Hydra Options",
+            answer=r"^Intel\(R\) MPI Library for Linux\* OS, Version (?P<version>\S+)",
         ),
     ),
     srun_mpi="pmi2",

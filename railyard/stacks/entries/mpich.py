@@ -8,6 +8,9 @@ from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Version
 _CVARS = "github.com/pmodels/mpich src/mpid/ch4"
 _HYDRA = "github.com/pmodels/mpich doc/wiki/how_to/Using_the_Hydra_Process_Manager.md"
 _BIND_NUMA = ("-bind-to", "numa")
+# MPICH 5.0.2: "HYDRA build details:", then "    Version:                                 5.0.2". That of MVAPICH, which
+# brings Hydra too, is the version of a Hydra.
+_HYDRA_ANSWER = r"^HYDRA build details:"
 
 # MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD's default, set aloud.
 OFI_STRIPING_FROM_BYTES = 1 << 20
@@ -176,6 +179,7 @@ def hydra(
     share_cores: tuple[str, ...] = ("-bind-to", "none"),
     source: str = _HYDRA,
     unbound: tuple[str, ...] = (),
+    answer: str = _HYDRA_ANSWER,
 ) -> Launch:
     """Return how Hydra's mpiexec is told; ``share_cores`` holds what this library needs where ranks share cores.
 
@@ -195,6 +199,7 @@ def hydra(
         forward=("-genv", "{name}", "{value}"),
         version=version,
         source=source,
+        answer=answer,
     )
 
 
@@ -208,7 +213,7 @@ MPICH = Stack(
     programs=(VersionProgram(("mpichversion", "mpichversion.mpich"), r"^MPICH Version:\s+(\S+)"),),
     module=r"mpich(?:-x86_64)?",
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
-    launches=(hydra(4, "5.0.2 and 4.0.2, tried"),),
+    launches=(hydra(4, "5.0.2 and 4.0.2, tried", answer=rf"{_HYDRA_ANSWER}\n\s+Version:\s+(?P<version>\S+)"),),
     srun_mpi="pmi2",
     ways=_ways("MPICH 5.0.2"),
 )

@@ -136,6 +136,9 @@ def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
     )
 
 
+# "mpirun (Open MPI) 4.1.4"; Debian's 4.1.4 says "mpirun.openmpi (OpenRTE) 4.1.4".
+_ANSWER = r"^\S*mpi(?:run|exec)\S* \((?:Open MPI|OpenRTE)\) (?P<version>\S+)"
+
 OPENMPI_LAUNCHES = (
     Launch(
         since=4,
@@ -151,6 +154,7 @@ OPENMPI_LAUNCHES = (
         forward=("-x", "{name}={value}"),
         version="4.1.4, tried",
         source="www.open-mpi.org doc/v4.1/man1/mpirun.1",
+        answer=_ANSWER,
     ),
     Launch(
         since=5,
@@ -166,6 +170,7 @@ OPENMPI_LAUNCHES = (
         forward=("-x", "{name}={value}"),
         version="5.0.11, tried",
         source="docs.open-mpi.org v5.0.x man-openmpi/man1/mpirun.1; github.com/openpmix/prrte src/mca/plm/ssh",
+        answer=_ANSWER,
     ),
 )
 

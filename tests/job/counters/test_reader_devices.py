@@ -333,3 +333,15 @@ def test_the_clock_of_the_first_processs_processor_is_read_at_the_end(tree: Tree
     reading = tree.run("eth0")
     assert (reading.problem, reading.clock_khz) == (None, 2400000)
     assert tree.text.count("clock_khz") == 1
+
+
+def test_the_time_of_processors_is_that_of_the_command(tmp_path: Path) -> None:
+    made = Tree.at(tmp_path)
+    made.interface("eth0")
+    assert made.run("eth0").used_s is None, "the node does not show it"
+    (made.root / "proc/self").symlink_to("/proc/self")
+    work = write(made.root, {"work": 1}) / "work"
+    # The change is made by a command that computes: hundreds of thousands of steps of a shell take some hundredths.
+    reading = made.run("eth0", {work: "'$(i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done)'"})
+    assert reading.problem is None
+    assert reading.used_s is not None and reading.used_s > 0

@@ -1,5 +1,6 @@
 """A benchmark that is run: the job that it becomes, the files beside it, and what it leaves, without ReFrame."""
 
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from railyard.job.counters.node import IDLE
 from railyard.job.placement import SCRIPT, Placing
 from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.plan import Plan, planned
-from railyard.rfm.checks.runner import COUNTERS, HOSTS, LINKED, READER, Left, PlannedJob
+from railyard.rfm.checks.runner import COUNTERS, EXIT_CODE, HOSTS, LAUNCHER, LINKED, READER, Left, PlannedJob
 from railyard.site.site import Site, site_at
 from tests.conftest import ROOT
 from tests.made.check import MadeCheck
@@ -52,7 +53,30 @@ def test_before_the_launch_the_job_says_what_it_is_linked_to(virtual: Site) -> N
     program = found.words[found.words.index("--") + 1]
     assert found.before[0] == f"echo before {program}"
     assert "rm -f 'out put.txt'\nunset A_VARIABLE\n" in before
-    assert found.before[-1] == f"LC_ALL=C ldd {program} > {LINKED} 2>&1 || :"
+    linked, launcher = found.before[-2:]
+    assert linked == f"LC_ALL=C ldd {program} > {LINKED} 2>&1 || :"
+    own = f"{virtual.home}/.stacks/mpich/bin/mpirun"
+    assert launcher == (
+        f"{{ command -v {own} && LC_ALL=C timeout 10 {own} --version; }} > {LAUNCHER} 2>&1 < /dev/null || :"
+    )
+
+
+def test_a_job_of_the_virtual_cluster_that_prints_without_end_is_ended(virtual: Site, tmp_path: Path) -> None:
+    (line,) = [line for line in job(virtual).before if line.startswith("ulimit")]
+    assert line == "ulimit -S -f 4194304"  # KiB
+    small = line.replace("4194304", "4")
+    script = f"{small}\nbash -c yes > out 2>/dev/null; echo $? $(stat -c %s out)\n"
+    ran = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout == "153 4096\n"
+    other = job(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
+    assert not any("ulimit" in line for line in other.before)
+
+
+def test_srun_is_nobodys_launcher_and_is_not_asked_whose_it_is(virtual: Site) -> None:
+    slurm = changed(virtual, scheduler="slurm", launcher="srun", provider="nodes")
+    assert LAUNCHER not in "".join(job(slurm).before)
+    asked = "".join(job(slurm, MadeCheck(use_launcher="mpirun")).before)
+    assert f"{{ command -v mpirun && LC_ALL=C timeout 10 mpirun --version; }} > {LAUNCHER}" in asked
 
 
 def test_what_the_systems_file_says_itself_is_not_unset(virtual: Site) -> None:
@@ -174,6 +198,35 @@ def test_what_a_job_left_is_evidence(virtual: Site, stage: Path) -> None:
     assert [text.splitlines()[1] for text in found.counters] == ["node vn1"]
     assert [facts.node for facts in found.facts] == ["vn1"], "the facts of another run are not this one's"
     assert (found.again, found.linked, found.job_id, found.played) == (("again\n",), "", 4711, None)
+
+
+def script(site: Site, *lines: str) -> str:
+    """Return a job's script of these lines as ReFrame writes it, with the first and last lines of ours."""
+    planned_job = plan(site).job(TAG)
+    ours = [line for line in planned_job.before if "trap" in line]
+    return "\n".join(["trap 'exit $?' ERR", *ours, *lines, *planned_job.after, ""])
+
+
+@pytest.mark.parametrize("scheduler", ["lsf", "squeue", "sge"])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [("true", 0), ("exit 0", None), ("false", 1), ("(exit 71)", 71), ("exit 124", 124), ("kill -TERM $$", None),
+     ("kill -KILL $$", None), ("kill -USR2 $$", None)],
+)  # fmt: skip
+def test_a_scheduler_that_learns_no_exit_code_has_it_from_the_job_itself(
+    virtual: Site, stage: Path, scheduler: str, line: str, code: int | None
+) -> None:
+    site = changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")
+    (stage / EXIT_CODE).write_text("earlier-1 0\n", encoding="utf-8")
+    subprocess.run(["bash", "-c", script(site, line)], cwd=stage, check=False)
+    assert Left(Job(None), stage, "job.out", "job.err", TAG).exit_code == code
+
+
+def test_the_schedulers_own_exit_code_counts_and_such_a_job_writes_none(virtual: Site, stage: Path) -> None:
+    (stage / EXIT_CODE).write_text(f"{TAG} 0\n", encoding="utf-8")
+    assert Left(Job(3), stage, "job.out", "job.err", TAG).exit_code == 3
+    found = job(changed(virtual, scheduler="pbs", launcher="mpirun", provider="nodes"))
+    assert (found.after, [line for line in found.before if EXIT_CODE in line]) == ((), [])
 
 
 def test_rows_on_standard_error_are_read_behind_the_output(virtual: Site, stage: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
         (
             COLLECTIVE,
             ("num_tasks", "num_nodes"),
-            "-S num_tasks: it is set by every check, expected num_nodes and ranks_per_node",
+            "-S num_tasks: no check takes it, expected num_nodes and ranks_per_node",
         ),
     ],
 )

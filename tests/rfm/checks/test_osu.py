@@ -1,12 +1,14 @@
 """What OSU is told, and how many bytes that moves, with its own validation and without."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.provision.installed import has_text
-from railyard.rfm.checks.osu import VALIDATION_OPTION, moved_repetitions, words_of
+from railyard.rfm.checks.osu import VALIDATION_OPTION, OsuCheck, moved_repetitions, words_of
+from railyard.rfm.checks.repeated import RepeatedCheck
 
 SIZES = (1, 4, 4 << 20)
 
@@ -47,3 +49,10 @@ def test_a_release_is_known_by_the_names_of_its_options(tmp_path: Path) -> None:
     assert has_text(str(new), VALIDATION_OPTION)
     assert not has_text(str(old), VALIDATION_OPTION)
     assert not has_text(str(tmp_path / "elsewhere"), VALIDATION_OPTION)
+
+
+def test_the_output_must_have_all_sizes_that_osu_doubles_through() -> None:
+    for key, sizes in (("osu/osu_bw", tuple(4 << n for n in range(21))), ("osu/osu_barrier", ()), ("osu/osu_init", ())):
+        made = SimpleNamespace(key=key, message_sizes=(4, 1024, 4 << 20))
+        made.measured_sizes = lambda made=made: OsuCheck.measured_sizes(made)
+        assert vars(RepeatedCheck)["asked_sizes"].fget(made) == sizes

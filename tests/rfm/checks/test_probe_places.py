@@ -16,8 +16,9 @@ from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks import probe_places
+from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import Here, InJob, NotProbed, place_of
-from railyard.rfm.checks.prober import PingPong, RailProber
+from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site
 from railyard.site.systems.model import System
 from railyard.stacks import ask
@@ -111,7 +112,7 @@ def made(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Iter
         jobs.append(job)
         place = InJob(site, stage, "srun", "mpich", lambda: job)
         one = RailProber(
-            site, "hsn", stage, LastWord("imb/PingPong", nothing, launch, lambda _: ["--probe"]), no, place
+            site, "hsn", stage, LastWord("imb/PingPong", nothing, launch, lambda launch, size: ["--probe"]), no, place
         )
         return one, replace(launch("hsn0", PAIR), meant=rails), job
 
@@ -164,7 +165,9 @@ def test_a_job_that_ends_in_mid_round_blames_by_what_it_left(made: Made) -> None
 
 def test_steps_that_fail_are_no_result_and_nobody_is_blamed(made: Made) -> None:
     prober, launch, _ = made("echo srun: error; exit 1")
-    assert probed(prober, launch).sentence == "none of 6 probes of single rails gave a result: nobody is blamed"
+    assert probed(prober, launch).sentence == (
+        'none of 6 probes of single rails gave a result, the first printed "srun: error": nobody is blamed'
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,3 +229,26 @@ def test_where_rails_are_measured(tmp_path: Path, virtual: Site, changed: dict[s
     never = system.measure.model_copy(update={"probes_within": "0s"})
     switched_off = place(system.model_copy(update={"measure": never}))
     assert type(switched_off) is (type(None) if expected is InJob else expected)
+
+
+@pytest.mark.fault("scheduler", "one rail of a node loses packets, in single jobs of Slurm", "loses packets with every")
+def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
+    made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    def counted(folder: Path, tag: str) -> tuple[int, int]:
+        assert folder.is_dir()
+        again, sent = (folder.parent / f"{tag}.out").read_text(encoding="utf-8").split()
+        return int(again), int(sent)
+
+    monkeypatch.setattr("railyard.rfm.checks.prober.segments", counted)
+    lossy = "case $RAIL$NODES in hsn1*n9*) echo 90 10000;; *) echo 0 10000;; esac"
+    prober, launch, job = made(lossy, rails=("hsn0", "hsn1"))
+    found = prober.lossy_rails_of(PAIR, ("vn3", "vn4"), launch)
+    assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
+    assert said in found.sentence
+    name = "loss-1-hsn1-n9-n5"
+    script = (prober.stage / f"{name}.sh").read_text(encoding="utf-8")
+    assert script.startswith(f"#!/bin/sh\nmkdir -p {name}\n")
+    assert script.endswith(f" --mpi=pmi2 sh reader.sh {name} {name} hsn1 '' -- --probe\n")
+    assert job.cancelled == 1
+    assert list(prober.stage.glob("*partner*")) == []

@@ -1,22 +1,30 @@
 """Rails measured alone after a failure: what is run, what it leaves, and who is blamed."""
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from railyard.job.launch import Launch
 from railyard.job.testbed_words import namespace_words
+from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.provision.testbed.entry import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
+from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here
-from railyard.rfm.checks.prober import LEAST_SEGMENTS, PingPong, RailProber, Watch
+from railyard.rfm.checks.prober import LEAST_SEGMENTS, RailProber, Watch
 from railyard.site.site import Site
 from railyard.stacks import ask
+from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.rules.model import Job
+from tests.made.judged import imb_output
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
 #: MB/s, of a rail of the virtual cluster, whose link is 0.4 Gbit/s or more.
@@ -61,7 +69,7 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
 
         stage = tmp_path / "stage"
         stage.mkdir(exist_ok=True)
-        ping_pong = LastWord("imb/PingPong", nothing, launch, lambda launch: [])
+        ping_pong = LastWord("imb/PingPong", nothing, launch, lambda launch, size: [])
 
         def in_bed(launch: Launch) -> list[str]:
             return [*namespace_words(home, launch.nodes[0], PROBE_LIMIT_S, launch.program), *launch.options]
@@ -83,6 +91,30 @@ def test_a_slow_rail_of_one_node_is_blamed_from_what_its_probes_print(prober: Pr
     found = probed(prober(slow, rails=("hsn0", "hsn1")))
     assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "vn2", "hsn1")]
     assert found.sentence.startswith("hsn1 of vn2 is slow with every partner: at best 43.10 MB/s with ")
+
+
+def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_gives(prober: Probers) -> None:
+    made, launch = prober("echo 47.8")
+    asked: list[tuple[tuple[str, str], tuple[str, ...]]] = []
+
+    class Asked(Exception):
+        pass
+
+    class Asking(RailProber):
+        def slow_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
+            asked.append((pair, tuple(others)))
+            raise Asked
+
+    job = Job(0, launch.nodes, launch.nodes, tables=1)
+    there = replace(launch, nodes=("vn1.cluster", "VN2.cluster"))
+    found: Any = SimpleNamespace(
+        verdict=SimpleNamespace(state="fail", rule=5, fault="fabric", curves=(), sentence=""),
+        inputs=SimpleNamespace(job=job, metrics=()), case=SimpleNamespace(launch=there),
+        path=SimpleNamespace(conflicts=(), uneven=False, lost=None),
+    )  # fmt: skip
+    with pytest.raises(Asked):
+        Asking(*(getattr(made, each.name) for each in fields(made))).explain(found)
+    assert asked == [(there.nodes, ("vn3", "vn4"))]
 
 
 PLANNED = ("vn1-vn2", "vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4", "vn3-vn4")
@@ -136,7 +168,11 @@ def test_what_every_probe_gave_is_kept_with_how_long_it_waited(prober: Probers) 
 def test_a_probe_that_fails_gives_no_result_and_its_error_output_is_kept(prober: Probers) -> None:
     made = prober("/no/such/program")
     found = probed(made)
-    assert (found.suspects, found.sentence) == ((), "none of 6 probes of single rails gave a result: nobody is blamed")
+    assert found.suspects == ()
+    assert re.fullmatch(
+        'none of 6 probes of single rails gave a result, the first printed ".*/no/such/program.*": nobody is blamed',
+        found.sentence,
+    )
     assert "/no/such/program" in (made[0].stage / "probe-1-hsn1-vn1-vn2.out").read_text(encoding="utf-8")
 
 
@@ -155,6 +191,147 @@ def test_variables_stay_text_and_the_path_keeps_its_reference(prober: Probers) -
     assert printed.startswith("/my stack/bin:/")
     assert printed.endswith("|$(touch pwned); `id` 'x' \"y\"|two\nlines\n")
     assert not (made[0].stage / "pwned").exists()
+
+
+# --- what lies behind the rails
+
+RAILS = ("hsn0", "hsn1")
+#: What answers to the question whether processes start: one line a node that does.
+STARTS = "case $3 in echo*) echo railyard-started; case $NODES in {}) ;; *) echo railyard-started;; esac; exit;; esac; "
+
+
+def blamed(found: Findings) -> set[tuple[str, str | None, str | None]]:
+    return {(one.kind, one.node, one.rail) for one in found.suspects}
+
+
+def fault_of_a_node(planted: str, said: str) -> pytest.MarkDecorator:
+    return pytest.mark.fault("session", planted, said)
+
+
+@pytest.mark.parametrize(
+    ("starts", "then"),
+    [
+        pytest.param(
+            STARTS.format("*vn2*"), ", and over hsn0 and hsn1", id="it is dead",
+            marks=fault_of_a_node("a node that dies in mid-run", "vn2 does not answer: no process starts on it"),
+        ),
+        pytest.param(
+            *(STARTS.format("nobody"), " (hsn0 and hsn1), though processes start on it: the node"), id="it starts them",
+            marks=fault_of_a_node("a node whose benchmark breaks", "vn2 gives nobody a result over any of its rails"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_node_that_gives_nobody_a_result_is_named_and_its_rails_are_not(
+    prober: Probers, starts: str, then: str, said: str
+) -> None:
+    found = probed(prober(f"{starts}case $NODES in *vn2*) exit 1;; *) echo 47.8;; esac", rails=RAILS))
+    assert blamed(found) == {("node", "vn2", None)}
+    assert found.sentence.startswith(f"{said}{then}")
+
+
+def test_one_dead_rail_of_a_node_is_a_rails(prober: Probers) -> None:
+    dead = "case $RAIL$NODES in hsn1*vn2*) exit 1;; *) echo 47.8;; esac"
+    assert blamed(probed(prober(dead, rails=RAILS))) == {("rail", "vn2", "hsn1")}
+
+
+@pytest.mark.fault("rail", "both rails of vn2 behind one port of a rail's rate", "; what they share on vn2 is at fault")
+def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober: Probers, said: str) -> None:
+    one, launch = prober("case $RAIL$NODES in both*vn2*) echo 47.8;; both*) echo 95;; *) echo 47.8;; esac", rails=RAILS)
+
+    def over_both(rails: str, nodes: tuple[str, str]) -> Launch:
+        assert rails == "hsn0+hsn1"
+        return replace(one.ping_pong.launch("hsn0", nodes), env={"NODES": "-".join(nodes), "RAIL": "both"})
+
+    one = replace(one, together=replace(one.ping_pong, key="imb/Uniband", launch=over_both))
+    found = one.who_is_slow(PAIR, OTHERS, launch)
+    assert blamed(found) == {("node", "vn2", None)}
+    assert found.sentence.startswith("each of hsn0 and hsn1 is good alone, and both at once are not: ")
+    assert found.sentence.endswith(said)
+
+
+@pytest.mark.fault("rail", "2 ms that large messages hide", "hsn1 of vn2 has a delay with every partner: at best")
+def test_small_messages_find_a_delay_that_large_ones_hide(prober: Probers, said: str) -> None:
+    # The value is what a message of 1 KiB gives in MB/s: 2060 and 60 us.
+    late = "case $SIZE$RAIL$NODES in 1024hsn1*vn2*) echo 0.4971;; 1024*) echo 17.07;; *) echo 47.8;; esac"
+    one, launch = prober(f"SIZE=$1; {late}", rails=RAILS)
+    one = replace(one, ping_pong=replace(one.ping_pong, words=lambda launch, size: [str(size)]), together=one.ping_pong)
+    found = one.who_is_slow(PAIR, OTHERS, launch)
+    assert blamed(found) == {("rail", "vn2", "hsn1")}
+    assert found.sentence.startswith(f"{said} 2060 us for 1 KiB with vn")
+    assert "; the same rail took at most 59.99 us for 1 KiB between " in found.sentence
+
+
+def test_rails_are_measured_together_only_where_each_is_good_alone(prober: Probers, tmp_path: Path) -> None:
+    one, launch = prober("case $RAIL$NODES in hsn1*vn2*) echo 24;; *) echo 47.8;; esac", rails=RAILS)
+    found = replace(one, together=one.ping_pong).who_is_slow(PAIR, OTHERS, launch)
+    assert blamed(found) == {("rail", "vn2", "hsn1")}
+    assert not list((tmp_path / "stage").glob("probe-*hsn0+hsn1*"))
+
+
+@pytest.mark.fault(
+    "rail", "only what vn2 sends over a rail is slow", "; only what vn2 sends is slow: 24.00 MB/s to vn1, "
+)
+def test_a_slow_rail_says_which_way_it_is_slow(prober: Probers, said: str) -> None:
+    one, launch = prober("case $RAIL$NODES in hsn1*vn2*) echo 32;; *) echo 47.8;; esac", rails=RAILS)
+    streams = "case $NODES in vn2-*) echo 24;; *) echo 47.8;; esac"
+
+    def one_way(rail: str, nodes: tuple[str, str]) -> Launch:
+        return replace(one.ping_pong.launch(rail, nodes), options=("-c", streams, "probe"))
+
+    found = replace(one, one_way=replace(one.ping_pong, launch=one_way)).slow_rails_of(PAIR, OTHERS, launch)
+    assert blamed(found) == {("rail", "vn2", "hsn1")}
+    assert f"{said}47.80 MB/s from vn1 (50.2 %; bound 85.0 %)" in found.sentence
+    assert found.suspects[0].reason == found.sentence
+
+
+def test_the_value_of_a_probe_of_small_messages_is_its_time(virtual: Site) -> None:
+    def launch(rail: str, nodes: tuple[str, str]) -> Launch:
+        raise AssertionError("nothing is launched here")
+
+    late = PingPong("imb/PingPong", imb.parse, launch, lambda launch, size: [], size_bytes=1024)
+    text = imb_output("imb/PingPong", {1024: 1024 / 2060}, 5)
+    assert late.delay_bytes == 1024
+    assert late.value(text) == pytest.approx(1024 / 2060)
+    # Of another size it says nothing, and a time that reads 0.00 is none.
+    assert late.value(imb_output("imb/PingPong", {512: 1.0}, 5)) is None
+    assert late.value(text.replace("2060.00", "0.00")) is None
+    large = replace(late, size_bytes=1 << 20)
+    assert (large.delay_bytes, large.value(imb_output("imb/PingPong", {1 << 20: 47.8}, 5))) == (None, 47.8)
+
+
+# --- an address that two nodes have
+
+OWNERS, THIEFS = "0a:00:00:00:01:02", "0a:00:00:00:01:03"
+#: Answers as the reader of vn3 does, in whose place it is called.
+ANSWER = (
+    f"[ $2 = reader.sh ] && printf 'railyard-counters 1 %s\\nnode vn3\\nbefore hsn0 hardware/hsn0 {THIEFS}\\nend 1\\n' "
+    "$4 > $3/vn3.counters; case $NODES in *vn2*) exit 1;; esac; echo 47.8"
+)
+
+
+@pytest.mark.parametrize("script", [ANSWER, "case $NODES in *vn2*) exit 1;; esac; echo 47.8"], ids=["asked", "silent"])
+@pytest.mark.fault(
+    "session", "an address of vn2 that vn3 has too", "answers for 10.1.1.2, the address of vn2, as vn1 found"
+)
+def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
+    prober: Probers, assessed: Callable[..., Assessment], counters_text: Callable[..., str], script: str, said: str
+) -> None:
+    one, _ = prober(script, rails=("hsn0",))
+    first = f"after hsn0 arp/10.1.1.2 {THIEFS}\nbefore - own/10.1.1.1 yes\nend 1"
+    second = f"before hsn0 hardware/hsn0 {OWNERS}\nbefore - own/10.1.1.2 yes\nend 1"
+    moved = {"hsn0": (0.1, 0.1)}
+    run = assessed(
+        exit_code=1, output="", counters=(counters_text("vn1", moved, first), counters_text("vn2", moved, second))
+    )
+    verdict = one.explain(run).verdict
+    named = {(each.kind, each.node, each.rail) for each in verdict.suspects}
+    assert said in verdict.text
+    if script == ANSWER:
+        assert (named, verdict.fault) == ({("rail", "vn3", "hsn0")}, "set-up")
+        assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0: two nodes have one address" in verdict.text
+    else:  # nobody says whose hardware it is
+        assert named == set()
+        assert f"a machine that is none of the nodes asked ({THIEFS}) {said}" in verdict.text
 
 
 # --- loss
@@ -188,7 +365,7 @@ def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(lost: Call
 
 
 def runs(folder: Path, probe: str) -> int:
-    return len(list((folder / "stage").glob(f"loss-{probe}-*.out")))
+    return len(list((folder / "stage").glob(f"loss-*-{probe}.out")))
 
 
 def test_a_rail_is_run_until_enough_was_sent_unless_it_is_clear_that_it_loses(
@@ -203,8 +380,8 @@ def test_a_rail_that_is_clean_between_the_pair_is_measured_with_nobody_else(
     lost: Callable[..., Findings], tmp_path: Path
 ) -> None:
     lost("hsn1-*vn2*", rails=("hsn0", "hsn1"))
-    measured = {path.name.rsplit("-", 1)[0] for path in (tmp_path / "stage").glob("loss-hsn0-*.out")}
-    assert measured == {"loss-hsn0-vn1-vn2"}
+    measured = {path.name.split("-", 2)[2] for path in (tmp_path / "stage").glob("loss-*-hsn0-*.out")}
+    assert measured == {"hsn0-vn1-vn2.out"}
     assert runs(tmp_path, "hsn1-vn3-vn4") > 0
 
 
@@ -219,3 +396,15 @@ def test_a_share_within_the_bound_blames_nobody(lost: Callable[..., Findings], r
 def test_probes_that_send_too_little_count_for_nobody(lost: Callable[..., Findings]) -> None:
     assert lost("none", sent=10) == Findings((), "no rail was measured alone, so nobody is blamed")
     assert lost("none", sent=0) == Findings((), "no rail was measured alone, so nobody is blamed")
+
+
+def test_nothing_is_measured_alone_where_the_set_up_says_why_the_run_failed(
+    prober: Probers, assessed: Callable[..., Assessment]
+) -> None:
+    one, _ = prober("echo 47.8")
+    ended = {"exit_code": 16, "output": ""}
+    explained = assessed(**ended, launcher="/usr/bin/mpirun\nmpirun (Open MPI) 4.1.4\n")
+    assert one.explain(explained) == explained
+    assert list(one.stage.iterdir()) == []
+    one.explain(assessed(**ended))
+    assert list(one.stage.iterdir()) != []

@@ -118,6 +118,58 @@ def test_a_number_that_a_selected_check_does_not_take_is_refused(
     assert str(caught.value) == sentence
 
 
+@pytest.mark.parametrize(
+    ("options", "checks", "sentence"),
+    [
+        (
+            ("-S", "Hpl.window=64"),
+            ("Hpl", "OsuLatency"),
+            "-S Hpl.window=64: found a variable that changes nothing of Hpl, expected one of theirs: block, budget_s, "
+            "grid, order, placement, share and use_launcher",
+        ),
+        (
+            ("-S", "window=64"),
+            ("Hpl", "OsuLatency"),
+            "-S window=64: found a variable that changes nothing of Hpl and OsuLatency, expected one of theirs: block, "
+            "budget_s, can_validate, full, grid, largest, order, placement, reduces, repetitions, share, smallest, "
+            "use_launcher and warm_up",
+        ),
+        (
+            ("-S", "full=1"),
+            ("WriteBandwidth",),
+            "-S full=1: found a variable that changes nothing of WriteBandwidth, expected one of theirs: placement and "
+            "repetitions",
+        ),
+        # Others of a run take it.
+        (("-S", "window=64"), ("Hpl", "OsuBandwidth"), None),
+        (
+            ("-S", "AllPairs.window=64", "-S", "Hpl.share=0.5", "-S", "TcpStream.largest=1024"),
+            ("AllPairs", "Hpl"),
+            None,
+        ),
+        # No test has it: that is another refusal.
+        (("-S", "Hpl.window=64"), ("OsuBandwidth",), None),
+    ],
+)
+def test_a_variable_that_changes_none_of_the_chosen_checks_is_refused(
+    catalogue: tuple[Need, ...], options: Sequence[str], checks: Sequence[str], sentence: str | None
+) -> None:
+    if sentence is None:
+        refuse_untaken(read(options), promised(*checks), catalogue)
+        return
+    with pytest.raises(RailyardError) as caught:
+        refuse_untaken(read(options), promised(*checks), catalogue)
+    assert str(caught.value) == sentence
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> tuple[Need, ...]:
+    """What the checks of the clone ask for and take."""
+    from railyard.rfm.checks.catalogue import needs
+
+    return needs(Path(__file__).parents[3] / "checks")
+
+
 def test_needs_have_the_numbers_that_are_told_and_nothing_more_from_the_file(virtual: System) -> None:
     found = as_told(read(("-S", "num_nodes=3", "-S", "Hpl.ranks_per_node=2")), (LATENCY, ALLREDUCE, HPL))
     assert [(need.nodes, need.ranks, need.benchmark) for need in found] == [
@@ -186,7 +238,7 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         (
             ("-S", "num_tasks=8"),
             None,
-            "-S num_tasks=8: found a variable that every check sets itself, expected num_nodes and ranks_per_node",
+            "-S num_tasks=8: found a variable that no check takes, expected num_nodes and ranks_per_node",
         ),
         (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
         (

@@ -166,6 +166,20 @@ def test_reasons_that_only_the_output_has(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.fault("session", "ReFrame itself stopped by an error", "run session stopped: os error: [Errno 22] Invalid")
+def test_what_stopped_reframe_is_the_reason_of_those_that_have_none(tmp_path: Path, said: str) -> None:
+    text = f"\x1b[31mERROR: {said} argument\x1b[0m\n"
+    cases = [
+        entry("A", "abort"),
+        entry("B", "fail", fail_phase="run"),
+        entry("C", "pass"),
+        entry("D", "fail", fail_reason="x"),
+    ]
+    found = ran_cases(report(tmp_path, cases), text)
+    assert [each.reason for each in found] == [f"{said} argument", f"{said} argument", None, "x"]
+    assert [each.reason for each in ran_cases(report(tmp_path, cases), "")] == [None, None, None, "x"]
+
+
 def test_a_dependent_names_what_failed(tmp_path: Path) -> None:
     build = entry("Build ~x", "fail", fixture=True, fail_phase="compile", fail_reason="no compiler")
     middle = entry("Middle", "fail_deps", dependencies_actual=[["Build", "virtual:hsn", "mpich"]])

@@ -178,8 +178,76 @@ def test_a_record_of_a_run_that_left_no_report_stands() -> None:
 
 
 def test_the_last_record_of_a_case_counts() -> None:
-    first, last = record(state="fail"), record()
+    first, last = record(), record(sentence="all five rules hold again")
     assert settle([CASE], [ran()], [first, last], run=RUN, time=TIME) == (last,)
+
+
+@pytest.mark.parametrize(
+    ("result", "records"),
+    [
+        pytest.param(
+            ran(),
+            [record(state="fail"), record()],
+            marks=pytest.mark.fault(
+                "session", "two sessions in one folder, of which the later passes", "another record of it in this run"
+            ),
+            id="two-sessions",
+        ),
+        pytest.param(
+            ran(runs=2, failed_before=True),
+            [record()],
+            marks=pytest.mark.fault("session", "--max-retries hides a failure", "passed only on a retry: run 2 of 2"),
+            id="retry",
+        ),
+        pytest.param(
+            ran("skip", None, "no second rail"),
+            [record()],
+            marks=pytest.mark.fault("session", "ReFrame skips a test that has a pass", "skipped: no second rail"),
+            id="skip",
+        ),
+        pytest.param(
+            ran("pass"),
+            [],
+            marks=pytest.mark.fault("session", "a check that judges nothing passes", "the check left no record"),
+            id="no-record",
+        ),
+        pytest.param(
+            ran("fail", "cleanup", "performance error: no figure"),
+            [record()],
+            marks=pytest.mark.fault(
+                "session", "a test that fails in its clean-up, behind its verdict", "ReFrame failed it in stage cleanup"
+            ),
+            id="clean-up",
+        ),
+        pytest.param(
+            ran("fail_deps", None, "no compiler"),
+            [],
+            marks=pytest.mark.fault(
+                "session", "what a test depends on failed", "not run, since what it depends on failed: no compiler"
+            ),
+            id="dependency",
+        ),
+        pytest.param(
+            ran("abort", "run", "Ctrl-C"),
+            [record()],
+            marks=pytest.mark.fault("session", "a session aborted behind a test's verdict", "aborted: Ctrl-C"),
+            id="abort",
+        ),
+        pytest.param(
+            ran("fail", "run", "command 'sbatch rfm_job.sh' failed with exit code 1:\n--- stderr ---\n"
+                "sbatch: error: Invalid account\n--- stderr ---"),
+            [],
+            marks=pytest.mark.fault("scheduler", "sbatch refuses the account", "sbatch: error: Invalid account"),
+            id="sbatch",
+        ),
+    ],
+)  # fmt: skip
+def test_no_test_passes_by_what_reframe_lets_pass(result: RanCase, records: list[Record], said: str) -> None:
+    assert settle([CASE], [ran()], [record()], run=RUN, time=TIME)[0].state == "pass"
+    (found,) = settle([CASE], [result], records, run=RUN, time=TIME)
+    assert found.state == "fail"
+    assert said in found.verdict.sentence
+    assert found.verdict.suspects == ()
 
 
 def test_order_is_the_promised_one_and_what_was_not_promised_follows() -> None:

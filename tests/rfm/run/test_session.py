@@ -16,13 +16,19 @@ from railyard.rfm.run.options import LEFT_OUT
 from railyard.rfm.run.session import Session, SessionOptions, pass_through
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.load import references_of
-from railyard.site.site import Site
+from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId, of_name
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = SessionOptions(system=None, full=False, failed=False, reframe=())
+
+
+@pytest.fixture(scope="module")
+def virtual() -> Site:
+    """The committed cluster: its references are those of the home."""
+    return site_at(ROOT, "virtual")
 
 
 # What the matrix promises and ReFrame does not

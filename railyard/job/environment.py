@@ -1,0 +1,104 @@
+"""With which variables a benchmark really ran, by its own process on each node, against those that were planned.
+
+What a job exports is not yet what a rank has: a module, a profile or a wrapper may set another value, and a launcher
+may hand on none. ``environment.sh`` (package data beside this file) reads it from /proc. Only variables that choose
+transport and rails are read, by whole names: an environment holds secrets.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from railyard.base.clean_text import one_line
+from railyard.base.hostlist import label
+from railyard.base.paths import packaged_text
+from railyard.job.launch import Launch
+from railyard.stacks.model import Setting
+from railyard.stacks.table import STACKS
+
+FORMAT = 1
+SCRIPT = "environment.sh"
+NAMES_FILE = "environment.names"
+SUFFIX = ".environment"
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the first rank's process of a node has: its program, and the variables that were asked for, by name."""
+
+    node: str
+    program: str
+    variables: Mapping[str, str]
+
+
+def scripts(stack: str) -> dict[str, str]:
+    """Return what is to lie beside the counter reader: the script, and the names that it may write down."""
+    names = "".join(f"{name}\n" for name in sorted(known(stack)))
+    return {SCRIPT: packaged_text(f"job/scripts/{SCRIPT}"), NAMES_FILE: names} if names else {}
+
+
+def planned(launch: Launch) -> dict[str, str]:
+    """Return the variables that the stack is told, with their values; none whose value a shell still fills in."""
+    told = {name: launch.env.get(name, value) for name, value in launch.settings.env.items()}
+    return {name: value for name, value in told.items() if "$" not in value}
+
+
+@lru_cache(maxsize=32)
+def known(stack: str) -> frozenset[str]:
+    """Return the variables that the stacks' table knows to choose transport, devices or rails of a stack."""
+    found: set[str] = set()
+    for way in STACKS[stack].ways.values():
+        if not isinstance(way, str):
+            lines = [*way.settings, *(line for spread in way.spreads for line in spread.settings)]
+            knobs = [way.knobs, *(spread.knobs for spread in way.spreads if spread.knobs)]
+            lines += [knob for each in knobs for knob in each.values() if isinstance(knob, Setting)]
+            found |= {line.name for line in lines}
+    return frozenset(found)
+
+
+def parse(text: str, tag: str) -> Found | None:
+    """Return what a node wrote; None where the file is of another run, was cut, or is not the script's."""
+    lines = text.split("\n")
+    if len(lines) < 5 or lines[0] != f"railyard-environment {FORMAT} {tag}" or lines[-2:] != ["end", ""]:
+        return None
+    node, program, *said = (line.partition(" ") for line in lines[1:-2])
+    if (node[0], program[0]) != ("node", "program") or any(kind != "set" for kind, _, _ in said):
+        return None
+    pairs = (rest.partition(" ") for _, _, rest in said)
+    return Found(node[2], one_line(program[2]), {name: one_line(value)[:_LONGEST] for name, _, value in pairs})
+
+
+def why_other(found: Iterable[Found], launch: Launch) -> str | None:
+    """Return the sentence of the first variable that a benchmark's process has otherwise than it was planned.
+
+    Of the variable that gives each rank a rail of its own, any one of the planned list is right.
+    """
+    for each in found:
+        for name, value in planned(launch).items():
+            has = each.variables.get(name)
+            of_its_own = name == launch.settings.rank_variable and has in value.split(",")
+            if has == value[:_LONGEST] or of_its_own:
+                continue
+            shown = "is not set" if has is None else f'is "{has}"'
+            return f'{name} {shown} in the environment of {each.program} on {each.node}, expected "{value}"'
+    return None
+
+
+def unseen(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
+    """Return the nodes of a run whose benchmark was not seen: it had ended before, or the node shows no /proc."""
+    seen = {label(each.node) for each in found}
+    return tuple(node for node in launch.nodes if label(node) not in seen)
+
+
+def unplanned(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
+    """Return a remark for each variable that the stack's table knows, that is set and that nobody planned."""
+    told = planned(launch)
+    said = [
+        f'{name} is "{value}" in the environment of {each.program} on {each.node}, and the run did not plan it'
+        for each in found
+        for name, value in each.variables.items()
+        if name not in told and name not in launch.env
+    ]
+    by_variable = {sentence.partition(" ")[0]: sentence for sentence in reversed(said)}
+    return tuple(by_variable[name] for name in sorted(by_variable))

@@ -1,0 +1,68 @@
+"""The base class of the Intel MPI Benchmarks' checks: told repetitions, and sizes from a file."""
+
+from dataclasses import replace
+
+from reframe.core.builtins import variable
+
+from railyard.benchmarks.repetitions import Amounts, Pace, Work
+from railyard.parsers import imb
+from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.site.systems.measure import StatedAmounts
+
+#: Of a size: IMB's own 40 MB (its "-iter" is 1000,40 by itself), and less over a slow link.
+VOLUME_MB, SLOW_VOLUME_MB = 40, 24
+SIZES_FILE = "sizes.txt"
+PROBE_SIZE_FILE = "probe-size.txt"
+#: Of a short stream one way, 8 MiB with what IMB makes before: 0.6 s over a rail of the virtual cluster.
+ONE_WAY_WINDOW = 4
+
+
+class ImbCheck(RepeatedCheck):
+    """IMB-MPI1 with told repetitions, so that the bytes a run must move are known."""
+
+    tool = "imb"
+    parse = staticmethod(imb.parse)
+    probe_key = "imb/PingPong"
+    one_way_key = "imb/Uniband"
+    fewest = Amounts(3)
+    #: The most that one size may move, in MB: fewer repetitions for large messages. 0: as the repetitions.
+    volume = variable(int, value=0)
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        file = SIZES_FILE if sizes == self.message_sizes else PROBE_SIZE_FILE
+        return self._words([self.benchmark] * self.passes, file, self.repetitions)
+
+    def work(self) -> Work:
+        return replace(super().work(), volume_bytes=(self.volume or VOLUME_MB) << 20)
+
+    def choose_amounts(self, pace: Pace | None, stated: StatedAmounts | None) -> None:
+        super().choose_amounts(pace, stated)
+        if not self.volume:
+            self.volume = VOLUME_MB if self.repetitions > self.fewest.repetitions else SLOW_VOLUME_MB
+
+    def probe_arguments(self, size: int) -> list[str]:
+        return self._words(["PingPong"], PROBE_SIZE_FILE, 5)
+
+    def one_way_arguments(self, size: int) -> list[str]:
+        return self._words(["Uniband"], PROBE_SIZE_FILE, 1, ONE_WAY_WINDOW)
+
+    def probe_files(self, size: int) -> dict[str, str]:
+        return {PROBE_SIZE_FILE: f"{size}\n"}
+
+    def _words(self, benchmarks: list[str], sizes_file: str, repetitions: int, window: int = 0) -> list[str]:
+        return [*benchmarks, "-npmin", str(self.num_tasks), "-msglen", sizes_file, "-time", "20",
+                "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
+                "-window_size", str(window or self.window)]  # fmt: skip
+
+    def input_files(self) -> dict[str, str]:
+        # From a file every IMB takes its sizes; 2021.7 knows no word for them.
+        return {SIZES_FILE: "".join(f"{size}\n" for size in self.message_sizes)}
+
+
+class ImbExtended(ImbCheck):
+    """What every day's checks answer less closely: more partners at once, and messages both ways one at a time."""
+
+    extended = True
+    #: A stall of a rank that polls on few cores is left out by the median of three passes.
+    passes = 3
+    fewest = Amounts(1)

@@ -1,0 +1,48 @@
+"""The base class of perftest's checks: told iterations over all of its own sizes, by a client and a server."""
+
+from railyard.benchmarks.repetitions import Amounts, Pace
+from railyard.benchmarks.table.perftest import BIDIRECTIONAL
+from railyard.parsers import perftest
+from railyard.rfm.checks.repeated import RepeatedCheck
+
+#: Of a probe after a failure; a slow link gets no more than of a test, or the probe would not end in its time.
+PROBE_ITERATIONS = 200
+#: perftest's -u of Soft-RoCE: a queue pair sends again after 4.096 us * 2^18, 1.07 s, without an answer (source:
+#: ibv_modify_qp(3)). With perftest's own 14, 67 ms, it does so while its packets wait to leave: up to 64 do (source:
+#: RXE_INFLIGHT_SKBS_PER_QP_HIGH of Linux), 107 ms of a link of 20 Mbit/s, and the processor works for other things too.
+SOFT_ROCE_TIMEOUT = 18
+
+
+class PerftestCheck(RepeatedCheck):
+    """One program of perftest over all of its own sizes (2 B to 8 MiB), with told iterations."""
+
+    pair = True
+    tool = "perftest"
+    program_a_benchmark = True
+    extended = True
+    parse = staticmethod(perftest.parse)
+    probe_key = "perftest/ib_write_bw"
+    probe_program = "ib_write_bw"
+    fewest, own = Amounts(5), Amounts(1000)
+    smallest = 2
+    largest = 8 << 20
+    sizes_told = ()
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []
+        return ["-a", "-n", str(self.repetitions), *self._timeout(), *both_ways]
+
+    def measured_sizes(self) -> tuple[int, ...]:
+        """Return the sizes that perftest doubles through."""
+        return tuple(self.smallest << n for n in range((self.largest // self.smallest).bit_length()))
+
+    def fitting(self, pace: Pace | None, window: int) -> Amounts:
+        # Of a recording, and of a link whose rate is not known: perftest's own number is too much for slow links alone.
+        return self.own if pace is None else super().fitting(pace, window)
+
+    def _timeout(self) -> list[str]:
+        rails = self.site.system.fabrics[self.current_partition.name].rails
+        return ["-u", str(SOFT_ROCE_TIMEOUT)] if any(rail.counters == "rxe" for rail in rails) else []
+
+    def probe_arguments(self, size: int) -> list[str]:
+        return ["-s", str(size), "-n", str(min(PROBE_ITERATIONS, self.repetitions)), *self._timeout()]

@@ -1,0 +1,119 @@
+"""With which variables a benchmark really ran: the script on real processes, and what comes of it."""
+
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railyard.job.counters.node import reader_script
+from railyard.job.environment import NAMES_FILE, Found, known, parse, planned, scripts, unplanned, unseen, why_other
+from railyard.job.launch import Launch
+from railyard.site.site import Site
+from tests.made.judged import launch_of
+
+TAG = "1a2b3c4d-17"
+TEXT = (
+    f"railyard-environment 1 {TAG}\nnode vn1\nprogram IMB-MPI1\nset UCX_TLS tcp,self\nset UCX_NET_DEVICES hsn0\nend\n"
+)
+
+
+@pytest.fixture
+def launch(virtual: Site) -> Launch:
+    return launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
+
+
+def found_of(launch: Launch, node: str = "vn1", **changed: str | None) -> Found:
+    has = {**planned(launch), **changed}
+    return Found(node, "IMB-MPI1", {name: value for name, value in has.items() if value is not None})
+
+
+def ran(folder: Path, program: str, **variables: str) -> Found | None:
+    """Return what is found of a program that the counter reader starts."""
+    for name, text in {"reader.sh": reader_script(), **scripts("mpich")}.items():
+        (folder / name).write_text(text)
+    (folder / "program").write_text(program)
+    (folder / "out").mkdir()
+    words = ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "./program"]
+    done = subprocess.run(
+        words, cwd=folder, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables}, capture_output=True, text=True
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    (file,) = (folder / "out").glob("*.environment")
+    return parse(file.read_text(), TAG)
+
+
+def test_the_environment_is_that_of_the_program_and_nothing_else_of_it_is_kept(tmp_path: Path) -> None:
+    found = ran(tmp_path, "exec sleep 1.5", UCX_TLS="tcp,self", A_PASSWORD="hush", UCX_NET_DEVICES="a\nUCX_TLS=b")
+    assert found is not None
+    assert found.program == "sleep"
+    assert found.variables == {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "a UCX_TLS=b"}
+
+
+@pytest.mark.parametrize("how", ["exec sleep 1.5", "sleep 1.5; true"])
+def test_what_a_wrapper_sets_is_seen_whether_it_becomes_the_program_or_starts_it(tmp_path: Path, how: str) -> None:
+    found = ran(tmp_path, f"UCX_TLS=posix; export UCX_TLS\n{how}", UCX_TLS="tcp,self")
+    assert found is not None
+    assert (found.program, found.variables["UCX_TLS"]) == ("sleep", "posix")
+
+
+def test_a_run_that_ends_at_once_is_not_held_up(tmp_path: Path) -> None:
+    for name, text in {"reader.sh": reader_script(), **scripts("mpich")}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "out").mkdir()
+    begun = time.monotonic()
+    done = subprocess.run(
+        ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "-c", "exit 3"], cwd=tmp_path, capture_output=True
+    )
+    assert done.returncode == 3
+    assert list((tmp_path / "out").glob("*.environment")) == [], time.monotonic() - begun
+
+
+def test_the_script_may_write_what_the_stack_is_told_and_what_its_table_knows(launch: Launch) -> None:
+    names = scripts("mpich")[NAMES_FILE].split()
+    assert set(planned(launch)) <= known("mpich") == set(names)
+    assert "UCX_IB_GID_INDEX" in names
+    assert not any("PASS" in name or "TOKEN" in name for name in names)
+    assert scripts("tcp") == {}
+
+
+def test_a_file_of_another_run_or_a_cut_one_is_none() -> None:
+    assert parse(TEXT, TAG) == Found("vn1", "IMB-MPI1", {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "hsn0"})
+    assert parse(TEXT, "other") is None
+    assert parse(TEXT[:-5], TAG) is None
+    assert parse(TEXT.replace("set ", "put "), TAG) is None
+    assert parse("", TAG) is None
+
+
+def test_what_was_planned_is_no_contradiction(launch: Launch) -> None:
+    assert why_other([found_of(launch), found_of(launch, "vn2")], launch) is None
+    assert unseen([found_of(launch)], launch) == ("vn2",)
+    assert unplanned([found_of(launch)], launch) == ()
+
+
+def test_a_variable_that_differs_and_one_that_is_missing_are_named(launch: Launch) -> None:
+    assert why_other([found_of(launch), found_of(launch, "vn2", UCX_TLS="posix")], launch) == (
+        'UCX_TLS is "posix" in the environment of IMB-MPI1 on vn2, expected "tcp,self"'
+    )
+    assert why_other([found_of(launch, UCX_NET_DEVICES=None)], launch) == (
+        'UCX_NET_DEVICES is not set in the environment of IMB-MPI1 on vn1, expected "hsn0"'
+    )
+
+
+def test_a_variable_that_nobody_planned_is_remarked(launch: Launch) -> None:
+    assert unplanned(
+        [found_of(launch, UCX_IB_GID_INDEX="3"), found_of(launch, "vn2", UCX_IB_GID_INDEX="3")], launch
+    ) == ('UCX_IB_GID_INDEX is "3" in the environment of IMB-MPI1 on vn1, and the run did not plan it',)
+
+
+def test_what_a_check_tells_its_ranks_is_planned_in_place_of_the_stacks_own(virtual: Site) -> None:
+    launch = launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"), variables={"UCX_TLS": "self"})
+    assert planned(launch)["UCX_TLS"] == "self"
+
+
+def test_each_rank_may_have_one_of_the_planned_rails(launch: Launch) -> None:
+    settings = replace(launch.settings, rank_variable="UCX_NET_DEVICES")
+    own = replace(launch, settings=settings, env={**launch.env, "UCX_NET_DEVICES": "hsn0,hsn1"})
+    assert why_other([found_of(own, UCX_NET_DEVICES="hsn1")], own) is None
+    assert why_other([found_of(own, UCX_NET_DEVICES="eth0")], own) is not None

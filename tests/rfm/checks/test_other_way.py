@@ -1,0 +1,155 @@
+"""A rail that is slow in one direction alone, against that of the run: found after a pass, with who and which way."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railyard.job.launch import Launch
+from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.other_way import OneWay, OtherWay
+from railyard.rfm.checks.ping_pong import PingPong
+from railyard.rfm.checks.probe_places import Here
+from railyard.rfm.checks.prober import RailProber
+from railyard.site.site import Site
+from railyard.stacks import ask
+from railyard.verdict.assess import Assessment
+
+Asked = Callable[[str], OtherWay]
+
+
+class LastWord(PingPong):
+    """A stream that prints its value as its last word."""
+
+    def value(self, text: str) -> float | None:
+        words = (text.splitlines() or [""])[-1].split()
+        return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
+
+
+def nothing(text: str) -> Parsed:
+    raise AssertionError("nothing is parsed here")
+
+
+@pytest.fixture
+def asked(tmp_path: Path, virtual: Site) -> Asked:
+    """Return a maker of what is asked after a run: each stream is this shell script, with NODES and RAIL."""
+
+    def make(script: str) -> OtherWay:
+        def launch(rail: str, nodes: tuple[str, str]) -> Launch:
+            told = {"NODES": "-".join(nodes), "RAIL": rail}
+            return Launch("sh", told, (), ask.settings("mpich", "tcp", (rail,), 1, None), (rail,), (), nodes)
+
+        stream = LastWord("imb/Uniband", nothing, launch, lambda launch, size: [])
+        place = Here(tmp_path, lambda launch: ["sh", "-c", script, "stream"])
+        return OtherWay(RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs")
+
+    return make
+
+
+def test_healthy_rails_are_said_and_pass(asked: Asked, assessed: Callable[..., Assessment], tmp_path: Path) -> None:
+    verdict = asked("echo 47.8").explain(assessed(rails=2)).verdict
+    assert (verdict.state, verdict.remarks[-1]) == (
+        "pass",
+        "from vn2 to vn1, each rail alone: hsn0 47.80 MB/s and hsn1 47.80 MB/s",
+    )
+    names = sorted(path.name for path in tmp_path.glob("way-*.out"))
+    assert names == ["way-1-hsn0-vn2-vn1.out", "way-1-hsn1-vn2-vn1.out"]  # one stream a rail, where all is well
+
+
+@pytest.mark.parametrize(
+    ("slow", "node"),
+    [
+        pytest.param(
+            "hsn1vn2-*",
+            "vn2",
+            marks=pytest.mark.fault(
+                "rail",
+                "only the sending side of one rail of the receiver slow",
+                "only what vn2 sends over hsn1 is slow",
+            ),
+            id="sends",
+        ),
+        pytest.param(
+            "hsn1*-vn1",
+            "vn1",
+            marks=pytest.mark.fault(
+                "rail", "only the receiving side of one rail of the sender slow", "only what vn1 receives over hsn1"
+            ),
+            id="receives",
+        ),
+    ],
+)
+def test_a_rail_that_is_slow_one_way_is_named_with_the_way(
+    asked: Asked, assessed: Callable[..., Assessment], slow: str, node: str, said: str
+) -> None:
+    verdict = asked(f"case $RAIL$NODES in {slow}) echo 38.2;; *) echo 47.8;; esac").explain(assessed(rails=2)).verdict
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 4, "fabric")
+    assert said in verdict.sentence
+    assert [(one.kind, one.node, one.rail) for one in verdict.suspects] == [("rail", node, "hsn1")]
+
+
+@pytest.mark.fault("path", "one way between two nodes slow, each good with others", "no node by itself")
+def test_a_slow_way_between_two_nodes_alone_blames_neither(
+    asked: Asked, assessed: Callable[..., Assessment], said: str
+) -> None:
+    verdict = asked("case $NODES in vn2-vn1) echo 20;; *) echo 47.8;; esac").explain(assessed()).verdict
+    assert (verdict.state, [one.kind for one in verdict.suspects]) == ("fail", ["pair"])
+    assert said in verdict.sentence
+
+
+def test_a_disturbance_that_hits_both_ways_blames_nobody(asked: Asked, assessed: Callable[..., Assessment]) -> None:
+    verdict = asked("echo 20").explain(assessed()).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert verdict.remarks[-1].startswith("disturbed: hsn0 carries 20.00 MB/s from vn2 to vn1, and back 20.00 MB/s")
+
+
+def test_one_slow_stream_of_three_is_no_slow_rail(
+    asked: Asked, assessed: Callable[..., Assessment], tmp_path: Path
+) -> None:
+    once = f"if mkdir {tmp_path}/once 2>/dev/null; then echo 20; else echo 47.8; fi"
+    assert asked(once).explain(assessed()).verdict.state == "pass"
+
+
+def test_without_a_place_to_start_one_it_is_said_that_one_direction_was_measured(
+    asked: Asked, assessed: Callable[..., Assessment]
+) -> None:
+    rails = replace(asked("exit 1").rails, place=None)
+    only = "only the direction from vn1 to vn2 was measured: AllPairs see the other"
+    for prober in (OtherWay(rails, "AllPairs"), OneWay(rails, "AllPairs")):
+        verdict = prober.explain(assessed()).verdict
+        assert (verdict.state, verdict.remarks[-1]) == ("pass", only)
+    failed = assessed(output="")
+    assert OneWay(rails, "AllPairs").explain(failed) == rails.explain(failed)
+    unseen = replace(assessed(), path=replace(assessed().path, state="not-judged"))
+    assert OneWay(rails, "AllPairs").explain(unseen) is unseen
+
+
+@pytest.mark.fault("rail", "the probe of the other direction is broken", "from vn2 to vn1, each rail alone: hsn0 not")
+def test_a_broken_probe_is_no_slow_rail_and_its_first_line_is_said(
+    asked: Asked, assessed: Callable[..., Assessment], said: str
+) -> None:
+    verdict = asked("echo; echo no such program: imb; exit 127").explain(assessed()).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert verdict.remarks[-1] == f'{said} measured ("no such program: imb")'
+    silent = asked("exit 1").explain(assessed()).verdict
+    assert silent.remarks[-1] == f"{said} measured (it printed nothing)"
+
+
+def test_of_a_slow_way_whose_return_is_not_measured_nobody_is_blamed(
+    asked: Asked, assessed: Callable[..., Assessment]
+) -> None:
+    verdict = asked("case $NODES in vn2-vn1) echo 20;; *) echo broken;; esac").explain(assessed()).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert verdict.remarks[-1].startswith(
+        'hsn0 carries 20.00 MB/s from vn2 to vn1, and back not measured ("broken"), each alone'
+    )
+
+
+def test_where_streams_with_others_give_nothing_neither_node_is_named(
+    asked: Asked, assessed: Callable[..., Assessment]
+) -> None:
+    script = "case $NODES in vn2-vn1) echo 20;; vn1-vn2) echo 47.8;; *) echo broken;; esac"
+    verdict = asked(script).explain(assessed()).verdict
+    assert (verdict.state, [one.kind for one in verdict.suspects]) == ("fail", ["pair"])
+    assert 'who of the two is slow was not found: vn2 to others not measured ("broken") (vn3)' in verdict.sentence
