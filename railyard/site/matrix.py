@@ -9,6 +9,7 @@ from railyard.site.policies import (
     DEFAULT,
     alone_reason,
     is_extended,
+    only_default_reason,
     pairs_reason,
     policies,
     policy_features,
@@ -187,6 +188,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
         or alone_reason(policy, need.check_class)
+        or only_default_reason(policy, need.check_class)
     )
 
 

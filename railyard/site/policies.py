@@ -58,6 +58,17 @@ def alone_reason(policy: str, check_class: str) -> str | None:
     return "an application runs over the first rail, or several: each rail alone is for micro-benchmarks"
 
 
+def only_default_reason(policy: str, check_class: str) -> str | None:
+    """Return why a check of this class has no test of its own with a NIC per rank, or None.
+
+    ``policy`` is what a test names. ReFrame makes such tests of checks with a pair of ranks a rail alone
+    (``many_pairs``); an application has that policy where it is its stack's own, or where ``-P policy=`` asks for it.
+    """
+    if check_class != "app" or policy != model.NIC_PER_RANK:
+        return None
+    return f"an application runs by its stack's own rail policy, and by {policy} where -P policy={policy} asks for it"
+
+
 def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
     """Return why so many pairs of ranks cannot show a policy on so many rails, or None.
 

@@ -1,6 +1,6 @@
 """The numbers of nodes, and of ranks on each, that a check can be asked for, by a system's file or by `-S`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 #: The variables of a check that `-S` sets.
 NODES, RANKS = "num_nodes", "ranks_per_node"
@@ -13,6 +13,7 @@ class Takes:
     ``nodes`` it has by itself, the fewest where it spans all. ``fewest`` nodes it can be asked for, 0 where it has its
     own number alone; ``even`` numbers alone. A ``swept`` one has a test for each of several numbers, up to ``powers``
     powers of two alone where that is not 0. ``ranks``: whether it takes another number of ranks a node than its own.
+    ``idle`` are variables of every check that change nothing of this one, ``variables`` those that do change it.
     """
 
     nodes: int = 2
@@ -21,6 +22,8 @@ class Takes:
     swept: bool = False
     powers: int = 0
     ranks: bool = False
+    idle: frozenset[str] = field(default=frozenset(), compare=False)
+    variables: tuple[str, ...] = field(default=(), compare=False)
 
     def why_not_nodes(self, asked: int) -> str | None:
         """Return what it takes in place of so many nodes, None where it takes them."""

@@ -138,32 +138,42 @@ def test_a_size_that_the_reference_gives_and_the_output_lacks_fails(site: Site) 
     assert only_large.sentence.startswith("rule 5 (reference): latency has no size at which edr-latency-smallest (")
 
 
+def doubled(smallest_us: float, largest_us: float) -> list[tuple[float, ...]]:
+    """Return latencies of 1 B to 4 KiB, all but the last as the first."""
+    return [*((1 << n, smallest_us) for n in range(12)), (4096, largest_us)]
+
+
 def test_sizes_that_only_the_output_has_are_said(site: Site) -> None:
     assert streamed(site, "edr", 12405.0).remarks == (
         "bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone",
     )
-    rows = [(0, 0.79), (1, 0.80), (4096, 2.70), (8192, 4.0)]
+    rows = [(0, 0.79), *doubled(0.80, 2.70), (8192, 4.0)]
     found = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows)
     assert found.state == "pass"
-    assert found.remarks == ("latency at 8 KiB is in no reference: shown, not judged",)
+    assert found.remarks == ("latency at 10 sizes from 8 B to 8 KiB is in no reference: shown, not judged",)
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.87, "pass"), (0.89, "fail"), (0.39, "fail")])
 def test_latencies_above_the_tolerance_and_below_the_least_fail(site: Site, latency_us: float, state: str) -> None:
-    rows = [(1, latency_us), (4096, 2.75)]
+    rows = doubled(latency_us, 2.75)
     assert judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows).state == state
 
 
+@pytest.mark.fault("output", "a message rate 3 % above what the card can send", "of the upper limit")
 @pytest.mark.parametrize(("fabric", "nominal"), [("edr", 150e6), ("fdr", 90e6)])
-def test_the_cards_nominal_message_rate_is_an_upper_limit(site: Site, fabric: str, nominal: float) -> None:
+def test_more_messages_than_the_card_can_send_are_impossible(
+    site: Site, fabric: str, nominal: float, said: str
+) -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     peak = {"edr": 12400.0, "fdr": 6300.0}[fabric]
-    for rate, state in ((nominal * 0.99, "pass"), (nominal * 1.01, "fail")):
-        found = judged(site, fabric, "osu/osu_mbw_mr", columns, (8, 700.0, rate), (1 << 20, peak, 11000.0))
+    for rate, state in ((nominal * 0.99, "pass"), (nominal * 1.01, "pass"), (nominal * 1.03, "fail")):
+        rows = [(8 << n, min(8e-6 * rate * 2**n, peak)) for n in range(18)]
+        found = judged(site, fabric, "osu/osu_mbw_mr", columns, *((size, mb, 1e6 * mb / size) for size, mb in rows))
         assert found.state == state
+    assert said in found.sentence
     assert found.sentence.startswith(
-        f"rule 5 (reference): message_rate {nominal * 1.01:.0f} 1/s at 8 B is above {nominal:.0f} 1/s (101.0 %), "
-        f"the bound of {fabric}-message-rate (published: "
+        f"rule 3 (possible): impossible: message_rate {nominal * 1.03:.0f} 1/s at 8 B is 103.0 % of the upper limit, "
+        f"{nominal:.0f} 1/s, of {fabric}-message-rate (published: "
     )
 
 

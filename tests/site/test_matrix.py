@@ -25,7 +25,8 @@ from railyard.site.matrix import (
 from railyard.site.policies import DEFAULT, environment_terms
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
-from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, StackEntry, System
+from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, System
+from railyard.site.systems.stack_entry import StackEntry
 from railyard.site.test_id import TestId
 from railyard.stacks import programs, table
 from tests.conftest import ROOT

@@ -119,6 +119,18 @@ def test_an_application_runs_over_no_rail_but_the_first_alone(tmp_path: Path) ->
     )
 
 
+def test_an_application_has_no_test_of_its_own_with_a_nic_per_rank(tmp_path: Path) -> None:
+    """ReFrame makes none, so that a run of all tests must not miss it."""
+    system = site(tmp_path)
+    there = policies(system, "edr", "openmpi", 2)
+    assert there[0] != "nic-per-rank" and "nic-per-rank" in there
+    assert why_not(system, "edr", "openmpi", 2, HPL) is None
+    assert why_not(system, "edr", "openmpi", 2, HPL, "nic-per-rank") == (
+        "an application runs by its stack's own rail policy, and by nic-per-rank where -P policy=nic-per-rank asks for "
+        "it"
+    )
+
+
 def test_the_slot_of_the_rail_that_is_used_is_the_limit(tmp_path: Path) -> None:
     fabric = site(tmp_path).fabrics["edr"]
     first, second, third = (fabric.limit(1, 1, policy=policy) for policy in ("single", "rail-2", "rail-3"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from railyard.base.bounds import REFERENCE_SHARE
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
@@ -25,6 +26,8 @@ from railyard.site.references.model import (
 from railyard.site.systems.model import System
 from railyard.stacks.model import number_alone
 
+#: How far a value may fall, as a fraction, where falling is the fault: a wider tolerance would fail no slow run.
+WIDEST_FALL = 1 - REFERENCE_SHARE.value
 _AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")
 
 
@@ -212,6 +215,9 @@ def _check_side(entry: Entry, tolerance: Tolerance, path: Path_, document: Docum
         )
     if tolerance.low == 1:
         raise document.error((*path, "low"), "1", "less than 1: a value may not fall to nothing")
+    if side == "low" and tolerance.low is not None and tolerance.low > WIDEST_FALL:
+        expected = f"at most {WIDEST_FALL:g} ({REFERENCE_SHARE.name}): a run at less than half of the value is slow"
+        raise document.error((*path, "low"), f"{tolerance.low:g}", expected)
 
 
 def _check_provenance(entry: Entry, system: System, path: Path_, document: Document) -> None:
@@ -233,27 +239,27 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
     if all(BENCHMARKS[name].within_node for name in entry.benchmark):
         return  # no link limits it
     fabric = system.fabrics[entry.fabric]
-    rails, policy = min(entry.rails, default=1), _alone(entry)
+    rails, policy = min(entry.rails, default=1), alone(entry)
     for name in _AMOUNTS:
         amount = getattr(entry, name)
         if isinstance(amount, Share):
             _check_share(entry, amount, system, (*path, name), document)
     limit = fabric.limit(rails, entry.directions, policy=policy)
-    if not _is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
+    if not is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
         return
-    for size, value, where in _demands(entry, system):
+    for size, value, where in demands(entry, system):
         if value > limit.at(size or 0) and (size is None or size >= limit.from_bytes):
             found = f"{value:g} MB/s, above the physical limit of {counted(rails, 'rail')}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
             raise document.error((*path, *where), found, expected)
 
 
-def _alone(entry: Entry) -> str:
+def alone(entry: Entry) -> str:
     """Return the policy of an entry of one rail alone, whose slot may be another; empty for any other entry."""
     return entry.policy[0] if len(entry.policy) == 1 and number_alone(entry.policy[0]) is not None else ""
 
 
-def _is_of_link(entry: Entry) -> bool:
+def is_of_link(entry: Entry) -> bool:
     """Return whether the link bounds the entry's metric, however many ranks a node has."""
     known = [each for name in entry.benchmark for each in BENCHMARKS[name].metrics if each.name == entry.metric]
     return UNITS[entry.metric] == UNITS["bandwidth"] and all(each.is_bounded(None) for each in known)
@@ -271,7 +277,7 @@ def _check_share(entry: Entry, share: Share, system: System, path: Path_, docume
         )
 
 
-def _demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path_]]:
+def demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path_]]:
     """Return (size or None, demanded value, where it stands) of all that must be reached: targets and floors."""
     if entry.curve is not None:
         return [(size, value, ("curve",)) for size, value in entry.curve.items()]
@@ -281,7 +287,7 @@ def _demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path
         return []
     if isinstance(amount, Share):
         fabric = system.fabrics[entry.fabric]
-        limit = fabric.limit(min(entry.rails, default=1), entry.directions, True, _alone(entry))
+        limit = fabric.limit(min(entry.rails, default=1), entry.directions, True, alone(entry))
         base = data_rate_mb_s(fabric.link) if amount.of == "data-rate" else limit and limit.value_mb_s
         amount = amount.fraction * amount.times * (base or 0.0)
     last = entry.sizes.last

@@ -1,7 +1,7 @@
 """What a site's references lack or contradict, beyond what loading them refuses: remarks, and problems that exit 1."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, timedelta
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing
@@ -9,11 +9,15 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
 from railyard.site.matrix import Cell, Need, matrix
+from railyard.site.references.gaps import found_gaps, sentences
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.test_id import TestId
+
+#: For how many days a failure may be expected, at most: a repair that takes longer is looked at once a year.
+LONGEST_EXPECTED_DAYS = 366
 
 
 def findings(references: References, needs: Sequence[Need], today: date) -> tuple[Finding, ...]:
@@ -23,8 +27,20 @@ def findings(references: References, needs: Sequence[Need], today: date) -> tupl
     """
     system = references.system
     cells = [cell for cell in matrix(system, tuple(needs), references.has_number) if cell.reason is None]
-    problems = [*_above_limit(references), *_contradicted(references)]
-    remarks = [*_unused(references, cells), *_uncovered(references, cells), *_expired(references, today)]
+    gaps = tuple(found_gaps(references, cells, needs))
+    problems = [
+        *_above_limit(references),
+        *_contradicted(references),
+        *sentences(g for g in gaps if g.is_problem),
+        *_dated_ahead(references, today),
+        *_without_an_end(references, today),
+    ]
+    remarks = [
+        *_unused(references, cells),
+        *_uncovered(references, cells),
+        *sentences(g for g in gaps if not g.is_problem),
+        *_expired(references, today),
+    ]
     return (
         *(problem(system.system, sentence) for sentence in problems),
         *(remark(system.system, sentence) for sentence in remarks),
@@ -134,6 +150,27 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
             lacking.setdefault(test.benchmark, []).append(where)
     for benchmark, places in lacking.items():
         yield f"{benchmark}: no entry on {listing(places)}"
+
+
+def _dated_ahead(references: References, today: date) -> Iterator[str]:
+    """Yield sources that are dated after today; a day is left for time zones."""
+    stated = [(each.id, each.source.date) for each in references.entries]
+    stated += [(each.id, each.source.date) for each in references.relations]
+    stated += [(each.id, each.source.date) for each in references.facts]
+    for name, dated in stated:
+        if dated > today + timedelta(days=1):
+            yield f"{name}: its source is dated {dated.isoformat()}, after today: correct the date"
+
+
+def _without_an_end(references: References, today: date) -> Iterator[str]:
+    """Yield expected failures that are expected for so long that nobody would look again."""
+    for failure in references.expected_failures:
+        if failure.expires > today + timedelta(days=LONGEST_EXPECTED_DAYS):
+            what = f"{listing(failure.benchmark)} over {failure.fabric} ({failure.reason})"
+            yield (
+                f"expected failure of {what}: it expires on {failure.expires.isoformat()}, more than "
+                f"{LONGEST_EXPECTED_DAYS} days from now: choose a nearer day, and look again then"
+            )
 
 
 def _expired(references: References, today: date) -> Iterator[str]:

@@ -13,9 +13,10 @@ from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
-from railyard.site.references.checks import check_entries, check_expected_failures, check_facts
+from railyard.site.references.checks import WIDEST_FALL, check_entries, check_expected_failures, check_facts
 from railyard.site.references.model import (
     ANY,
+    HIGHER_IS_BETTER,
     UNITS,
     ByRegime,
     Entry,
@@ -28,6 +29,7 @@ from railyard.site.references.model import (
     is_for,
 )
 from railyard.site.references.relation_checks import check_relations
+from railyard.site.references.strength import check_strength
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
@@ -65,7 +67,8 @@ class Band:
 
     Either ``points`` (a bound for each size of a curve) or ``everywhere`` from ``size_from`` to ``size_to`` bytes, both
     included, None where open. ``required_sizes`` must have been measured; a band that holds at no measured
-    size has not been judged, which is no pass.
+    size has not been judged, which is no pass. ``is_upper_limit``: what no card exceeds, so that more is impossible;
+    nothing is expected of a run by it.
     """
 
     entry_id: str
@@ -78,6 +81,7 @@ class Band:
     size_from: int | None
     size_to: int | None
     required_sizes: tuple[int, ...]
+    is_upper_limit: bool = False
 
     def bound_at(self, size: int) -> Bound | None:
         """Return what is demanded at a size, bytes (0 for a metric without sizes), or None where nothing is."""
@@ -86,6 +90,11 @@ class Band:
         if self.size_from is not None and size < self.size_from:
             return None
         return None if self.size_to is not None and size > self.size_to else self.everywhere
+
+    def bounds(self, size: int) -> bool:
+        """Return whether anything is demanded at a size, bytes."""
+        bound = self.bound_at(size)
+        return bound is not None and (bound.low is not None or bound.high is not None)
 
 
 def curve_band(entry_id: str, kind: str, metric: str, unit: str, source: str, points: Mapping[int, Bound]) -> Band:
@@ -203,6 +212,7 @@ def load_references(path: Path, system: System) -> References:
     table = validate(ReferenceFile, document)
     _check_system(table, system, path, document)
     check_entries(table.entries, system, document)
+    check_strength(table, system, document)
     check_relations(table.relations, table.entries, system, document)
     check_facts(table.facts, system, document)
     check_expected_failures(table.expected_failures, system, document)
@@ -267,7 +277,7 @@ def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
         bound = Bound(None, entry.upper_limit, None)
     else:
         raise RailyardError(f"entries.{entry.id}: found no bound at all, expected one")
-    return scalar_band(*head, bound, (first, last))
+    return replace(scalar_band(*head, bound, (first, last)), is_upper_limit=entry.upper_limit is not None)
 
 
 def _resolve(entry: Entry, amount: float | Share, link: links.Link, limit_mb_s: float | None) -> float:
@@ -289,12 +299,13 @@ def tolerance_at(entry: Entry, size: int) -> Tolerance:
         own: Tolerance = getattr(tolerance, regime(size))
     else:
         own = tolerance or Tolerance()
-    return _doubled(own) if near else own
+    return _doubled(own, entry.metric) if near else own
 
 
-def _doubled(tolerance: Tolerance) -> Tolerance:
-    """Return twice the tolerance; a low one stays below 1, so that it still asserts something."""
-    low = None if tolerance.low is None else min(2 * tolerance.low, 0.95)
+def _doubled(tolerance: Tolerance, metric: str) -> Tolerance:
+    """Return twice the tolerance; a low one stays so narrow that a slow run fails, and below 1 for any metric."""
+    widest = WIDEST_FALL if metric in HIGHER_IS_BETTER else 0.95
+    low = None if tolerance.low is None else min(2 * tolerance.low, widest)
     high = None if tolerance.high is None else min(2 * tolerance.high, 1.0)
     return Tolerance(low=low, high=high)
 

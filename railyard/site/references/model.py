@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
+from railyard.base.bounds import REFERENCE_SHARE
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import (
     AS_LIST,
@@ -102,6 +103,8 @@ Policies = Annotated[
 
 
 def _rails(value: Any) -> Any:
+    if value == []:
+        raise refuse(show(value), "a number, a list of numbers, or any")
     return () if value == ANY else value if isinstance(value, list) else [value]
 
 
@@ -124,6 +127,15 @@ class Range(Model):
 
     first: Size | None = Field(None, alias="from")
     last: Size | None = Field(None, alias="to")
+
+
+def _sizes(value: Any) -> Any:
+    if value == {}:
+        raise refuse("neither from nor to", "one of them, or both", "leave sizes out where it holds for all")
+    return value
+
+
+Sizes = Annotated[Range, BeforeValidator(_sizes)]
 
 
 def _or_named(schema: dict[str, Any]) -> None:
@@ -215,7 +227,7 @@ class Relation(Model):
     form: Form
     of: AnySide = Field(description="An entry's id, or a side written out")
     to: AnySide | None = None
-    sizes: Range = Range.model_validate({})
+    sizes: Sizes = Range.model_validate({})
     low: Number | None = None
     high: Number | None = None
     by: Annotated[Number, AfterValidator(_lead)] | None = None
@@ -295,6 +307,20 @@ def is_for(stated: ForTests, test: TestId) -> bool:
     )
 
 
+def _least_share(value: float) -> float:
+    if not 0 < value < REFERENCE_SHARE.value:
+        expected = f"a share above 0 and below {REFERENCE_SHARE.value:g}, which holds without it"
+        raise refuse(f"{value:g}", expected, f"{value:g} per cent is {value / 100:g}" if value >= 1 else "")
+    return value
+
+
+class BelowLink(Model):
+    """Why numbers may be less than half of what their link gives, and how far: nothing below that share is taken."""
+
+    share: Annotated[Number, AfterValidator(_least_share)] = Field(description="Of what the link gives, such as 0.3")
+    reason: Prose
+
+
 class Entry(Model):
     """One reference: what it is for, the number, and where that comes from."""
 
@@ -314,10 +340,11 @@ class Entry(Model):
     ceiling: Amount | None = None
     upper_limit: Positive | None = Field(None, description="A message rate that no card of this kind exceeds")
     curve: dict[Size, Positive] | None = Field(None, description="Message size: value", min_length=1)
-    sizes: Range = Range.model_validate({})
+    sizes: Sizes = Range.model_validate({})
     tolerance: AnyTolerance | None = None
     switches: tuple[Size, ...] = Field((), description="Sizes at which the protocol changes")
     reason: Prose | None = Field(None, description="Why this class entry replaces the floor that the link's class sets")
+    below_link: BelowLink | None = Field(None, description="Why it asks for less than half of what its link gives")
     source: Source
 
     def matches(self, test: TestId, metric: str) -> bool:
@@ -362,6 +389,7 @@ class ReferenceFile(Model):
 
     system: Name
     sources: dict[Name, Source] = Field({}, description="Sources that several entries name by source: {of: NAME}")
+    below_link: BelowLink | None = Field(None, description="Why its entries ask for less than half of what links give")
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")

@@ -16,8 +16,9 @@ from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
-from railyard.site.systems.model import Disabled, Fabric, StackEntry, System
+from railyard.site.systems.model import Disabled, Fabric, System
 from railyard.site.systems.prices import NodeCounts, Price
+from railyard.site.systems.stack_entry import StackEntry
 from railyard.stacks import ask, model, table
 
 _ETHERNET_MTUS = range(576, 65536)

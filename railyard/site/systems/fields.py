@@ -1,5 +1,6 @@
 """The field types of systems/*.yaml alone: names that a table knows, host patterns, and lists of nodes."""
 
+import ipaddress
 import re
 from collections.abc import Collection
 from typing import Annotated, Any
@@ -69,6 +70,16 @@ LinkName = Annotated[
 ToolName = Annotated[
     Name, _known(TOOLS, "a tool of docs/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
 ]
+
+
+def _subnet(text: str) -> str:
+    try:
+        return str(ipaddress.IPv4Network(text))
+    except ValueError as error:
+        raise refuse(show(text), 'an IPv4 network such as "10.1.0.0/16"', str(error)) from None
+
+
+Subnet = Annotated[str, AfterValidator(_subnet)]
 
 
 def _measured(name: str) -> str:

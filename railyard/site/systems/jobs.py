@@ -27,6 +27,8 @@ FAMILIES: Mapping[str, str] = {
     "lsf": "lsf",
     FLUX_BATCH: "flux",
 }
+#: Schedulers of ReFrame 4.10 that learn no exit code of a job: the job's script writes it down itself.
+WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge")
 
 
 def is_slurm(scheduler: str) -> bool:

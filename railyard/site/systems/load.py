@@ -44,7 +44,11 @@ def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[s
     paths = sorted(folder.glob("*.yaml"))
     if not paths:
         raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
-    read = [(path, *_read(path, asked_for_spack)) for path in paths]
+    documents = {path: load(path, _shown(path)) for path in paths}
+    # What is wrong in a file is said of that file, and not of one that is like it and comes before it in the alphabet.
+    in_turn = sorted(paths, key=lambda path: "like" in documents[path].data)
+    systems = {path: _read(path, asked_for_spack, documents[path]) for path in in_turn}
+    read = [(path, *systems[path]) for path in paths]
     files: dict[str, Path] = {}
     for path, system, document in read:
         first = files.setdefault(system.system, path)
@@ -75,8 +79,8 @@ def _shown(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Document]:
-    document = written_out(load(path, _shown(path)), path.parent)
+def _read(path: Path, asked_for_spack: bool | None = None, own: Document | None = None) -> tuple[System, Document]:
+    document = written_out(load(path, _shown(path)) if own is None else own, path.parent)
     system = validate(System, document)
     check_system(system, document)
     check_prices(system, document)

@@ -1,6 +1,5 @@
 """The model of systems/*.yaml: what a cluster's file may say, field by field."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
@@ -8,16 +7,13 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 from railyard.base.fields import (
     Count,
     Duration,
-    EnvValue,
     Model,
-    Module,
     Name,
     Option,
     Positive,
     Prose,
     Size,
     Template,
-    Variable,
 )
 from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps.installed import Application
@@ -32,13 +28,14 @@ from railyard.site.systems.fields import (
     NodeNames,
     SlotName,
     StackName,
-    ToolName,
+    Subnet,
     sentence_or_false,
 )
 from railyard.site.systems.gate import Gate
 from railyard.site.systems.jobs import SchedulerSettings, options, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
+from railyard.site.systems.stack_entry import SpackSite, StackEntry
 from railyard.stacks.ask import LARGEST, Knobs
 from railyard.stacks.model import holds_for, number_alone
 
@@ -60,27 +57,6 @@ class ProofRules(Model):
     error_bounds: dict[Name, Errors] = Field(
         {}, description="Counter of errors: by how much it may grow in a run; hard errors not named here may not grow"
     )
-
-
-class SpackStack(Model):
-    """A stack whose benchmarks Spack builds: which of them, from which folder of spack_envs/."""
-
-    environment: Name | None = Field(None, description="Folder of spack_envs/; left out: the stack's own name")
-    benchmarks: tuple[ToolName, ...] = Field(min_length=1)
-    with_: tuple[Name, ...] = Field((), alias="with", description="Optional groups of the environment, such as wrf")
-    without: tuple[Name, ...] = Field((), description="Benchmarks of the environment that are not built here")
-    use: Literal["always", "asked"] = Field(
-        "always", description="asked: only with `railyard run --spack`, else what is installed is used"
-    )
-
-
-class SpackSite(Model):
-    """Where a system's Spack environments are built; compilers, externals and mirrors stand in systems/spack/."""
-
-    root: Template = Field(
-        "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
-    )
-    build_on: Literal["login", "compute"] = "login"
 
 
 Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
@@ -132,6 +108,9 @@ class Rail(Model):
         1, description="How many ports are bonded to it (LAG): a stream is held to one of them, the limit is of all"
     )
     counters: Counters = Field(description="The driver whose counters prove the path; none: nothing can be proven")
+    subnet: Subnet | None = Field(
+        None, description="The IPv4 network that it leads to on every node (10.1.0.0/16); left out: not compared"
+    )
 
     @property
     def name(self) -> str:
@@ -252,44 +231,6 @@ class Nodes(Model):
         return len(self.names) or self.count or 0
 
 
-class StackEntry(Model):
-    """One MPI stack as this system has it installed, or as Spack builds its benchmarks."""
-
-    prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
-    modules: tuple[Module, ...] = ()
-    benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
-    absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
-    env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
-    striping_thresholds: tuple[Size, ...] = Field(
-        (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
-    )
-    srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
-    spack: SpackStack | None = None
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The benchmark tools that this stack has, installed or built."""
-        return tuple(dict.fromkeys((*self.benchmarks, *(self.spack.benchmarks if self.spack else ()))))
-
-    def resolve(self, text: str, home: Path) -> str:
-        """Return a text with its ``{home}`` and ``{prefix}`` filled."""
-        if "{prefix}" in text and self.prefix is not None:
-            text = text.replace("{prefix}", self.path(self.prefix, home))
-        return text.replace("{home}", str(home))
-
-    def path(self, text: str, home: Path) -> str:
-        """Return a path of this entry, blanks filled, relative ones under ``home``."""
-        return str(home / self.resolve(text, home))
-
-    def executable(self, tool: str, home: Path) -> str:
-        """Return the absolute path of a tool's executable or folder. Raises KeyError where the entry names none."""
-        return self.path(self.benchmarks[tool], home)
-
-    def environment(self, home: Path) -> dict[str, str]:
-        """Return the variables with their blanks filled, in the file's order."""
-        return {name: self.resolve(value, home) for name, value in self.env.items()}
-
-
 class Disabled(Model):
     """A combination that the site switches off; what is left out means all."""
 
@@ -374,7 +315,7 @@ class System(Model):
 
     def using_spack(self, asked: bool) -> "System":
         """Return the system as a run sees it: each stack has what is installed, or what Spack builds, never both."""
-        return self.model_copy(update={"stacks": {name: _chosen(entry, asked) for name, entry in self.stacks.items()}})
+        return self.model_copy(update={"stacks": {name: entry.chosen(asked) for name, entry in self.stacks.items()}})
 
     def played(self) -> "System":
         """Return the system as a replay sees it: local jobs that play recordings, and no stack installed."""
@@ -416,12 +357,3 @@ class System(Model):
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""
         return seconds(self.jobs.time_limit("app" if check_class == "app" else "micro", self.time_limit))
-
-
-def _chosen(entry: StackEntry, asked: bool) -> StackEntry:
-    if entry.spack is None or (entry.spack.use == "asked" and not asked):
-        return entry.model_copy(update={"spack": None})
-    unbuilt = [tool for tool in entry.benchmarks if tool not in entry.spack.benchmarks]
-    absent = {tool: why for tool, why in entry.absent.items() if tool not in entry.spack.benchmarks}
-    absent |= {tool: "Spack does not build it for this stack here (spack: benchmarks)" for tool in unbuilt}
-    return entry.model_copy(update={"benchmarks": {}, "absent": absent})

@@ -10,7 +10,8 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
-from railyard.site.systems.model import Fabric, StackEntry, System
+from railyard.site.systems.model import Fabric, System
+from railyard.site.systems.stack_entry import StackEntry
 
 #: In that folder: the rehearsal, as JSON (``railyard.provision.rehearsal.form``).
 FILE = "rehearsal.json"
@@ -24,20 +25,25 @@ NO_STAND_IN = "a rehearsal has no stand-in for it"
 class Rehearsed:
     """The system that is rehearsed and the nodes that stand.
 
-    ``programs`` has the path of each stack's tools (stack: tool: path), ``wrf_cases`` the folder of each case's inputs.
+    ``programs`` has the path of each stack's tools (stack: tool: path), ``launchers`` the folder of its mpirun, and
+    ``wrf_cases`` the folder of each case's inputs.
     """
 
     system: str
     nodes: tuple[str, ...]
     programs: Mapping[str, Mapping[str, str]]
     wrf_cases: Mapping[str, str]
+    launchers: Mapping[str, str]
 
     def of(self, system: System) -> System:
         """Return the system as its rehearsal sees it: the nodes that stand, and stand-ins as its only benchmarks.
 
         What jobs ask the scheduler for stays. A rehearsal has no accounting database, hence the scheduler.
         """
-        stacks = {name: _stack(entry, self.programs.get(name, {})) for name, entry in system.stacks.items()}
+        stacks = {
+            name: _stack(entry, self.programs.get(name, {}), self.launchers.get(name, ""))
+            for name, entry in system.stacks.items()
+        }
         fabrics = {name: self._fabric(fabric) for name, fabric in system.fabrics.items()}
         nodes = system.nodes.model_copy(update={"names": self.nodes, "count": None})
         own = {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
@@ -63,7 +69,13 @@ def _read(folder: str) -> Rehearsed:
     file = Path(folder, FILE)
     try:
         stored = json.loads(file.read_text(encoding="utf-8"))
-        return Rehearsed(stored["system"], tuple(stored["nodes"]), stored["programs"], stored["wrf_cases"])
+        return Rehearsed(
+            stored["system"],
+            tuple(stored["nodes"]),
+            stored["programs"],
+            stored["wrf_cases"],
+            stored.get("launchers", {}),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SetupError(
             f"{file}: found no rehearsal ({error}), though {REHEARSAL_VARIABLE} names its folder; "
@@ -71,10 +83,15 @@ def _read(folder: str) -> Rehearsed:
         ) from None
 
 
-def _stack(entry: StackEntry, programs: Mapping[str, str]) -> StackEntry:
-    """Return an entry whose benchmarks are stand-ins; its own variables stay, since the stand-ins obey them."""
+def _stack(entry: StackEntry, programs: Mapping[str, str], launchers: str) -> StackEntry:
+    """Return an entry whose benchmarks are stand-ins; its own variables stay, since the stand-ins obey them.
+
+    ``launchers`` is the folder of the stand-ins of its mpirun, which comes first on its PATH.
+    """
     prefix = "" if entry.prefix is None else entry.prefix if entry.prefix[0] in "/{" else f"{{home}}/{entry.prefix}"
     env = {name: value.replace("{prefix}", prefix) for name, value in entry.env.items()}
+    if launchers:
+        env["PATH"] = f"{launchers}:{env.get('PATH', '$PATH')}"
     absent = {**entry.absent, **{tool: NO_STAND_IN for tool in entry.tools if tool not in programs}}
     gone = {"prefix": None, "modules": (), "spack": None}
     return entry.model_copy(update={"benchmarks": dict(programs), "absent": absent, "env": env, **gone})

@@ -74,6 +74,8 @@ def test_gaps_are_remarks(tmp_path: Path) -> None:
             *("site", "remark"),
             "osu/osu_latency: no entry on qdr with hpcx over 1 rail and fdr with hpcx over 1 rail",
         ),
+        ("site", "remark", "no reference bounds the bandwidth at 1 B to 1 MiB of osu/osu_bw (1 test)"),
+        ("site", "remark", "no reference bounds the bandwidth at 1 B to 256 KiB of osu/osu_bw (1 test)"),
     ]
 
 
@@ -175,6 +177,36 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
         "convert the numbers to MB/s\n"
     )
     assert answer.out == "0 entries of 1 system: 1 file refused, 0 problems, 0 remarks\n"
+
+
+@pytest.mark.fault(
+    "reference",
+    "an open range of sizes closed at 1 MiB",
+    "no reference bounds the bandwidth at 1 B to 256 KiB and 4 MiB of osu/osu_bw (1 test)",
+)
+def test_a_large_message_without_a_bound_is_a_problem(tmp_path: Path, said: str) -> None:
+    table = TABLE[: TABLE.index("relations:")]
+    open_range = table.replace("curve: {4M: 3300}", "value: 3300, sizes: {from: 1M}")
+    assert not [each for each in findings(references(tmp_path, open_range), NEEDS, TODAY) if each.weight == "problem"]
+    closed = open_range.replace("{from: 1M}", "{from: 1M, to: 1M}")
+    first = findings(references(tmp_path, closed), NEEDS, TODAY)[0]
+    assert (first.weight, first.what) == ("problem", said)
+
+
+def test_the_committed_references_have_no_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    """A change of a file that leaves large messages of a system without a bound is red here, and in a site's CI."""
+    assert main(["lint"]) == 0, capsys.readouterr().out
+
+
+def test_a_published_system_has_the_sizes_that_its_source_printed(tmp_path: Path) -> None:
+    table = TABLE.replace("curve: {4M: 3300}", "curve: {1M: 3300}")
+    replayed = SITE.replace("nodes:", "provider: replay\nlauncher: replay\nnodes:")
+    found = references(tmp_path, table[: table.index("relations:")])
+    assert "problem" in [each.weight for each in findings(found, NEEDS, TODAY)]
+    (tmp_path / "systems" / "site.yaml").write_text(replayed, encoding="utf-8")
+    system = load_system(tmp_path / "systems" / "site.yaml")
+    published = load_references(tmp_path / "references" / "site.yaml", system)
+    assert "problem" not in [each.weight for each in findings(published, NEEDS, TODAY)]
 
 
 KNOWN = """\

@@ -716,3 +716,82 @@ def test_an_expected_failure_that_is_wrong_is_refused_with_its_line(
     with pytest.raises(InputError) as caught:
         references(tmp_path, TABLE + KNOWN.replace(old, new))
     assert f": expected_failures[0]{said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(
+            "sizes: {from: 1M, to: 4M}",
+            "sizes: {from: 4M, to: 1M}",
+            marks=pytest.mark.fault(
+                "reference", "the ends of a range of sizes swapped", "found 1048576, expected at least 4194304"
+            ),
+            id="swapped-range",
+        ),
+        pytest.param(
+            "sizes: {from: 1M, to: 4M}",
+            "sizes: {}",
+            marks=pytest.mark.fault("reference", "a range of sizes without an end", "found neither from nor to"),
+            id="empty-range",
+        ),
+        pytest.param(
+            "curve: {1: 0.80, 8: 0.82, 4096: 2.75, 64K: 9.0, 1M: 90}",
+            "curve: {1: 0.80, 4096: 2.75, 8: 0.82}",
+            marks=pytest.mark.fault("reference", "two sizes of a curve swapped", "found 8 after 4096, expected sizes"),
+            id="swapped-curve",
+        ),
+        pytest.param(
+            "curve: {1: 0.80, 8: 0.82, 4096: 2.75, 64K: 9.0, 1M: 90}",
+            "curve: {}",
+            marks=pytest.mark.fault("reference", "a curve without sizes", "expected at least one entry"),
+            id="empty-curve",
+        ),
+        pytest.param(
+            "rails: [1, 2]",
+            "rails: []",
+            marks=pytest.mark.fault("reference", "an empty list of rails", "found an empty list, expected a number"),
+            id="empty-rails",
+        ),
+        pytest.param(
+            "unit: us",
+            "unit: furlongs",
+            marks=pytest.mark.fault("reference", "an unknown unit", 'found "furlongs", expected "us"'),
+            id="unknown-unit",
+        ),
+    ],
+)
+def test_a_reference_that_would_judge_something_else_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    system, table = tmp_path / "systems" / "site.yaml", tmp_path / "references" / "site.yaml"
+    for path, text in ((system, SITE), (table, TABLE)):
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
+    assert load_references(table, load_system(system)).entries
+    table.write_text(TABLE.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_references(table, load_system(system))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(
+            "report_only: true",
+            marks=pytest.mark.fault("reference", "report-only without a reason", "expected false, or a sentence"),
+            id="report-only",
+        ),
+        pytest.param(
+            "disabled: [{fabric: edr, benchmark: osu/osu_bw}]",
+            marks=pytest.mark.fault("reference", "a test switched off without a reason", 'expected the field "reason"'),
+            id="disabled",
+        ),
+    ],
+)
+def test_a_system_without_its_reason_is_refused(tmp_path: Path, line: str, said: str) -> None:
+    (tmp_path / "systems").mkdir()
+    system = tmp_path / "systems" / "site.yaml"
+    system.write_text(f"{SITE}{line}\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_system(system)
+    assert said in str(caught.value)

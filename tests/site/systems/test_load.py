@@ -779,6 +779,19 @@ def test_the_virtual_cluster_under_slurm_is_the_virtual_cluster(systems: dict[st
     assert list(slurm.stacks) == list(plain.stacks)
 
 
+@pytest.mark.fault("session", "a wrong line in the file that another is like", "systems/virtual.yaml:")
+def test_what_is_wrong_in_a_file_is_said_of_it_and_not_of_one_that_is_like_it(tmp_path: Path, said: str) -> None:
+    folder = tmp_path / "systems"
+    folder.mkdir()
+    for name in ("virtual", "virtual-slurm"):
+        text = (ROOT / f"systems/{name}.yaml").read_text(encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(text.replace("burst: 128K", "burst: many"), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_systems(folder)
+    assert str(caught.value).startswith(said)
+    assert "virtual-slurm" not in str(caught.value)
+
+
 def test_mappings_are_put_together_and_lists_are_not(systems: dict[str, System]) -> None:
     plain, slurm = systems["virtual"].stacks["openmpi"], systems["virtual-slurm"].stacks["openmpi"]
     assert slurm.env == {"OMPI_MCA_mpi_yield_when_idle": "1"}

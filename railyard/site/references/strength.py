@@ -1,0 +1,119 @@
+"""Whether a reference asks for enough: far less than its link gives fails no sick run, unless the file says why."""
+
+from dataclasses import dataclass
+
+from railyard.base.bounds import IMPOSSIBLE_FACTOR, REFERENCE_SHARE
+from railyard.base.errors import InputError
+from railyard.base.model_errors import Path_
+from railyard.base.strict_yaml import Document
+from railyard.base.wording import message_size, number, percent
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.hardware.limits import DAY_ONE_LATENCY_US
+from railyard.site.references.checks import alone, demands, is_of_link
+from railyard.site.references.model import BAD_CASE, BelowLink, Entry, ReferenceFile, Share
+from railyard.site.systems.model import Fabric, System
+
+#: What a message takes besides its bytes, in us, at most: over RDMA the day-one ceiling. Over TCP no document sets one;
+#: published half round trips are 12.7 to 64 us.
+_START_OVER_TCP_US = 100.0
+#: The largest message of a check, in bytes: what an open range of sizes is held at.
+_OPEN_END_BYTES = 4 << 20
+#: What a number that is far too weak was perhaps written in, and how much of the entry's unit one of it is.
+_MISTAKEN_UNITS = {"bandwidth": (("Gbit/s", 125.0), ("GB/s", 1000.0)), "latency": (("ns", 0.001),)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What an entry asks for at one size; ``healthy`` is what the link gives, ``share`` how much of it is asked for."""
+
+    value: float
+    healthy: float
+    size: int
+    where: Path_
+    share: float
+
+
+def check_strength(table: ReferenceFile, system: System, document: Document) -> None:
+    """Raise InputError at the first entry that asks for far less than its link gives, and does not say why.
+
+    A message of n bytes needs at most its start and n / limit (Hockney); an entry that lets it take more than twice
+    that (``reference-share``) is far below. An entry, or its file for all, may state a lower share with a reason.
+    """
+    for index, entry in enumerate(table.entries):
+        asked = _weakest(entry, system)
+        if asked is None:
+            continue
+        path: Path_ = ("entries", index)
+        if entry.below_link is not None and asked.share >= _least(table.below_link):
+            found = f"a share beside a number that is {percent(asked.share)} of what the link gives"
+            raise document.error((*path, "below_link"), found, "none: the number needs no reason", "remove it")
+        least = _least(entry.below_link or table.below_link)
+        if asked.share < least:
+            shown = f"{number(asked.value)} {entry.unit}"
+            at = f" for messages of {message_size(asked.size)}"
+            found = f"{shown}, {percent(asked.share)} of what the link gives{at}: no slow run would fail it"
+            side = "at least" if entry.metric == "bandwidth" else "at most"
+            bound = asked.healthy * (least if entry.metric == "bandwidth" else 1 / least)
+            expected = f"{side} {number(bound)} {entry.unit} ({percent(least)}, {REFERENCE_SHARE.name})"
+            raise document.error((*path, *asked.where), found, expected, _advice(entry, asked))
+
+
+def is_too_weak(error: InputError) -> bool:
+    """Return whether ``check_strength`` raised this, for an entry that asks for too little."""
+    return REFERENCE_SHARE.name in error.expected
+
+
+def _least(stated: BelowLink | None) -> float:
+    return REFERENCE_SHARE.value if stated is None else stated.share
+
+
+def _weakest(entry: Entry, system: System) -> _Asked | None:
+    """Return where an entry asks for the least share of its link; None where no link says what it should ask for."""
+    benchmarks = [BENCHMARKS[name] for name in entry.benchmark]
+    if entry.kind == BAD_CASE or entry.upper_limit is not None or any(each.within_node for each in benchmarks):
+        return None
+    fabric = system.fabrics[entry.fabric]
+    limit = fabric.limit(min(entry.rails, default=1), entry.directions, policy=alone(entry))
+    if limit is None:
+        return None
+    asked: list[_Asked] = []
+    for size, value, where in _demanded(entry, system):
+        healthy_us = _start_us(fabric) + size / limit.value_mb_s
+        if entry.metric == "bandwidth":
+            asked.append(_Asked(value, size / healthy_us, size, where, value * healthy_us / size))
+        elif value > 0:
+            asked.append(_Asked(value, healthy_us, size, where, healthy_us / value))
+    return min(asked, key=lambda each: each.share, default=None)
+
+
+def _demanded(entry: Entry, system: System) -> list[tuple[int, float, Path_]]:
+    """Return (size, what is asked for, where it is written), at the last size that the entry holds for."""
+    if entry.metric == "bandwidth" and is_of_link(entry):
+        return [(size or _OPEN_END_BYTES, value, where) for size, value, where in demands(entry, system)]
+    if entry.metric != "latency" or not all(BENCHMARKS[name].pingpong for name in entry.benchmark):
+        return []
+    if entry.curve is not None:
+        return [(size, value, ("curve",)) for size, value in entry.curve.items()]
+    name = "value" if entry.value is not None else "ceiling"
+    amount = getattr(entry, name)
+    if amount is None or isinstance(amount, Share):
+        return []
+    last = (entry.sizes.first or 0) if entry.sizes.last is None else entry.sizes.last
+    return [(last, amount, (name,))]
+
+
+def _start_us(fabric: Fabric) -> float:
+    return _START_OVER_TCP_US if fabric.kind == "tcp" else DAY_ONE_LATENCY_US
+
+
+def _advice(entry: Entry, asked: _Asked) -> str:
+    reason = "or say why in below_link (share and reason), of the entry or of the file"
+    for unit, factor in _MISTAKEN_UNITS[entry.metric]:
+        meant = asked.value * factor
+        if entry.metric == "bandwidth":
+            is_likely = REFERENCE_SHARE.value <= meant / asked.healthy <= IMPOSSIBLE_FACTOR.value
+        else:
+            is_likely = meant <= asked.healthy / REFERENCE_SHARE.value
+        if is_likely:
+            return f"if it was meant in {unit}, it is {number(meant)} {entry.unit}; {reason}"
+    return f"correct the number, {reason}"

@@ -1,0 +1,77 @@
+"""One stack of a system as its file states it: installed by the site, or built by Spack."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from railyard.base.fields import EnvValue, Model, Module, Name, Prose, Size, Template, Variable
+from railyard.site.systems.fields import ToolName
+
+
+class SpackStack(Model):
+    """A stack whose benchmarks Spack builds: which of them, from which folder of spack_envs/."""
+
+    environment: Name | None = Field(None, description="Folder of spack_envs/; left out: the stack's own name")
+    benchmarks: tuple[ToolName, ...] = Field(min_length=1)
+    with_: tuple[Name, ...] = Field((), alias="with", description="Optional groups of the environment, such as wrf")
+    without: tuple[Name, ...] = Field((), description="Benchmarks of the environment that are not built here")
+    use: Literal["always", "asked"] = Field(
+        "always", description="asked: only with `railyard run --spack`, else what is installed is used"
+    )
+
+
+class SpackSite(Model):
+    """Where a system's Spack environments are built; compilers, externals and mirrors stand in systems/spack/."""
+
+    root: Template = Field(
+        "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
+    )
+    build_on: Literal["login", "compute"] = "login"
+
+
+class StackEntry(Model):
+    """One MPI stack as this system has it installed, or as Spack builds its benchmarks."""
+
+    prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
+    modules: tuple[Module, ...] = ()
+    benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
+    absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
+    env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
+    striping_thresholds: tuple[Size, ...] = Field(
+        (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
+    )
+    srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
+    spack: SpackStack | None = None
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The benchmark tools that this stack has, installed or built."""
+        return tuple(dict.fromkeys((*self.benchmarks, *(self.spack.benchmarks if self.spack else ()))))
+
+    def resolve(self, text: str, home: Path) -> str:
+        """Return a text with its ``{home}`` and ``{prefix}`` filled."""
+        if "{prefix}" in text and self.prefix is not None:
+            text = text.replace("{prefix}", self.path(self.prefix, home))
+        return text.replace("{home}", str(home))
+
+    def path(self, text: str, home: Path) -> str:
+        """Return a path of this entry, blanks filled, relative ones under ``home``."""
+        return str(home / self.resolve(text, home))
+
+    def executable(self, tool: str, home: Path) -> str:
+        """Return the absolute path of a tool's executable or folder. Raises KeyError where the entry names none."""
+        return self.path(self.benchmarks[tool], home)
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Return the variables with their blanks filled, in the file's order."""
+        return {name: self.resolve(value, home) for name, value in self.env.items()}
+
+    def chosen(self, asked: bool) -> "StackEntry":
+        """Return the entry as a run sees it, with or without what Spack builds; ``asked``: Spack was asked for."""
+        if self.spack is None or (self.spack.use == "asked" and not asked):
+            return self.model_copy(update={"spack": None})
+        unbuilt = [tool for tool in self.benchmarks if tool not in self.spack.benchmarks]
+        absent = {tool: why for tool, why in self.absent.items() if tool not in self.spack.benchmarks}
+        absent |= {tool: "Spack does not build it for this stack here (spack: benchmarks)" for tool in unbuilt}
+        return self.model_copy(update={"benchmarks": {}, "absent": absent})
