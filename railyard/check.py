@@ -1,5 +1,5 @@
 """The address that a site's own checks import: the base of every check, and the variants that a check has."""
 
 from railyard.rfm.checks.base import *  # noqa: F403
-from railyard.rfm.checks.sizes import *  # noqa: F403
 from railyard.rfm.checks.variants import *  # noqa: F403
+from railyard.site.sizes import *  # noqa: F403

@@ -19,6 +19,7 @@ class NetpipeCheck(RepeatedCheck):
     parse = staticmethod(netpipe.parse)
     rows_on_stderr = True
     probe_key = "netpipe/pingpong"
+    one_way_key = "netpipe/stream"
     #: What selects the kind of test: nothing is a ping-pong.
     mode = variable(str, value="")
     fewest = Amounts(2)
@@ -40,6 +41,12 @@ class NetpipeCheck(RepeatedCheck):
     def probe_arguments(self, size: int) -> list[str]:
         # From 1 byte: NetPIPE sends its first size 100 times before it measures, 20 s at 1 MiB over a rail at a tenth.
         return ["-p", "0", "-n", "2", "-l", "1", "-u", str(size), "-o", "probe.out"]
+
+    def one_way_arguments(self, size: int) -> list[str]:
+        return ["-s", *self.probe_arguments(size)]
+
+    def again_arguments(self, size: int) -> list[str]:
+        return [*self.mode.split(), *self.probe_arguments(size)]
 
 
 @rfm.simple_test

@@ -29,6 +29,7 @@ class OsuBandwidth(OsuCheck):
 
     benchmark = "osu_bw"
     fewest, own = Amounts(2, 1, window=16), BANDWIDTH
+    other_way_seen_by = "osu/osu_bibw and AllPairs"
 
 
 @rfm.simple_test

@@ -64,9 +64,10 @@ class OsuInit(OsuCheck):
     fewest_nodes = 2
     takes_ranks = True
     can_validate = False
+    sizes_told = ()
 
-    @property
-    def takes(self) -> tuple[str, ...]:
+    @classmethod
+    def takes(cls) -> tuple[str, ...]:
         return ()
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:

@@ -30,6 +30,7 @@ class TcpStream(InterconnectCheck):
     #: What a stream writes at a time, in bytes: iperf3's own default.
     smallest = 128 << 10
     largest = 128 << 10
+    sizes_told = ("largest",)
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:

@@ -32,10 +32,11 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     found = query.records(home, query.Wanted(system=system or None))
     for problem in found.problems:
         click.echo(f"railyard: {problem}", err=True)
-    records = prometheus.newest(found.records)
+    now = datetime.now(timezone.utc)
+    records = prometheus.newest(found.records, now)
     if not records:
         raise RailyardError(_nothing(home, system))
-    registry = prometheus.registry_of(records, datetime.now(timezone.utc))
+    registry = prometheus.registry_of(records, now)
     if output is None:
         click.echo(prometheus.text_of(registry), nl=False)
     else:

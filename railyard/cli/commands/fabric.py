@@ -36,7 +36,7 @@ SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: te
     help="Read error counters twice, so long apart, and judge what grew.",
 )
 @click.option("--keep-hops", is_flag=True, help="Keep how many switches lie between nodes: references may be by hops.")
-@click.option("--own", is_flag=True, help="Print what this node reads of its own ports, unjudged, as a line of JSON.")
+@click.option("--own", is_flag=True, help="Print what this node reads of its own ports, unjudged, as lines of JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a fabric, a line each.")
 def command(
     name: str | None,
@@ -52,7 +52,7 @@ def command(
     Exit code: 0 nothing or remarks alone, 1 a problem, 2 wrong input or nothing that could be read.
     """
     if own:
-        click.echo(_own_line())
+        click.echo(_own_lines())
         return 0
     from railyard.cluster.fabric.expected import expected_of
     from railyard.cluster.fabric.judge import judge
@@ -103,10 +103,10 @@ def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Reading
     _aside(f"hops are kept in {topology.keep(home, kept)}")
 
 
-def _own_line() -> str:
+def _own_lines() -> str:
     """Return this node's own reading; its tools' outputs are kept nowhere."""
     from railyard.cluster.fabric.diagnostics import collect_own
-    from railyard.cluster.fabric.own_json import line_of
+    from railyard.cluster.fabric.own_json import lines_of
     from railyard.cluster.fabric.saved import read_folder
 
     node = socket.gethostname()
@@ -115,7 +115,7 @@ def _own_line() -> str:
         folder.mkdir()
         collect_own(folder, _quiet, _sysfs())
         readings = read_folder(Path(name), {node: _sysfs()})
-    return line_of(node, readings.own, readings.cards)
+    return lines_of(node, readings.own, readings.cards)
 
 
 def _sysfs() -> Path:

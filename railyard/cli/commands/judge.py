@@ -33,6 +33,7 @@ class _Options:
     each: bool
     median: bool
     in_turn: bool
+    sizes: str | None
     tool: str | None
     as_json: bool
 
@@ -59,6 +60,11 @@ class _Options:
     is_flag=True,
     help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
 )
+@click.option(
+    "--sizes",
+    metavar="BYTES",
+    help="The message sizes that were asked for: 1,4,16, or 1:4194304 where each is twice the one before.",
+)
 @click.option("--tool", metavar="NAME", help="Whose output FILE is, where several tools print the same heading.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(**options: Any) -> int:
@@ -68,7 +74,7 @@ def command(**options: Any) -> int:
     1 fail or nothing to judge by, 2 wrong input.
     """
     given = _Options(**options)
-    from railyard.base.output_file import shown_name
+    from railyard.base.output_file import read_output, shown_name
     from railyard.verdict.stored import text
     from railyard.verdict.stored.judge import judge
     from railyard.verdict.stored.target import of_link, of_system
@@ -86,10 +92,19 @@ def command(**options: Any) -> int:
         if given.link is not None
         else of_system(_site(str(given.system)), given.fabric, given.stack, given.rails, given.policy, given.hops)
     )
-    parsed = read(given.file, given.in_turn, given.tool)
+    output = read_output(given.file, sys.stdin.buffer)
+    parsed = _parsed(given.file, output, given.in_turn, given.tool)
     if not given.in_turn:
         _refuse_other_rails(parsed, given.rails)
-    judgements = judge(parsed, target, benchmark=given.benchmark, node_pairs=given.node_pairs, passes=not given.each)
+    judgements = judge(
+        parsed,
+        target,
+        benchmark=given.benchmark,
+        node_pairs=given.node_pairs,
+        passes=not given.each,
+        sizes=_sizes(given.sizes),
+        text=output,
+    )
     name = shown_name(given.file)
     if given.as_json:
         click.echo(json.dumps(text.as_json(name, target, judgements), indent=1))
@@ -104,17 +119,46 @@ def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
     ``in_turn`` the worst is taken, as of a run.
     """
+    from railyard.base.output_file import read_output
+
+    return _parsed(file, read_output(file, sys.stdin.buffer), in_turn, tool)
+
+
+def _parsed(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
+    """Return what a text holds; one of no tool in which a library says why it did not start has that as a failure."""
     from functools import partial
 
-    from railyard.base.output_file import read_output, shown_name
+    from railyard.base.output_file import shown_name
     from railyard.parsers import rail_parts
     from railyard.parsers.detect import parse
-    from railyard.parsers.parsed import ParseError
+    from railyard.parsers.parsed import Parsed, ParseError, Remark
+    from railyard.parsers.wrong_lines import with_wrong_lines
+    from railyard.verdict.hints.first_cause import first_cause
 
     try:
-        return rail_parts.parse(read_output(file, sys.stdin.buffer), partial(parse, tool=tool), worst=in_turn)
+        return with_wrong_lines(rail_parts.parse(text, partial(parse, tool=tool), worst=in_turn), text)
     except ParseError as error:
+        cause = first_cause(None, (text,))
+        if cause is not None:
+            return Parsed(failures=(Remark(cause.line, cause.quoted),))
         raise RailyardError(f"{shown_name(file)}: {error}") from error
+
+
+def _sizes(given: str | None) -> tuple[int, ...]:
+    """Return the message sizes that were asked for, in bytes; none where nobody says. Raises RailyardError."""
+    if given is None:
+        return ()
+    first, colon, last = given.partition(":")
+    words = [first, last] if colon else given.split(",")
+    if not all(word.isascii() and word.isdigit() and 0 < len(word) <= 15 for word in words):
+        raise RailyardError(f'--sizes: found "{given}", expected bytes: 1,4,16, or the smallest and largest, 1:4194304')
+    numbers = [int(word) for word in words]
+    if not colon:
+        return tuple(sorted({*numbers}))
+    smallest, largest = numbers
+    if not 0 < smallest <= largest:
+        raise RailyardError(f'--sizes: found "{given}", expected a size above 0, then one that is not below it')
+    return tuple(smallest << n for n in range((largest // smallest).bit_length()))
 
 
 def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:

@@ -34,11 +34,11 @@ def command(name: str | None, as_json: bool) -> int:
     for system in systems.values():
         try:
             references = references_of(home / "references", system)
+            found += findings(references, asked, datetime.now(timezone.utc).date())
         except RailyardError as error:
             wrong.append(str(error))
             continue
         entries += len(references.entries)
-        found += findings(references, asked, datetime.now(timezone.utc).date())
     if as_json:
         rows = [{"system": one.where, "weight": one.weight, "sentence": one.what} for one in found]
         told = {"format": 1, "entries": entries, "errors": wrong, "findings": rows}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import ParseError, Table
@@ -109,7 +110,7 @@ def _tables(outputs: tuple[Path, ...]) -> list[Table]:
 def _table(path: Path) -> Table:
     expected = "a whole output of railyard-pairs"
     try:
-        tables = parse(path.read_text(encoding="utf-8", errors="replace")).tables
+        tables = parse(read_bounded(path).text).tables
     except OSError as error:
         raise InputError(str(path), f"no readable file ({error.strerror})", expected) from None
     except ParseError as error:

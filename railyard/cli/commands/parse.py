@@ -11,6 +11,7 @@ from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.wrong_lines import with_wrong_lines
 
 
 @click.command(name="parse")
@@ -51,6 +52,6 @@ def read(file: str, tool: str | None = None) -> Parsed:
     # sys.stdin is None where it was closed
     text = read_output(file, getattr(sys.stdin, "buffer", io.BytesIO()))
     try:
-        return parse(text, tool)
+        return with_wrong_lines(parse(text, tool), text)
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error

@@ -12,7 +12,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
 
 if TYPE_CHECKING:
-    from railyard.provision.replay.form import Recording
+    from railyard.provision.replay.recorder import Recorded
 
 
 @click.command(name="record")
@@ -23,14 +23,16 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
     """Make recordings/SYSTEM from the outputs of RUN, a run's id or folder (default: the newest), to be replayed.
 
     Names of hosts and users, paths and addresses are scrubbed; the tables must stay the same. What is computed from
-    published numbers is named so in the output, the index and every report. Exit code: 0 written, 2 wrong input.
+    published numbers is named so in the output, the index and every report. What the counters of the nodes moved is
+    kept too, for `railyard rehearse --recording`. Exit code: 0 written, 2 wrong input.
     """
     from railyard.provision.replay.index import folder_of, write_set
 
     if run is not None and published is not None:
         raise RailyardError(f"--published: found it beside the run {run}, expected one of them; leave one out")
     home = find_home()
-    system, made, left = _of_published(home, published) if published else _of_run(home, run)
+    found = _of_published(home, published) if published else _of_run(home, run)
+    system, made, left = found.system, found.made, found.left
     folder = folder_of(home, system)
     there = [one.file for one, _ in made if (folder / one.file).exists()]
     if there and not replace:
@@ -38,16 +40,17 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
             f"recordings/{system}/{there[0]}: found a recording, expected none "
             f"({len(there)} of {len(made)} are there); --replace writes over them"
         )
-    write_set(folder, made, instead_of=("computed", "model") if published else ())
+    write_set(folder, made, instead_of=("computed", "model") if published else (), kept_texts=found.kept)
     for one, _ in made:
-        click.echo(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}")
+        counters = "" if one.kept is None else ", with its counters"
+        click.echo(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}{counters}")
     for sentence in left:
         click.echo(f"left out: {sentence}")
     click.echo(f"{len(made)} recorded, {len(left)} left out; play them: railyard run --replay --system {system}")
     return 0
 
 
-def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
+def _of_run(home: Path, run: str | None) -> "Recorded":
     from railyard.base.paths import runs_folder
     from railyard.parsers import PARSERS
     from railyard.provision.replay.recorder import recorded_outputs
@@ -56,14 +59,14 @@ def _of_run(home: Path, run: str | None) -> tuple[str, tuple[tuple["Recording", 
     folder = last_run(home) if run is None else runs_folder(home) / run
     if run is not None and not folder.is_dir():
         folder = Path(run)
-    found = recorded_outputs(folder, PARSERS, _hosts(), _users())
-    return found.system, found.made, found.left
+    return recorded_outputs(folder, PARSERS, _hosts(), _users())
 
 
-def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", str], ...], tuple[str, ...]]:
+def _of_published(home: Path, name: str) -> "Recorded":
     from railyard.base.paths import CHECKS, part
     from railyard.provision.replay.form import words_of
     from railyard.provision.replay.published import published_outputs
+    from railyard.provision.replay.recorder import Recorded
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.site import site_at
     from railyard.site.systems.load import find_system
@@ -73,7 +76,7 @@ def _of_published(home: Path, name: str) -> tuple[str, tuple[tuple["Recording", 
     if not made:
         reasons = "\n".join(f"{words_of(one.test)}: {one.reason}" for one in left)
         raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")
-    return name, made, tuple(f"{words_of(one.test)}: {one.reason}" for one in left)
+    return Recorded(name, tuple(made), tuple(f"{words_of(one.test)}: {one.reason}" for one in left))
 
 
 def _hosts() -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """`railyard rehearse`: a site's own system on this machine, with stand-ins for nodes and benchmarks."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 @click.option(
     "--nodes", type=click.IntRange(min=2), default=None, help="How many nodes stand; default: as memory allows."
 )
+@click.option("--recording", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
+              help="Recordings of a real run of this system: its outputs and counters are played.")  # fmt: skip
 @click.option("--extended", is_flag=True, help="The extended checks too, as in railyard run.")
 @click.option("--keep", is_flag=True, help="Leave the nodes up behind the run, to look at them.")
 @click.option("--down", is_flag=True, help="Take down what --keep left up, and do nothing else.")
@@ -26,11 +29,11 @@ if TYPE_CHECKING:
 def command(
     name: str | None,
     faults: tuple[str, ...],
-    nodes: int | None,
     extended: bool,
     keep: bool,
     down: bool,
     reframe_options: tuple[str, ...],
+    **chosen: Any,
 ) -> int:
     """Run a system's checks end to end without the cluster: its nodes' names, its jobs and its judgement are real.
 
@@ -51,6 +54,7 @@ def command(
 
     Exit code: as of `railyard run`, so 1 where a planted fault is found.
     """
+    from railyard.provision.rehearsal import recorded
     from railyard.provision.rehearsal.blamed import summary
     from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
     from railyard.provision.rehearsal.prepare import prepared
@@ -78,18 +82,21 @@ def command(
     system = find_system(home / "systems", name.partition(":")[0])
     asked = SessionOptions(name, full=False, failed=False, reframe=reframe_options, extended=extended)
     with turn(home, click.echo):
-        rehearsal = prepared(site_at(home, system.system), faults, nodes)
+        rehearsal = prepared(site_at(home, system.system), faults, chosen["nodes"], chosen["recording"])
         for line in introduction(rehearsal):
             click.echo(line)
         with standing(rehearsal, system, keep, click.echo):
             outcome = Session(home, asked, echo=click.echo).run()
-    for line in summary(rehearsal, outcome.records):
+    for line in (*recorded.summary(rehearsal, outcome.records), *summary(rehearsal, system, outcome.records)):
         click.echo(line)
     return outcome.exit_code
 
 
 def introduction(rehearsal: "Rehearsal") -> list[str]:
     """Return the first lines: what is rehearsed, what was planted, and a line for each thing that is left out."""
+    from railyard.provision.rehearsal.recorded import name_of
+
     nodes = f"{counted(len(rehearsal.nodes), 'node')} ({', '.join(rehearsal.nodes)})"
     head = f"A rehearsal of {rehearsal.system}: {nodes}; planted: {rehearsal.planted}; nothing is measured"
-    return [head, *(f"left out: {sentence}" for sentence in rehearsal.left_out)]
+    played = [f"recordings: outputs of {name_of(Path(rehearsal.recording))} are played where they fit"]
+    return [head, *(played if rehearsal.recording else ()), *(f"left out: {why}" for why in rehearsal.left_out)]

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,12 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
     runs = query.runs(home, wanted, newest)
     if as_json:
         keys = ("run", "began", "ended", "systems", "counts", "problems")
-        rows = [{key: getattr(one, key) for key in keys} | {"folder": str(one.folder)} for one in runs]
+        rows = [
+            {key: getattr(one, key) for key in keys}
+            | {"promised": one.promised and len(one.promised.tests), "state": one.promised and one.promised.state}
+            | {"folder": str(one.folder)}
+            for one in runs
+        ]
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         click.echo("\n".join(run_lines(runs)) if runs else _nothing(home, wanted))
@@ -175,7 +181,8 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     if not found:
         raise InputError(str(stored), "no stored run", "at least one", action="railyard run stores one")
     systems = [path.stem for path in (home / "systems").glob("*.yaml")]
-    verified = [verify(folder, systems) for folder in tracked(found, "verifying runs")]
+    now = datetime.now(timezone.utc)
+    verified = [verify(folder, systems, now) for folder in tracked(found, "verifying runs")]
     findings = [each for one in verified for each in one.findings]
     records = sum(one.records for one in verified)
     if as_json:

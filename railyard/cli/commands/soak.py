@@ -14,14 +14,14 @@ from railyard.base.finding import Finding, problems, tally
 from railyard.base.wording import counted
 
 if TYPE_CHECKING:
+    from railyard.cluster.soak.job import SoakJob
     from railyard.cluster.soak.judge import Soaked
-    from railyard.cluster.soak.slurm_job import SoakJob
 
 
 @click.command(name="soak")
 @click.option(
     "--system", "name", default="virtual", show_default=True, metavar="NAME[:FABRIC]",
-    help="The system, as its file is named; under Slurm one of its fabrics alone.",
+    help="The system, as its file is named; under a scheduler one of its fabrics alone.",
 )  # fmt: skip
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="How long; or --minutes.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long, in minutes.")
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     "--every", "every_s", type=click.FloatRange(min=1), default=10.0, show_default=True,
     help="Seconds between readings.",
 )  # fmt: skip
-@click.option("--nodes", "asked", metavar="N[1-8]", help="Under Slurm: these nodes; without it all that can run a job.")
-@click.option("--stack", help="Under Slurm: the stack whose benchmark loads the rails; without it the first that can.")
-@click.option("--dry-run", is_flag=True, help="Under Slurm: print the job's script and the script of its first load.")
+@click.option("--nodes", "asked", metavar="N[1-8]", help="Under a scheduler: these nodes; else all that can run a job.")
+@click.option("--stack", help="Under a scheduler: the stack whose benchmark loads the rails; else the first that can.")
+@click.option(
+    "--dry-run", is_flag=True, help="Under a scheduler: print the job's script and the script of its first load."
+)
 @click.option("--from", "file", type=click.Path(path_type=Path), help="Judge what a soak kept; load nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the table.")
 def command(
@@ -39,9 +41,9 @@ def command(
 ) -> int:
     """Load every rail of every node both ways at once, and say which links went down, stalled or had errors.
 
-    On the virtual cluster, and on any system under Slurm, in a job of whole nodes. Readings are kept as they are made:
-    one that was ended early is judged by --from. Exit code: 0 nothing or remarks alone, 1 a problem, 2 it could not be
-    done.
+    On the virtual cluster, and under Slurm, PBS, LSF and Flux in a job of whole nodes. Readings are kept as they are
+    made: one that was ended early is judged by --from. Exit code: 0 nothing or remarks alone, 1 a problem, 2 it could
+    not be done.
     """
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.soak.judge import findings, soaked
@@ -69,7 +71,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is soaked: a system, for so many seconds, read every so many, and under Slurm what else was asked for."""
+    """What is soaked: a system, for so many seconds, read every so many, and in a job what else was asked for."""
 
     name: str
     seconds: float
@@ -84,7 +86,7 @@ def _soak(wanted: _Wanted) -> Path:
     from railyard.cluster.soak.judge import Reading
     from railyard.cluster.soak.load import soak, streams
     from railyard.cluster.soak.log import Log
-    from railyard.cluster.soak.under_slurm import soak as soak_under_slurm
+    from railyard.cluster.soak.under_scheduler import soak as soak_under_scheduler
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted
     from railyard.provision.testbed.spec import spec_of
@@ -118,7 +120,7 @@ def _soak(wanted: _Wanted) -> Path:
     job = _job(home, wanted)
     with terminated_as_interrupted():
         keep = keeper(Log(path, system.system, job.streams))
-        soak_under_slurm(job, folder, keep, lambda sentence: click.echo(sentence, err=True))
+        soak_under_scheduler(job, folder, keep, lambda sentence: click.echo(sentence, err=True))
     return path
 
 
@@ -134,20 +136,20 @@ def _dry(wanted: _Wanted) -> str:
 
 
 def _job(home: Path, wanted: _Wanted) -> "SoakJob":
-    """Return the job of a soak under Slurm. Raises SetupError for a system that has none."""
+    """Return the job of a soak under a scheduler. Raises SetupError for a system that has none."""
     from railyard.base.errors import did_you_mean
-    from railyard.cluster.soak.slurm_job import named, planned
-    from railyard.cluster.soak.under_slurm import able_nodes
+    from railyard.cluster.soak.job import named, planned
+    from railyard.cluster.soak.under_scheduler import able_nodes
     from railyard.site.site import site_at
-    from railyard.site.systems.jobs import is_slurm
+    from railyard.site.systems.jobs import FAMILIES
 
     name, _, fabric = wanted.name.partition(":")
     site = site_at(home, name)
-    if site.system.provider != "nodes" or not is_slurm(site.system.scheduler):
+    if site.system.provider != "nodes" or site.system.scheduler not in FAMILIES:
         found = f"{site.system.provider} under the scheduler {site.system.scheduler}"
         raise SetupError(
-            f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm; elsewhere run railyard "
-            f"run --system {name} again and again, and compare its records (railyard compare)"
+            f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm, PBS, LSF or Flux; "
+            f"elsewhere run railyard run --system {name} again and again, and compare its records (railyard compare)"
         )
     if fabric and fabric not in site.system.fabrics:
         raise SetupError(

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from railyard.base.paths import find_home
+from railyard.provision import kept_files
 from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
 from railyard.provision.programs.build import build
 
@@ -25,6 +26,8 @@ def install_command(names: tuple[str, ...]) -> int:
         # Intel's wheel has no compiler: what MPICH's wrapper made runs under it too, their ABI is one.
         if SOURCES[name].compiles:
             build(prefix_of(home, name) / "bin/mpicc", prefix_of(home, name) / "bin", say=click.echo)
+        # Also of a prefix from before there was such a list.
+        kept_files.keep(prefix_of(home, name))
     return 0
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.base.finding import Finding, problem, remark
+from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.cluster.doctor.node_block import NodeState
 
@@ -20,9 +21,9 @@ _UNIFORM = {
 
 def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Finding]:
     """Yield the nodes that were asked and did not answer; a domain behind a name is no difference."""
-    there = {node.name.split(".")[0] for node in nodes}
+    there = {label(node.name) for node in nodes}
     for name in expected:
-        if name.split(".")[0] not in there:
+        if label(name) not in there:
             yield problem(name, "it did not answer", "see whether it is up, and whether a job starts there")
 
 

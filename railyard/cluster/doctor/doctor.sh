@@ -61,6 +61,17 @@ for path in "$proc"/[0-9]*; do
         ib_*_bw | ib_*_lat | iperf3 | fi_pingpong) say process "${path##*/}" "$name" ;; esac
 done
 
+# The PCIe slot of a card: slot_facts DEVICE FOLDER, where FOLDER/device is the card's. A virtual device has none.
+slot_facts() {
+    say_file "device $1 slot_speed" "$2/device/current_link_speed"
+    say_file "device $1 slot_width" "$2/device/current_link_width"
+    say_file "device $1 slot_max_speed" "$2/device/max_link_speed"
+    say_file "device $1 slot_max_width" "$2/device/max_link_width"
+    # The card's PCI address, by which lspci and setpci name it.
+    [ -r "$2/device/current_link_width" ] && path=$(cd -P "$2/device" && pwd -P) &&
+        say device "$1" slot "${path##*/}"
+}
+
 interface_facts() { # DEVICE INTERFACE
     net=$sys/class/net/$2
     [ -d "$net" ] || return
@@ -94,13 +105,7 @@ for rail; do
         say_file "device $rail rate" "$folder/ports/$port/rate"
         say_file "device $rail link_layer" "$folder/ports/$port/link_layer"
         say_file "device $rail firmware" "$folder/fw_ver"
-        say_file "device $rail slot_speed" "$folder/device/current_link_speed"
-        say_file "device $rail slot_width" "$folder/device/current_link_width"
-        say_file "device $rail slot_max_speed" "$folder/device/max_link_speed"
-        say_file "device $rail slot_max_width" "$folder/device/max_link_width"
-        # The card's PCI address, by which lspci and setpci name it.
-        [ -r "$folder/device/current_link_width" ] && path=$(cd -P "$folder/device" && pwd -P) &&
-            say device "$rail" slot "${path##*/}"
+        slot_facts "$rail" "$folder"
         interface=''
         # A GID's own interface first: a card of two ports has two below its device, Soft-RoCE none.
         { IFS= read -r interface <"$folder/ports/$port/gid_attrs/ndevs/0"; } 2>/dev/null ||
@@ -113,8 +118,10 @@ for rail; do
     elif [ -d "$sys/class/cxi/$card" ]; then
         say device "$rail" there cxi
         say_file "device $rail state" "$sys/class/cxi/$card/device/port/link"
+        slot_facts "$rail" "$sys/class/cxi/$card"
     elif [ -d "$sys/class/net/$card" ]; then
         say device "$rail" there net
+        slot_facts "$rail" "$sys/class/net/$card"
         interface_facts "$rail" "$card"
     else
         say device "$rail" there no

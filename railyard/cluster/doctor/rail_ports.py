@@ -1,4 +1,4 @@
-"""RDMA ports and slots as doctor.sh shows them, judged by what judges a fabric: all commands are of one opinion."""
+"""RDMA ports and the slots of all cards as doctor.sh shows them, judged as those of a fabric: of one opinion."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,22 +24,26 @@ _JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
 
 
 def of_nodes(nodes: Sequence[NodeState], system: System, judges: Sequence[Judge] = _JUDGES) -> Iterator[Finding]:
-    """Yield what is wrong with the links, slots, path MTUs and firmware of all rails that are RDMA devices."""
+    """Yield what is wrong with the links, slots, path MTUs and firmware of all rails.
+
+    Of rails that are no RDMA devices (Ethernet, Slingshot) only the slots are judged here.
+    """
     for name, fabric in system.fabrics.items():
-        if fabric.kind not in VERBS:
-            continue
+        is_verbs = fabric.kind in VERBS
         expected = expected_of(system, name)
-        readings = of_kind(expected, Readings(own=tuple(_ports(nodes, fabric)), cards=tuple(_cards(nodes, fabric))))
-        for judge in judges:
+        ports = tuple(_ports(nodes, fabric)) if is_verbs else ()
+        readings = of_kind(expected, Readings(own=ports, cards=tuple(_cards(nodes, fabric))))
+        for judge in judges if is_verbs else [each for each in judges if each is slot_findings]:
             for one in judge(expected, readings):
                 yield Finding(one.weight, one.place, f"found {one.found}, expected {one.expected}", one.fix)
 
 
 def _said(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[tuple[NodeState, Rail, dict[str, str]]]:
+    kinds = ("rdma",) if fabric.kind in VERBS else ("rdma", "net", "cxi")
     for node in nodes:
         for rail in fabric.rails:
             said = dict(node.device(device_name(rail)))
-            if said.get("there") == "rdma":
+            if said.get("there") in kinds:
                 yield node, rail, said
 
 

@@ -1,18 +1,28 @@
-"""What one node read of its own ports and cards as a line of JSON, so that a job's output holds all of its nodes."""
+"""What one node read of its own ports and cards as JSON in short lines, so that a job's output holds all of its nodes.
 
-# History of the format: 1 the first.
+A launcher hands on a long line in pieces, between which other nodes' output may stand: srun of Slurm 22.05 after each
+1,024 bytes (MAX_MSG_LEN in slurmd/slurmstepd/io.c). So a long text is cut into numbered lines of its node.
+"""
+
+# History of the format: 1 the first; a text of several lines came later, and one of a single line is read as before.
 
 import json
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError, decode, encode
+from railyard.base.wording import listing
 from railyard.cluster.fabric.model import Card
 from railyard.hardware.ib_counters import full
 from railyard.parsers.fabric.port import PortState
 
 FORMAT = 1
+#: Bytes of a line, well below what srun hands on whole.
+_MOST_BYTES = 900
+_PIECE = re.compile(r"\{\"part\":(?P<part>\d+),\"of\":(?P<of>\d+),\"node\":\"(?P<node>[^\"]+)\"\}(?P<text>.*)")
 _EXPECTED = "a line that `railyard fabric --own` printed"
 
 
@@ -47,10 +57,16 @@ class Own:
     cards: tuple[Card, ...] = ()
 
 
-def line_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -> str:
-    """Return one line of JSON; a port without a device or a number is left out."""
+def lines_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -> str:
+    """Return the JSON in lines; a port without a device or a number is left out."""
     own = tuple(_own(port) for port in ports if port.device is not None and port.port is not None)
-    return json.dumps(encode(Own(FORMAT, node, own, cards)), separators=(",", ":"), ensure_ascii=True)
+    text = json.dumps(encode(Own(FORMAT, node, own, cards)), separators=(",", ":"), ensure_ascii=True)
+    if len(text) <= _MOST_BYTES:
+        return text
+    pieces = [text[start : start + _MOST_BYTES] for start in range(0, len(text), _MOST_BYTES)]
+    return "\n".join(
+        f'{{"part":{number},"of":{len(pieces)},"node":"{node}"}}{piece}' for number, piece in enumerate(pieces, 1)
+    )
 
 
 def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card, ...]]:
@@ -61,7 +77,7 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
     ports: list[PortState] = []
     cards: list[Card] = []
     known = False
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in _whole(text, file):
         if not line.lstrip().startswith('{"format":'):
             continue
         try:
@@ -77,6 +93,26 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
     if not known:
         raise InputError(file, "no such line", _EXPECTED)
     return tuple(ports), tuple(cards)
+
+
+def _whole(text: str, file: str) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number, and each text of several lines with that of its last one.
+
+    Raises InputError where a node's text lacks a line.
+    """
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for number, line in enumerate(text.split("\n"), 1):
+        piece = _PIECE.match(line.lstrip())
+        if piece is None:
+            yield number, line
+            continue
+        node, count = piece["node"], int(piece["of"])
+        found[node][int(piece["part"])] = piece["text"]
+        if len(found[node]) == count:
+            yield number, "".join(text for _, text in sorted(found.pop(node).items()))
+    for node, pieces in found.items():
+        lines = listing([str(part) for part in sorted(pieces)])
+        raise InputError(file, f"of {node} only the parts {lines}", "all parts that `railyard fabric --own` printed")
 
 
 def _own(port: PortState) -> OwnPort:

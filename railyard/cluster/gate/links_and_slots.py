@@ -93,9 +93,7 @@ def _rate_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[G
 
 def _slot_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Gap]:
     slot = rail.slot or fabric.slot or ""
-    if fabric.kind not in VERBS:
-        yield Gap(f"slot of {device_name(rail)}", "only slots of RDMA cards are read")
-    elif not slot.startswith("pcie"):
+    if not slot.startswith("pcie"):
         yield Gap(f"slot of {device_name(rail)}", "the system's file names no slot")
     elif pcie_generation(said.get("slot_speed")) is None or said.get("slot_width", "0") == "0":
         yield Gap(f"slot of {device_name(rail)}", "the kernel shows none")

@@ -4,6 +4,7 @@ All of it is bounded in bytes and in time. The neighbour is known to be good, so
 """
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from railyard.job.launch import device_name
 from railyard.parsers import iperf3, perftest, rail_parts
 from railyard.parsers.parsed import Parsed
 from railyard.site.systems.model import Fabric, Rail, System
+from railyard.site.systems.stack_entry import StackEntry
 
 NO_TRAFFIC = "no --traffic"
 _IPERF3_BYTES = 128 << 10
@@ -131,7 +133,7 @@ def memory(ground: Ground) -> Look:
 
 
 def _triad(ground: Ground) -> float | str:
-    ended = ending.run([_program(ground, "stream") or ""], ground.deadline, ground.folder)
+    ended = ending.run([*_loads(ground, "stream"), _program(ground, "stream") or ""], ground.deadline, ground.folder)
     text = f"# railyard: node {ground.node} gate\n{ended.out}\n# railyard: end {abs(ended.code) % 256}\n"
     value, passed = stream_of_nodes(text).tables[0].rows[0]
     return value if ended.code == 0 and isinstance(value, float) and passed is True else ended.last_words
@@ -180,13 +182,31 @@ def _together(part: Part, looks: Sequence[Look]) -> Look:
     )
 
 
+def _stack(ground: Ground, tool: str) -> StackEntry | None:
+    """Return the first stack that has a tool."""
+    return next((entry for entry in ground.system.stacks.values() if tool in entry.benchmarks), None)
+
+
 def _program(ground: Ground, tool: str) -> str | None:
-    """Return a tool's program, of the first stack that has the tool; perftest's is in a folder of several."""
-    for entry in ground.system.stacks.values():
-        if tool in entry.benchmarks:
-            path = entry.executable(tool, ground.home)
-            return f"{path}/{_INSIDE[tool]}" if tool in _INSIDE else path
-    return None
+    """Return a tool's program; perftest's is in a folder of several."""
+    entry = _stack(ground, tool)
+    if entry is None:
+        return None
+    path = entry.executable(tool, ground.home)
+    return f"{path}/{_INSIDE[tool]}" if tool in _INSIDE else path
+
+
+def _loads(ground: Ground, tool: str) -> list[str]:
+    """Return the words before a program that load its stack's modules and set its variables; none without either.
+
+    A login shell knows ``module``, which a prolog's environment does not.
+    """
+    entry = _stack(ground, tool)
+    if entry is None or not (entry.modules or entry.env):
+        return []
+    steps = [f"module load {shlex.quote(module)}" for module in entry.modules]
+    steps += [f"export {name}={shlex.quote(value)}" for name, value in entry.environment(ground.home).items()]
+    return ["bash", "-lc", " && ".join([*steps, 'exec "$@"']), "railyard-gate"]
 
 
 def _no_program(ground: Ground, tool: str) -> str | None:
@@ -202,7 +222,8 @@ def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[s
     arguments = _ARGUMENTS[tool](ground.messages)
     tag = f"gate-{ground.node}-{os.getpid()}-{time.monotonic_ns()}"
     program = _program(ground, tool) or ""
-    return run_words(tool, fabric.kind, (device_name(rail),), program, arguments, tag=tag, in_turn=True)
+    words = run_words(tool, fabric.kind, (device_name(rail),), program, arguments, tag=tag, in_turn=True)
+    return [*_loads(ground, tool), *words]
 
 
 def _write_script(folder: Path) -> None:

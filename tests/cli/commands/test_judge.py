@@ -75,7 +75,8 @@ PASSED = """\
 {file} against ib-edr in pcie3-x16, 1 rail
 
 osu/osu_bw (line 1)
-  PASS  bandwidth holds class:ib-edr and day-one, at worst 102.1 % of class:ib-edr at 1 MiB
+  PASS  bandwidth holds class:ib-edr and day-one, at worst 102.1 % of class:ib-edr at 1 MiB \
+(no reference bounds 1 B to 512 KiB)
   bandwidth: 3.330 MB/s at 1 B, 12289 MB/s at 4 MiB; 102.1 % of the reference at worst, at 1 MiB; \
 98.9 % of the limit of 12421 MB/s at best
   bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone
@@ -130,7 +131,8 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
         (5, "fail"),
     ]
     assert judged["rules"][0]["sentence"] == (
-        "1 complete table; not judged here: exit code, time limit and nodes of the job"
+        "1 complete table; osu prints no end: rows that are missing there are seen with --sizes alone; not judged "
+        "here: exit code, time limit and nodes of the job"
     )
     (curve,) = judged["curves"]
     assert curve["references"] == ["edr-bandwidth", "class:ib-edr"]
@@ -271,14 +273,14 @@ def test_what_the_output_reports_as_wrong_fails() -> None:
 @pytest.mark.parametrize(("marks", "state"), [((True, True), "pass"), ((True, False), "fail")])
 def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: str) -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "validation": None}
-    rows = zip((1 << 20, 4 << 20), (12200.0, 12300.0), marks, strict=True)
+    rows = zip((1 << 20, 2 << 20), (12200.0, 12300.0), marks, strict=True)
     found = only(Parsed((table("osu", "osu_bw", columns, *rows),)), LINK)
     assert found.state == state
     assert (
         found.rules[0].sentence
         == {
-            "pass": "1 complete table, validated by the benchmark itself; "
-            "not judged here: exit code, time limit and nodes of the job",
+            "pass": "1 complete table, validated by the benchmark itself; osu prints no end: rows that are missing "
+            "there are seen with --sizes alone; not judged here: exit code, time limit and nodes of the job",
             "fail": "the benchmark's own validation found wrong data: what arrived was not what was sent",
         }[state]
     )
@@ -301,7 +303,7 @@ def test_two_rails_are_held_to_two() -> None:
 
 
 def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = osu_bw({8: 4.0, 1024: 9.0}, "Allreduce Latency", "Avg Latency(us)")
+    text = osu_bw({8: 4.0, 16: 9.0}, "Allreduce Latency", "Avg Latency(us)")
     assert main(["judge", written(tmp_path, text), "--link", "ib-edr"]) == 1
     printed = capsys.readouterr().out
     assert "  NOT-JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
@@ -375,7 +377,7 @@ def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes(
     columns = {"size": "B", "repetitions": None, "time_avg": "us"}
     nothing = table("imb", "Alltoall", columns, (0, 1000, 0.05), (8, 1000, 4.0))
     assert only(Parsed((nothing,)), LINK).state == "not-judged"
-    ping = table("osu", "osu_latency", {"size": "B", "latency": "us"}, (0, 0.05), (8, 1.0))
+    ping = table("osu", "osu_latency", {"size": "B", "latency": "us"}, (0, 0.05), (1, 1.0))
     assert only(Parsed((ping,)), LINK).sentence.startswith("rule 3 (possible): impossible: latency 0.0500 us at 0 B")
 
 
@@ -547,3 +549,25 @@ def test_whose_output_a_file_is_can_be_said(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err == (
         'railyard: --tool: found "netpip", expected a tool with a parser; did you mean "netpipe"?\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("1,x", "expected bytes: 1,4,16, or the smallest and largest, 1:4194304"),
+        ("0:8", "expected a size above 0, then one that is not below it"),
+        ("8:1", "expected a size above 0, then one that is not below it"),
+    ],
+)
+def test_sizes_that_are_none_are_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, expected: str
+) -> None:
+    file = written(tmp_path, osu_bw(rates(12300)))
+    assert main(["judge", file, "--link", "ib-edr", "--sizes", given]) == 2
+    assert f'--sizes: found "{given}", {expected}' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("sizes", "code"), [("1:4194304", 0), ("1:8388608", 1), ("1,2,4", 1)])
+def test_the_sizes_that_were_asked_for_are_those_that_must_be_there(tmp_path: Path, sizes: str, code: int) -> None:
+    file = written(tmp_path, osu_bw(rates(12300)))
+    assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16", "--sizes", sizes]) == code

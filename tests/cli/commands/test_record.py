@@ -10,9 +10,10 @@ from railyard.benchmarks import metrics
 from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
 from railyard.provision.replay.form import file_of
-from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.provision.replay.index import folder_of, kept_of, played, read_index
 from railyard.results.record.file import append_record
-from railyard.results.record.form import CurveRecord, Record, VerdictRecord
+from railyard.results.record.form import CurveRecord, NodeGroup, Record, VerdictRecord
+from railyard.results.record.kept import DeviceMoved, Kept, NicOfRank, NodeMoved
 from railyard.site.test_id import TestId
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,6 +79,68 @@ def test_a_run_becomes_recordings_without_names_and_with_the_same_curves(
     (one,) = read_index(folder).recordings
     assert (one.origin, one.made_by, one.source) == ("recorded", "railyard record", f"run {RUN}")
     assert played(folder, CELL, text.encode()).problem is None
+
+
+KEPT = Kept(
+    time="2026-11-21T05:59:58Z",
+    policy="single",
+    ranks_per_node=1,
+    words=("-m", "1:4194304", "-d", "/home/alice/data"),
+    files={"sizes.txt": "1\n4194304\n", "hosts.txt": "cn07\ncn08\n"},
+    nodes=(
+        NodeMoved("cn07", (DeviceMoved("mlx5_0:1", True, 123_456_789, 1_000, {"symbol_error": 3}),)),
+        NodeMoved("cn08", (DeviceMoved("mlx5_0:1", True, 1_000, 123_456_789),)),
+    ),
+    nics=(NicOfRank("cn07", 0, "mlx5_0:1"),),
+)
+
+
+def test_what_the_counters_moved_is_recorded_beside_the_output_without_names(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = site / ".railyard/runs" / RUN
+    (run / "outputs/bw.json").write_text(KEPT.to_text(), encoding="utf-8")
+    facts = NodeGroup(("cn07", "cn08"), {"kernel": "6.1", "cpu": "EPYC"})
+    append_record(run / "records.jsonl", replace(RECORD, hardware=(facts,)))
+    assert main(["record"]) == 0
+    assert "OsuBandwidth.out: osu/osu_bw, recorded, with its counters" in capsys.readouterr().out
+    folder = folder_of(site, "dell-c6320")
+    (one,) = read_index(folder).recordings
+    kept = kept_of(folder, one)
+    assert kept is not None
+    assert [(node.node, node.devices) for node in kept.nodes] == [
+        ("node1", KEPT.nodes[0].devices),
+        ("node2", KEPT.nodes[1].devices),
+    ]
+    assert kept.words == ("-m", "1:4194304", "-d", "/path/data")
+    assert kept.files == {"sizes.txt": "1\n4194304\n", "hosts.txt": "node1\nnode2\n"}
+    assert [nic.node for nic in kept.nics] == ["node1"]
+    assert [(group.nodes, group.facts) for group in kept.hardware] == [(("node1", "node2"), facts.facts)]
+    text = (folder / file_of(CELL)).with_suffix(".json").read_text(encoding="utf-8")
+    assert not any(name in text for name in ("cn07", "cn08", "alice"))
+
+
+def test_a_secret_in_what_a_test_was_told_is_not_kept() -> None:
+    told = replace(KEPT, words=("--password", "hunter2", "MY_VARIABLE=value"), files={"in": "token: abc123def\n"})
+    text = told.to_text()
+    assert not any(secret in text for secret in ("hunter2", "MY_VARIABLE=value", "abc123def"))
+
+
+def test_a_kept_file_that_is_none_is_one_sentence(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (site / ".railyard/runs" / RUN / "outputs/bw.json").write_text("{", encoding="utf-8")
+    assert "outputs/bw.json: found no readable JSON (" in refused(site, capsys)
+
+
+def test_a_recording_without_counters_that_replaces_one_leaves_none_behind(site: Path) -> None:
+    kept = site / ".railyard/runs" / RUN / "outputs/bw.json"
+    kept.write_text(KEPT.to_text(), encoding="utf-8")
+    assert main(["record"]) == 0
+    assert list(folder_of(site, "dell-c6320").rglob("OsuBandwidth.json"))
+    kept.unlink()
+    assert main(["record", "--replace"]) == 0
+    folder = folder_of(site, "dell-c6320")
+    assert not list(folder.rglob("OsuBandwidth.json"))
+    assert "kept" not in (folder / "index.json").read_text(encoding="utf-8")
 
 
 def test_recordings_that_are_there_stay_unless_told(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
     def leaving(*records: Record) -> dict[str, Any]:
         asked: dict[str, Any] = {"bed": []}
-        monkeypatch.setattr(bed, "up", lambda rehearsal, system: asked["bed"].append("up"))
+        monkeypatch.setattr(bed, "up", lambda rehearsal, system, **more: asked["bed"].append("up"))
         monkeypatch.setattr(bed, "down", lambda home: bool(asked["bed"].append("down")))
         monkeypatch.setattr(bed, "client_variables", lambda home: {})
 
@@ -81,6 +81,10 @@ def test_a_healthy_rehearsal_exits_0(
         (["--system", "ndr", "--fault", "node=n99,dies"], '--fault node=n99,dies: found no node "n99"'),
         (["--system", "ndr", "-l"], "found an option that runs nothing (-l), expected options that choose tests"),
         (["--system", "ndr", "--failed"], "--failed: found it in a rehearsal, expected tests by name"),
+        (
+            ["--system", "ndr", "--recording", "recordings/ndr"],
+            "recordings/ndr/index.json: found no such file, expected the index of the recordings",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_stands(

@@ -18,8 +18,9 @@ OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
 # Datatype: MPI_CHAR.
 # Size      Bandwidth (MB/s)
-1                       4.10
+524288              {mib:8.2f}
 1048576             {mib:8.2f}
+2097152             {mib:8.2f}
 4194304             {mib:8.2f}
 """
 

@@ -8,29 +8,10 @@ import pytest
 from railyard.cluster.doctor.node_block import NodeState, parse
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
-from tests.made.systems import ETH
+from tests.made.systems import ETH, HDR
 
 SYSTEMS = {
-    "hdr": """\
-system: hdr
-description: Two rails of HDR, Slurm
-scheduler: slurm
-launcher: srun
-access: ["--partition=batch"]
-nodes: {count: 8}
-report_only: nothing is known of it
-fabrics:
-  hdr:
-    description: HDR
-    kind: ib
-    link: ib-hdr
-    slot: pcie4-x16
-    rails:
-      - {device: mlx5_0, port: 1, counters: mlx5}
-      - {device: mlx5_1, port: 1, counters: mlx5}
-stacks:
-  openmpi: {prefix: /opt/ompi, benchmarks: {osu: /opt/osu/mpi}}
-""",
+    "hdr": HDR,
     "roce": """\
 system: roce
 description: Two rails of RoCE

@@ -11,7 +11,7 @@ from railyard.base.errors import InputError
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.merge import by_device, merged
 from railyard.cluster.fabric.model import Card, Expected, Gid, Manager, SlotState
-from railyard.cluster.fabric.own_json import line_of, read_lines
+from railyard.cluster.fabric.own_json import lines_of, read_lines
 from railyard.cluster.fabric.saved import read_folder, tool_of
 from railyard.parsers.fabric.port import PortState
 
@@ -143,11 +143,25 @@ def test_a_nodes_own_line_gives_what_it_was_made_from() -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", rate=100.0, counters={"VL15Dropped": 1})
     slot = SlotState("0000:3b:00.0", "8.0 GT/s PCIe", 16, max_payload=256, relaxed_ordering=True)
     card = Card("vn1", "mlx5_0", "mlx5_core", slot=slot, gids=(Gid(0, "fe80::1", "v1"),), ecn=(3,), unread=("config",))
-    line = line_of("vn1", (port,), (card,))
+    line = lines_of("vn1", (port,), (card,))
     assert "\n" not in line
     ports, cards = read_lines(f"srun: something\n{line}\n", "job.out")
     assert (ports, cards) == ((port,), (card,))
     assert list(json.loads(line)) == ["format", "node", "ports", "cards"]
+
+
+def test_long_texts_of_several_nodes_are_told_apart_though_their_lines_alternate() -> None:
+    def printed(node: str) -> tuple[Card, list[str]]:
+        gids = tuple(Gid(index, f"fe80::{index:04x}", "v1") for index in range(60))
+        card = Card(node, "mlx5_0", "mlx5_core", gids=gids)
+        return card, lines_of(node, (), (card,)).split("\n")
+
+    (one, first), (other, second) = printed("vn1"), printed("vn2")
+    assert len(first) == len(second) > 2 and all(len(line) < 1024 for line in (*first, *second))
+    mixed = [line for both in zip(first, second, strict=True) for line in both]
+    assert read_lines("\n".join(mixed), "job.out") == ((), (one, other))
+    with pytest.raises(InputError, match=r"job\.out: found of vn2 only the parts 1 and 2, expected all parts"):
+        read_lines("\n".join([*first, *second[:2]]), "job.out")
 
 
 def test_views_of_one_port_fill_each_other() -> None:

@@ -13,28 +13,8 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.hardware.counters import DRIVERS
 from tests.made.sysfs import Tree, write
+from tests.made.systems import HDR_BY_NAME
 
-SYSTEM = """\
-system: hdr
-description: Two rails of HDR, Slurm
-scheduler: slurm
-launcher: srun
-access: ["--partition=batch"]
-jobs: {account: abc}
-nodes: {names: [n1, n2, n3]}
-report_only: nothing is known of it
-fabrics:
-  hdr:
-    description: HDR
-    kind: ib
-    link: ib-hdr
-    slot: pcie4-x16
-    rails:
-      - {device: mlx5_0, port: 1, counters: mlx5}
-      - {device: mlx5_1, port: 1, counters: mlx5}
-stacks:
-  openmpi: {prefix: /opt/ompi, benchmarks: {osu: /opt/osu/mpi}}
-"""
 ETH = """\
 system: eth
 description: One rail of Ethernet
@@ -78,7 +58,7 @@ class Site:
 
     def says(self, section: Mapping[str, Any]) -> None:
         """Give the system's file a section ``gate``."""
-        (self.home / "systems/hdr.yaml").write_text(f"{SYSTEM}gate: {json.dumps(section)}\n", encoding="utf-8")
+        (self.home / "systems/hdr.yaml").write_text(f"{HDR_BY_NAME}gate: {json.dumps(section)}\n", encoding="utf-8")
 
     def port(self, card: str, **values: str) -> None:
         """Change files of a card's port."""
@@ -112,7 +92,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     home, programs = tmp_path / "site", tmp_path / "bin"
     for folder in (home / "systems", home / "references", programs):
         folder.mkdir(parents=True)
-    (home / "systems/hdr.yaml").write_text(SYSTEM, encoding="utf-8")
+    (home / "systems/hdr.yaml").write_text(HDR_BY_NAME, encoding="utf-8")
     (home / "systems/eth.yaml").write_text(ETH, encoding="utf-8")
     tree = Tree.at(tmp_path / "node", "n1")
     write(tree.root / "proc/sys/kernel/random", {"boot_id": "7d1f"})

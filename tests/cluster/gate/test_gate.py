@@ -106,11 +106,28 @@ def test_what_a_node_does_not_show_is_said(site: Site) -> None:
     assert (found.code, found.out) == (0, f"n1: fit: links, slots; not checked: {gaps}\n")
 
 
-def test_ethernet_has_neither_slots_nor_a_loopback(site: Site) -> None:
+@pytest.mark.fault("rail", "an Ethernet card in half of its lanes", "found PCIe Gen3 x4")
+def test_the_slot_of_an_ethernet_card_is_judged_too(site: Site, said: str) -> None:
+    file = site.home / "systems/eth.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("link: eth-10\n", "link: eth-10\n    slot: pcie3-x8\n"))
+    unread = site.gate(system="eth")
+    assert unread.out.startswith("n1: fit: links; not checked: slot of eth1, tx_errors, ")
+    (site.tree.root / "sys/class/net/eth1/device").symlink_to(site.tree.slot("eth-card"))
+    speed = {"current_link_speed": "8.0 GT/s PCIe", "max_link_speed": "8.0 GT/s PCIe", "max_link_width": "8"}
+    site.slot("eth-card", **speed, current_link_width="8")
+    assert site.gate(system="eth").out.startswith("n1: fit: links, slots, counters; not checked: tx_errors, ")
+    site.slot("eth-card", current_link_width="4")
+    narrow = site.gate(system="eth")
+    assert narrow.code == 1
+    assert said in narrow.out
+    assert narrow.out.startswith("n1: unfit: eth1: found PCIe Gen3 x4 (eth-card), ")
+
+
+def test_ethernet_has_no_loopback_and_no_slot_that_its_file_does_not_name(site: Site) -> None:
     found = site.gate("--traffic", system="eth")
     assert found.code == 0
     assert found.out == (
-        f"n1: fit: links; not checked: slot of eth1 (only slots of RDMA cards are read), {FIRST}, "
+        f"n1: fit: links; not checked: slot of eth1 (the system's file names no slot), {FIRST}, "
         "tx_errors, rx_crc_errors, rx_frame_errors, tx_carrier_errors of eth1 (the kernel shows none), "
         "loopback of eth1 (no loopback over TCP: the kernel shortens the way), memory (gate.memory_mb_s is not set), "
         "pair (no --neighbour)\n"

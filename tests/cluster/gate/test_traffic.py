@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.gate.conftest import SYSTEM, Site
+from tests.cluster.gate.conftest import Site
 from tests.made.sysfs import write
+from tests.made.systems import HDR_BY_NAME
 
 #: Takes the words of ib_write_bw and prints its table; the bandwidths that it prints stand in a file, one a run.
 IB_WRITE_BW = """\
@@ -71,12 +72,12 @@ class Bench:
         (self.folder / "values").write_text(" ".join(mib_s))
         (self.folder / "memory").write_text(memory)
 
-    def says(self, **gate: Any) -> None:
-        """Give the system the stacks, and this section of the gate."""
+    def says(self, stack: str = "", **gate: Any) -> None:
+        """Give the system the stacks, and this section of the gate; ``stack`` is what else the stack's entry says."""
         programs = self.site.programs
         tools = f"{{perftest: {programs}, stream: {programs}/stream_c.exe}}"
-        stacks = f"  verbs: {{prefix: /usr, benchmarks: {tools}}}\n"
-        text = f"{SYSTEM}{stacks}gate: {json.dumps({'limit': '60s', **gate})}\n"
+        stacks = f"  verbs: {{prefix: /usr, benchmarks: {tools}{stack}}}\n"
+        text = f"{HDR_BY_NAME}{stacks}gate: {json.dumps({'limit': '60s', **gate})}\n"
         (self.site.home / "systems/hdr.yaml").write_text(text, encoding="utf-8")
 
     def calls(self, name: str = "calls") -> list[str]:
@@ -172,6 +173,22 @@ def test_memory_that_is_slow_is_the_reason(bench: Bench) -> None:
         1,
         "n1: unfit: memory: 61000 MB/s and 61000 MB/s, expected at least 100000 (gate.memory_mb_s)\n",
     )
+
+
+def test_programs_have_the_modules_and_variables_of_their_stack(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without its library's module ib_write_bw would not start.
+    needs = '[ "$TAKES$LOADED" = "two wordsperftest/6" ] || { echo "no librdmacm" >&2; exit 1; }\n'
+    for name in ("ib_write_bw", "stream_c.exe"):
+        (bench.site.programs / name).rename(bench.site.programs / f"real-{name}")
+        bench.site.program(name, f'#!/bin/sh\n{needs}exec "{bench.site.programs}/real-{name}" "$@"\n')
+    # As a module system's set-up of shells does it: a login shell has the function.
+    (bench.folder / ".bash_profile").write_text('module() { export LOADED="$2"; }\n')
+    monkeypatch.setenv("HOME", str(bench.folder))
+    bench.says(loopback_mb_s=20000, memory_mb_s=100000)
+    assert bench.site.gate("--traffic").code == 3
+    bench.says(", modules: [perftest/6], env: {TAKES: two words}", loopback_mb_s=20000, memory_mb_s=100000)
+    found = bench.site.gate("--traffic")
+    assert found.out == "n1: fit: links, slots, counters, loopback, memory; not checked: pair (no --neighbour)\n"
 
 
 def test_a_tool_that_fails_is_undecided_with_its_last_words(bench: Bench) -> None:

@@ -21,8 +21,8 @@ NEEDED = "railyard: one of --hours, --minutes and --from is needed (see: railyar
         (
             ["--system", "alps-2024", "--minutes", "1"],
             "railyard: soak: found alps-2024 (replay under the scheduler local), expected the virtual cluster, or "
-            "nodes under Slurm; elsewhere run railyard run --system alps-2024 again and again, and compare its records "
-            "(railyard compare)\n",
+            "nodes under Slurm, PBS, LSF or Flux; elsewhere run railyard run --system alps-2024 again and again, and "
+            "compare its records (railyard compare)\n",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Runs the job of a soak under Slurm: submitted, followed by what its nodes write, and cancelled whatever ends it."""
+"""Runs the job of a soak under a scheduler: submitted, followed by what its nodes write, cancelled at last."""
 
 import os
 import time
@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.hostlist import label
+from railyard.cluster.soak.batch import State, batch_of
+from railyard.cluster.soak.job import READINGS, SCRIPT, SoakJob
 from railyard.cluster.soak.judge import Reading
 from railyard.cluster.soak.node_readings import complete, merged, parse
-from railyard.cluster.soak.slurm_job import READINGS, SCRIPT, SoakJob
 from railyard.job import slurm
-from railyard.parsers.slurm.jobs import JobState, parse_job
 from railyard.site.site import Site
 from railyard.site.systems.jobs import seconds
 
@@ -40,10 +41,14 @@ def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Call
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise SetupError(f"soak: {folder} cannot be written ({error.strerror})") from None
-    out, complaint = slurm.answer(["sbatch", "--parsable", str(folder / SCRIPT)])
-    number = out.strip().split(";")[0]
-    if not number.isdigit():
-        raise SetupError(f"soak: the job was refused; sbatch said: {complaint or out.strip() or 'nothing'}")
+    batch = batch_of(job.system.scheduler)
+    words = batch.submit(str(folder / SCRIPT))
+    out, complaint = slurm.answer(words)
+    submitted = batch.number.search(out)
+    if submitted is None:
+        program = "bsub" if words[0] == "sh" else words[0]
+        raise SetupError(f"soak: the job was refused; {program} said: {complaint or out.strip() or 'nothing'}")
+    number = submitted[1]
     echo(f"job {number}: {len(job.nodes)} nodes, {len(job.drivers)} rails a node; its files are in {folder}")
     is_over = False
     try:
@@ -51,16 +56,16 @@ def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Call
         is_over = True
     finally:
         if not is_over:
-            slurm.answer(["scancel", number])
+            slurm.answer(batch.cancel(number))
 
 
 def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], None]) -> None:
     waits_s = _WAITS_S if job.system.jobs.max_pending is None else seconds(job.system.jobs.max_pending)
-    begun, kept, silent = time.monotonic(), 0, 0
+    batch, begun, kept, silent = batch_of(job.system.scheduler), time.monotonic(), 0, 0
     while True:
-        state = parse_job(slurm.show_job(number)[0])
+        state = batch.state(slurm.answer(batch.ask(number))[0])
         silent = silent + 1 if state is None else 0
-        has_ended = silent >= _SILENT or (state is not None and state.is_final)
+        has_ended = silent >= _SILENT or (state is not None and state.phase == "ended")
         nodes = {node: parse(_text(folder, node)) for node in job.nodes}
         readings = merged(nodes, job.drivers)
         for reading in readings[kept : None if has_ended else complete(nodes)]:
@@ -72,17 +77,19 @@ def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], N
                     f"soak: job {number} {_end(state)} before a node had read anything; see {folder}/job.err"
                 )
             return
-        if state is not None and state.state == "PENDING" and time.monotonic() - begun >= waits_s:
+        if state is not None and state.phase == "waits" and time.monotonic() - begun >= waits_s:
             reason = f" (the scheduler's reason: {state.reason})" if state.reason else ""
             raise SetupError(f"soak: job {number} had not begun after {waits_s} s and was cancelled{reason}")
         time.sleep(_LOOK_S)
 
 
 def _text(folder: Path, node: str) -> str:
-    name = f"{node}{READINGS}"
-    # NFS looks again where a folder is listed.
-    return (folder / name).read_text(encoding="utf-8") if name in os.listdir(folder) else ""
+    # NFS looks again where a folder is listed. A host may know its name with its domain.
+    for name in os.listdir(folder):
+        if name.endswith(READINGS) and label(name.removesuffix(READINGS)) == label(node):
+            return (folder / name).read_text(encoding="utf-8")
+    return ""
 
 
-def _end(state: JobState | None) -> str:
-    return "is not known to the scheduler any more" if state is None else f"ended ({state.state})"
+def _end(state: State | None) -> str:
+    return "is not known to the scheduler any more" if state is None else f"ended ({state.word})"

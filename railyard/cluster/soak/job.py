@@ -1,7 +1,7 @@
-"""The job of a soak under Slurm: pairs of nodes that load each rail both ways, and a reader of counters on every node.
+"""The job of a soak under a scheduler: pairs of nodes that load each rail both ways, and a reader on every node.
 
 Each pair of nodes runs a stack's own two-way bandwidth over each of its rails alone, all of them at once, again and
-again until the time is over. Sources: sbatch(1) and srun(1) of Slurm 22.05.
+again until the time is over.
 """
 
 import math
@@ -13,12 +13,14 @@ from pathlib import Path
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expanded
 from railyard.base.paths import packaged_text
+from railyard.cluster.soak.batch import batch_of
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
-from railyard.job.launch import Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
+from railyard.job.launch import SRUN, Launch, Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed import installed
 from railyard.site.site import Site
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -50,7 +52,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class SoakJob:
-    """A soak of nodes for so many seconds, read every so many. ``drivers`` has each device's row of counters."""
+    """A soak of nodes for so many seconds, read every so many. ``drivers`` has each device's row of counters.
+
+    ``reader`` are the words that start a process on each node, ``reader_env`` the variables that these need.
+    """
 
     system: System
     nodes: tuple[str, ...]
@@ -59,6 +64,8 @@ class SoakJob:
     modules: tuple[str, ...]
     seconds: int
     every_s: int
+    reader: tuple[str, ...]
+    reader_env: Mapping[str, str]
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -75,20 +82,14 @@ class SoakJob:
         }
 
     def script(self, folder: Path) -> str:
-        """Return the job's script, as sbatch takes it."""
-        asked = (
-            "--job-name=railyard-soak", f"--nodes={len(self.nodes)}", f"--nodelist={','.join(self.nodes)}",
-            "--ntasks-per-node=1", "--exclusive", "--no-requeue",
-            f"--time={math.ceil((self.seconds + _AROUND_S) / 60)}",
-            "--output=job.out", "--error=job.err", f"--chdir={folder}",
-        )  # fmt: skip
-        own = self.system.job_options
+        """Return the job's script, as the scheduler takes it."""
+        batch, own = batch_of(self.system.scheduler), self.system.job_options
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
-        count = len(self.nodes)
-        reader = ["srun", *SHARED, f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "sh", READER, "."]
+        exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
+        reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, "."])])
         lines = [
             "#!/bin/bash -l",
-            *(f"#SBATCH {option}" for option in (*(each for each in own if each != "--exclusive"), *asked)),
+            *batch.directives(self.nodes, self.seconds + _AROUND_S, str(folder), own),
             *(f"module load {shlex.quote(module)}" for module in self.modules),
             "begin=$(($(date +%s) + 5))",  # by then the loads have started
             f"end=$((begin + {self.seconds}))",
@@ -98,7 +99,7 @@ class SoakJob:
             "    done",
             "}",
             *(f"load {shlex.quote(load.name)} &" for load in self.loads),
-            f'{shlex.join(reader)} "$begin" "$end" {self.every_s} {telemetry} -- {shlex.join(self.drivers)}',
+            f'{reader} "$begin" "$end" {self.every_s} {telemetry} -- {shlex.join(self.drivers)}',
         ]
         return "\n".join(lines) + "\n"
 
@@ -121,7 +122,32 @@ def planned(
     loads = tuple(_load(site, *chosen[device], device, pair) for device in chosen for pair in _pairs(tuple(nodes)))
     stacks = dict.fromkeys(each for _, each in chosen.values())
     modules = tuple(dict.fromkeys(name for each in stacks for name in installed(site, each).modules))
-    return SoakJob(site.system, tuple(nodes), drivers, loads, modules, math.ceil(seconds), math.ceil(every_s))
+    reader, env = _reader(site, tuple(nodes), *next(iter(chosen.items())), seconds)
+    times = (math.ceil(seconds), math.ceil(every_s))
+    return SoakJob(site.system, tuple(nodes), drivers, loads, modules, *times, reader, env)
+
+
+def _reader(
+    site: Site, nodes: tuple[str, ...], device: str, of: tuple[str, str], seconds: float
+) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Return the words that start a process on each node beside the loads, and what variables they need."""
+    if _launcher(site.system) in SRUN:
+        count = len(nodes)
+        return ("srun", *SHARED, f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1"), {}
+    fabric, stack = of
+    launch = _launch(site, fabric, stack, device, nodes)
+    words = step_words(_launcher(site.system), stack, launch, math.ceil(seconds) + _AROUND_S, shared=True)
+    return tuple(words), exported(launch.env)
+
+
+def _launch(site: Site, fabric: str, stack: str, device: str, nodes: tuple[str, ...]) -> Launch:
+    ranks = Ranks(len(nodes), 1, launcher=_launcher(site.system))
+    return plan_launch(site, fabric, stack, (device,), nodes, ranks, runs_as_root(site.system))
+
+
+def _launcher(system: System) -> str:
+    """Return what starts a step: srun under Slurm, whatever starts its jobs, else the system's own launcher."""
+    return "srun" if is_slurm(system.scheduler) else system.launcher
 
 
 def named(text: str) -> tuple[str, ...]:
@@ -190,9 +216,8 @@ def _tool(system: System, stack: str) -> str | None:
 def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str]) -> Load:
     tool = _tool(site.system, stack)
     assert tool is not None  # _stack has chosen it for that
-    ranks = Ranks(2, 1, launcher="srun")
-    launch = plan_launch(site, fabric, stack, (device,), pair, ranks, runs_as_root(site.system))
-    front = step_words("srun", stack, launch, "$LEFT", shared=True)
+    launch = _launch(site, fabric, stack, device, pair)
+    front = step_words(_launcher(site.system), stack, launch, "$LEFT", shared=True)
     words = _TOOLS[tool](installed(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
     exports = "".join(f"export {name}={value}\n" for name, value in exported(launch.env).items())
     # The time that is left is a variable of the job's script.

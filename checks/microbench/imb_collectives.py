@@ -1,0 +1,41 @@
+"""Intel MPI Benchmarks' collectives over four nodes: every node's rails at once.
+
+Good pairs with a slow collective are the algorithm (the stack's choice, a switch that should reduce and does not) or a
+node that is slower than the rest; slow at large messages it is a rail, or the switch between its sides.
+"""
+
+import reframe as rfm
+
+from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.imb import ImbCheck, ImbExtended
+
+
+@rfm.simple_test
+class ImbAllreduce(ImbCheck):
+    """A reduction over four nodes: every node's rails at once."""
+
+    benchmark = "Allreduce"
+    num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
+    fewest = Amounts(3)
+    #: IMB reduces floats of 4 bytes, and rounds other sizes up.
+    smallest = 4
+
+
+@rfm.simple_test
+class ImbAlltoall(ImbExtended):
+    """Every node sends a message of its own to each of the others: all pairs of nodes at once."""
+
+    benchmark = "Alltoall"
+    num_nodes = 4
+    fewest_nodes = 2
+    takes_ranks = True
+    passes = 1
+
+
+@rfm.simple_test
+class ImbAlltoallv(ImbAlltoall):
+    """The same with sizes by partner, for which stacks have other algorithms."""
+
+    benchmark = "Alltoallv"
