@@ -1,19 +1,26 @@
 """Whether any text breaks a parser: random mutations of outputs, each held against what must always hold.
 
-    .venv/bin/python benchmarks/fuzz.py [--inputs 100000] [--processes 2] [--seed 1] [--samples DIR]...
+    .venv/bin/python benchmarks/fuzz.py [--inputs 100000] [--processes 2] [--seed 1] [--samples DIR]... [--judge]
 
 An input is an output of a tool with one to three mutations: cut, a byte changed, a line removed, doubled, moved or
-swapped with another, a noise line, a number replaced by a hostile one, lines of another tool's output among its own.
+swapped with another, a noise line, a number replaced by a hostile one, lines of another tool's output among its own,
+all of it twice, sizes shifted, another output mixed in line by line, a unit or a sign changed, rows in another order.
 Every input is read by its tool's parser, and one in twenty by `railyard parse`'s way to tell the tool, then printed as
 JSON and text. A finding is an exception that is no ParseError, an ill-formed result (a NaN, a table without rows, a
 line outside the text), of an input that was only cut a value that the whole lacks or a table wrongly complete, and of
 one that only got a noise line any change. Each kind of finding is shown once, with the shortest input of its kind.
 
+``--judge`` has each input judged as `railyard judge --sizes` does, against a link that the whole output passes. The
+rule is: never a pass that the whole output does not have. So a judgement that passes must have a curve of the whole, or
+of an output that was mixed in. Only mutations that no value can hide behind are made there (``SEEN``).
+
 ``--samples`` adds the files of a folder, of each kind that a known tool reads. The same seed gives the same inputs.
+``--resume FILE`` keeps each share of 500 inputs that is done, and leaves it out the next time.
 """
 
 import argparse
 import importlib.util
+import json
 import multiprocessing
 import random
 import re
@@ -21,18 +28,26 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from railyard.base.clean_text import clean
+from railyard.base.errors import RailyardError
+from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS, detect
 from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.parsed import parsed_text
+from railyard.verdict import asked
+from railyard.verdict.stored.judge import judge
+from railyard.verdict.stored.target import of_link
 
 CLONE = Path(__file__).resolve().parents[1]
 EVERY = {**PARSERS, **FABRIC_PARSERS}
@@ -184,7 +199,74 @@ def splice(text: str, dice: random.Random, samples: list[Sample]) -> str:
     return "\n".join(lines)
 
 
-MUTATIONS = (cut, noise, change_character, change_number, change_lines, splice)
+def doubled(text: str, dice: random.Random, samples: list[Sample]) -> str:
+    """Print all of it twice, or what stands behind some line."""
+    lines = text.split("\n")
+    return "\n".join([*lines, *lines[dice.choice((0, dice.randrange(len(lines)))) :]])
+
+
+def shifted(text: str, dice: random.Random, samples: list[Sample]) -> str:
+    """Multiply or divide the first number of each row: the message size, of most tools."""
+    factor = dice.choice((2, 4, 0.5, 0.25))
+
+    def other(found: re.Match[str]) -> str:
+        return f"{found[1]}{int(int(found[2]) * factor)}{found[3]}"
+
+    return re.sub(r"(?m)^(\s*(?:[0-9]+:\s+)?)([0-9]+)(\s+(?:bytes|[0-9]))", other, text)
+
+
+def mixed(text: str, dice: random.Random, samples: list[Sample]) -> str:
+    """Mix in the lines of another output of the same or any tool, as two jobs that write one file do."""
+    own, theirs = text.split("\n"), dice.choice(samples).text.split("\n")
+    lines = []
+    while own or theirs:
+        source = own if own and (not theirs or dice.random() < 0.5) else theirs
+        taken = dice.randrange(1, 30)
+        lines += source[:taken]
+        del source[:taken]
+    return "\n".join(lines)
+
+
+def unit(text: str, dice: random.Random, samples: list[Sample]) -> str:
+    """Change a unit in a heading."""
+    places = list(re.finditer(r"MB/s|MB/sec|Mbytes/sec|usec|\(us\)|MiB/s|Mbps|Gb/sec|Messages/s|Mpps|GB/sec", text))
+    if not places:
+        return text
+    one = dice.choice(places)
+    other = dice.choice(
+        ("KiB/s", "MiB/s", "GB/s", "Gb/s", "Gb/sec", "MB/sec", "nsec", "(ms)", "msec", "Kbytes/sec", "/s")
+    )
+    return text[: one.start()] + other + text[one.end() :]
+
+
+def sign(text: str, dice: random.Random, samples: list[Sample]) -> str:
+    """Put a minus before a number with a point."""
+    places = list(re.finditer(r"(?<=[\s=])[0-9]+\.[0-9]+", text))
+    if not places:
+        return text
+    at = dice.choice(places).start()
+    return f"{text[:at]}-{text[at:]}"
+
+
+def order(text: str, dice: random.Random, samples: list[Sample]) -> str:
+    """Exchange two rows that follow each other."""
+    lines = text.split("\n")
+    rows = [place for place, line in enumerate(lines) if re.match(r"\s*[0-9]+:?\s+\S", line)]
+    if len(rows) > 1:
+        one, other = dice.choice(list(pairwise(rows)))
+        lines[one], lines[other] = lines[other], lines[one]
+    return "\n".join(lines)
+
+
+MUTATIONS = (
+    *(cut, noise, change_character, change_number, change_lines, splice),
+    *(doubled, shifted, mixed, unit, sign, order),
+)
+#: Of an output that is judged: what changes no number into another that a run might have given.
+SEEN = (cut, noise, doubled, shifted, mixed, splice, unit, sign, order)
+#: Against what an output is judged: the first of these that it passes, so that there is a pass to lose.
+JUDGED_BY = ("ib-edr", "ib-fdr", "ib-hdr", "ib-ndr", "slingshot-11", "ib-qdr", "eth-100", "ib-sdr")
+Pass = tuple[Any, ...]
 
 
 def mutated(dice: random.Random, samples: list[Sample]) -> tuple[Sample, str, tuple[str, ...]]:
@@ -232,10 +314,76 @@ def whole_way(text: str) -> None:
         parsed_text(parsed)
 
 
+def judged(sample: Sample, text: str, link: str, sizes: Mapping[str, tuple[int, ...]]) -> set[Pass]:
+    """Return the judgements of a text that pass, by benchmark and curves; none where it is refused."""
+    return set().union(*(_judged_alone(sample, text, link, key, asked_for) for key, asked_for in sizes.items()))
+
+
+def _judged_alone(sample: Sample, text: str, link: str, key: str, sizes: tuple[int, ...]) -> set[Pass]:
+    try:
+        parsed = with_wrong_lines(EVERY[sample.tool](text), text)
+        found = judge(
+            parsed, _TARGETS[link], benchmark=key, sizes=sizes, passes=False
+        )  # a median of fewer passes is another curve
+    except (ParseError, RailyardError):
+        return set()
+    return {
+        (one.benchmark, *((each.curve.metric, each.curve.sizes, each.curve.values) for each in one.curves))
+        for one in found
+        if one.passed
+    }
+
+
+def sizes_of(sample: Sample) -> dict[str, tuple[int, ...]]:
+    """Return the message sizes of each benchmark of a sample whose tables all have the same."""
+    found: dict[str, set[tuple[int, ...]]] = {}
+    for table in sample.whole.tables:
+        found.setdefault(metrics.key_of(table) or "", set()).add(asked.sizes_of(table))
+    return {key: sizes.pop() for key, sizes in found.items() if key and len(sizes) == 1}
+
+
+def to_judge(samples: list[Sample]) -> list[Sample]:
+    """Return the samples that pass against some link, and note which, with what passes."""
+    for sample in samples:
+        if sample.tool not in PARSERS:
+            continue
+        sizes = sizes_of(sample)
+        found = ((link, judged(sample, sample.text, link, sizes)) for link in JUDGED_BY)
+        link, passes = next(((link, passes) for link, passes in found if passes), ("", set()))
+        if passes:
+            _PASSES[sample.name] = (link, sizes, passes)
+    return [sample for sample in samples if sample.name in _PASSES]
+
+
+def wrongly_passed(dice: random.Random, samples: list[Sample]) -> tuple[Sample, str, tuple[str, ...], str | None]:
+    """Return a sample that passes, a text made of it, its mutations, and how the text passes where it should not."""
+    sample = dice.choice(samples)
+    text, chosen = sample.text, dice.choices(SEEN, k=dice.choice((1, 1, 2)))
+    for mutation in chosen:
+        text = mutation(text, dice, samples)
+    how = tuple(mutation.__name__ for mutation in chosen)
+    link, sizes, passes = _PASSES[sample.name]
+    more = judged(sample, text, link, sizes) - passes
+    if more and {"mixed", "splice"} & {*how}:  # a whole table of another output is a judgement of that output
+        if (sample.name, link) not in _THEIRS:
+            others = (judged(one, one.text, link, sizes) for one in samples if one.tool == sample.tool)
+            _THEIRS[sample.name, link] = set().union(*others)
+        more -= _THEIRS[sample.name, link]
+    return sample, text, how, f"passes with another curve: {sorted(map(str, more))[0][:200]}" if more else None
+
+
+_TARGETS = {link: of_link(link) for link in JUDGED_BY}
+_PASSES: dict[str, tuple[str, dict[str, tuple[int, ...]], set[Pass]]] = {}
+#: Of a sample and its link: what passes of all outputs of its tool, where one was mixed in.
+_THEIRS: dict[tuple[str, str], set[Pass]] = {}
+
+
 def share(number: int) -> Tally:
     """Return what one share of the inputs gave; its inputs follow from the seed and the share's number."""
     seed, samples = _STATE["seed"], _STATE["samples"]
     dice = random.Random(f"{seed}/{number}")
+    if _STATE["judge"]:
+        return _judged_share(dice, samples)
     tally = Tally()
     for place in range(_STATE["chunk"]):
         sample, text, how = mutated(dice, samples)
@@ -257,11 +405,56 @@ def share(number: int) -> Tally:
     return tally
 
 
+def _judged_share(dice: random.Random, samples: list[Sample]) -> Tally:
+    tally = Tally()
+    for _ in range(_STATE["chunk"]):
+        sample, text, how, said = wrongly_passed(dice, samples)
+        tally.inputs += 1
+        tally.characters += len(text)
+        tally.by_tool[sample.tool] += 1
+        if said:
+            kind = (sample.tool, " + ".join(sorted(how)))
+            tally.note(kind, f"{said} ({' + '.join(how)} of {sample.name})", text)
+    return tally
+
+
 _STATE: dict[str, Any] = {}
 
 
-def _start(seed: int, samples: list[Sample], chunk: int) -> None:
-    _STATE.update(seed=seed, samples=samples, chunk=chunk)
+def _start(seed: int, samples: list[Sample], chunk: int, is_judge: bool) -> None:
+    _STATE.update(seed=seed, samples=samples, chunk=chunk, judge=is_judge)
+
+
+def _done(file: Path | None, what: dict[str, Any]) -> dict[int, Tally]:
+    """Return the shares of this very run that a file has; its first line says which run it is of."""
+    if file is None:
+        return {}
+    if not file.exists():
+        file.write_text(json.dumps(what) + "\n", encoding="utf-8")
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    if json.loads(first) != what:
+        sys.exit(f"{file}: found shares of {first}, expected {json.dumps(what)}; name another file")
+    found = {}
+    for line in lines:
+        values = json.loads(line)
+        tally = Tally(values["inputs"], values["characters"], values["refused"], Counter(values["by_tool"]))
+        for tool, kind, count, said, text in values["found"]:
+            tally.note((tool, kind), said, text, count)
+        found[values["share"]] = tally
+    return found
+
+
+def _keep(file: Path | None, number: int, tally: Tally) -> None:
+    if file is not None:
+        found = [[*kind, count, *tally.shortest[kind]] for kind, count in tally.found.items()]
+        values = {"share": number, "inputs": tally.inputs, "characters": tally.characters, "refused": tally.refused}
+        with file.open("a", encoding="utf-8", errors="surrogateescape") as handle:
+            handle.write(json.dumps({**values, "by_tool": tally.by_tool, "found": found}) + "\n")
+
+
+def numbered(number: int) -> tuple[int, Tally]:
+    """Return a share with its number."""
+    return number, share(number)
 
 
 def main() -> int:
@@ -271,33 +464,47 @@ def main() -> int:
         reader.add_argument(option, type=int, default=default)
     reader.add_argument("--samples", type=Path, action="append", default=[], help="a folder of outputs")
     reader.add_argument("--keep", type=Path, help="write the shortest input of each kind of finding to this folder")
-    asked = reader.parse_args()
-    samples = load(asked.samples)
+    reader.add_argument("--judge", action="store_true", help="judge each input, in place of reading it alone")
+    reader.add_argument("--resume", type=Path, help="keep the shares that are done in this file, and go on from it")
+    given = reader.parse_args()
+    samples = load(given.samples)
+    if given.judge:
+        samples = to_judge(samples)
     tools = sorted({sample.tool for sample in samples})
     print(f"{len(samples)} samples of {len(tools)} tools: {', '.join(tools)}", flush=True)
-    chunk = min(CHUNK, asked.inputs)
-    shares = range(-(-asked.inputs // chunk))
+    chunk = min(CHUNK, given.inputs)
+    state = (given.seed, samples, chunk, given.judge)
+    what = {"seed": given.seed, "chunk": chunk, "judge": given.judge, "samples": sorted(one.name for one in samples)}
+    done = _done(given.resume, what)
     total, start = Tally(), time.monotonic()
-    if asked.processes == 1:
-        _start(asked.seed, samples, chunk)
-        for each in map(share, shares):
+    for each in done.values():
+        total.add(each)
+    before = total.inputs
+    shares = [number for number in range(-(-given.inputs // chunk)) if number not in done]
+    with ExitStack() as stack:
+        if given.processes == 1:
+            _start(*state)
+            made: Iterator[tuple[int, Tally]] = map(numbered, shares)
+        else:
+            made = stack.enter_context(multiprocessing.Pool(given.processes, _start, state)).imap_unordered(
+                numbered, shares
+            )
+        for number, each in made:
+            _keep(given.resume, number, each)
             total.add(each)
-    else:
-        with multiprocessing.Pool(asked.processes, _start, (asked.seed, samples, chunk)) as pool:
-            for each in pool.imap_unordered(share, shares):
-                total.add(each)
     taken = time.monotonic() - start
     print(
         f"{total.inputs:,} inputs ({total.characters / 1e6:,.0f} MB) in {taken:.0f} s, "
-        f"{total.inputs / taken:,.0f} a second; {total.refused:,} were no output of their tool any more"
+        f"{(total.inputs - before) / taken:,.0f} a second, {before:,} before; {total.refused:,} were no output of "
+        "their tool any more"
     )
     print("inputs by tool: " + ", ".join(f"{tool} {count:,}" for tool, count in sorted(total.by_tool.items())))
     for number, (kind, count) in enumerate(sorted(total.found.items(), key=lambda item: -item[1]), 1):
         what, text = total.shortest[kind]
         print(f"{number}. {kind[0]}, {count:,} times: {what}\n   {text[-200:]!r}")
-        if asked.keep:
-            asked.keep.mkdir(parents=True, exist_ok=True)
-            (asked.keep / f"{number}-{kind[0]}.txt").write_text(text, encoding="utf-8", errors="surrogateescape")
+        if given.keep:
+            given.keep.mkdir(parents=True, exist_ok=True)
+            (given.keep / f"{number}-{kind[0]}.txt").write_text(text, encoding="utf-8", errors="surrogateescape")
     print(f"{sum(total.found.values()):,} findings of {len(total.found)} kinds")
     return 1 if total.found else 0
 

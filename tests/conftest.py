@@ -15,7 +15,7 @@ from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
-from tests import disturbed
+from tests import disturbed, faults
 from tests.made.judged import (
     SHAPES,
     Moved,
@@ -49,6 +49,20 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None
         terminalreporter.section("disturbed: measured, and judged by nobody")
         for report in found:
             terminalreporter.write_line(f"{report.nodeid}: {disturbed.why(report)}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the faults of all collected tests, before any is left out, for the page that shows them."""
+    config.stash[faults.COLLECTED] = faults.rows_of(items)
+
+
+@pytest.fixture
+def said(request: pytest.FixtureRequest) -> str:
+    """Return what the marker ``fault(layer, planted, said)`` of a test promises: the test looks for it."""
+    marker = request.node.get_closest_marker("fault")
+    assert marker is not None, "the fixture `said` is for tests with the marker fault(layer, planted, said)"
+    return str(marker.args[2])
 
 
 @pytest.fixture(scope="session", autouse=True)

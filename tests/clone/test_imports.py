@@ -32,7 +32,7 @@ ORDER = (
 #: What stays at the root for files of a site's own: the old address of a module -> where its names are now.
 ADDRESSES = {
     "railyard.siteconfig": ("railyard.rfm.settings",),
-    "railyard.check": tuple(f"railyard.rfm.checks.{name}" for name in ("base", "sizes", "variants")),
+    "railyard.check": ("railyard.rfm.checks.base", "railyard.rfm.checks.variants", "railyard.site.sizes"),
     "railyard.osucheck": ("railyard.rfm.checks.osu",),
     "railyard.appcheck": tuple(f"railyard.rfm.checks.{name}" for name in ("application", "variants")),
     "railyard.rfm_pairs": ("railyard.rfm.checks.pairs",),
@@ -48,6 +48,8 @@ IMPURE = {
     "railyard.rfm.checks.base": "the base of all checks: ReFrame's hooks",
     "railyard.rfm.checks.repeated": "the base of the checks that tell a tool how often to repeat",
     "railyard.rfm.checks.osu": "the base of OSU's checks",
+    "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",
+    "railyard.rfm.checks.perftest": "the base of perftest's checks",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",
     "railyard.rfm.checks.fabric": "the base of the check of a fabric's state",
     "railyard.rfm.checks.declaration": "what a check declares: ReFrame's variables",
@@ -55,9 +57,11 @@ IMPURE = {
     "railyard.rfm.checks.measured": "asks mpirun for its version, by provenance",
     "railyard.rfm.checks.replayed": "asks for versions, by provenance",
     "railyard.rfm.checks.prober": "measures again after a failure",
+    "railyard.rfm.checks.other_way": "measures again after a pass, by prober",
     "railyard.rfm.checks.probe_places": "measures again after a failure",
     "railyard.rfm.flux": "a scheduler and a launcher that ReFrame lacks",
     "railyard.rfm.nodes_job": "submits a job by ReFrame",
+    "railyard.rfm.checks.node_questions": "asks nodes after a failure, by probe_places",
     "railyard.rfm.checks.node_pair_prober": "measures again after a failure, by prober",
     "railyard.rfm.checks.measure_again": "measures again, by prober",
     "railyard.rfm.checks.record": "what is kept of a run, by measure_again",
@@ -100,7 +104,7 @@ IMPURE = {
     "railyard.cluster.gate.site_commands": "starts the site's own commands, by ending",
     "railyard.cluster.gate.traffic": "starts perftest, STREAM and srun, by ending",
     "railyard.cluster.soak.load": "sends over the virtual cluster's rails",
-    "railyard.cluster.soak.under_slurm": "asks sbatch and scontrol",
+    "railyard.cluster.soak.under_scheduler": "asks the scheduler's commands",
     "railyard.job.slurm": "asks scontrol and sacct",
     "railyard.job.provenance": "asks mpirun for its version",
     "railyard.__main__": "ends the process",
@@ -183,7 +187,6 @@ PARTS = (
     "record",
     "replayed",
     "runner",
-    "sizes",
 )
 
 

@@ -225,7 +225,8 @@ def run_job(folder: Path, code: int, **variables: str) -> tuple["subprocess.Comp
     pipeline = load("ci/gitlab-ci.yml")
     (folder / ".venv/bin").mkdir(parents=True)
     railyard_program = folder / ".venv/bin/railyard"
-    railyard_program.write_text(f'#!/bin/sh\necho "$*" >asked\nexit {code}\n', encoding="utf-8")
+    found = 'if [ "$1" = lint ]; then exit 0; fi\n'  # the system's references have no problem
+    railyard_program.write_text(f'#!/bin/sh\n{found}echo "$*" >asked\nexit {code}\n', encoding="utf-8")
     railyard_program.chmod(0o755)
     (folder / "Makefile").write_text("venv:\n\t@echo made\n", encoding="utf-8")
     environment = {

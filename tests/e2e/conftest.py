@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.provision.rehearsal import bed
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.provision.testbed.cluster import Testbed
@@ -29,6 +30,8 @@ REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
 #: What every test must be through with, in seconds: a run that hangs is killed, and fails its test, here.
 PATIENCE_S = 600
+#: A rehearsal of all extended checks, on a machine that others use too.
+REHEARSAL_PATIENCE_S = 3600
 #: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
 DISTURBED: str = "disturbed"
 
@@ -112,12 +115,12 @@ class VirtualSite:
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
-    def finish(self, *words: str) -> Ran:
+    def finish(self, *words: str, patience_s: float = PATIENCE_S) -> Ran:
         """Run a command that measures nothing to its end, which must come in time."""
         begun = time.monotonic()
         with self.start(*words) as running:
             try:
-                out, err = running.communicate(timeout=PATIENCE_S)
+                out, err = running.communicate(timeout=patience_s)
             finally:
                 running.kill()
         # Pytest shows these only where the test fails: a cell's own sentence then, and not its exit code alone.
@@ -240,6 +243,28 @@ def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
 @pytest.fixture
 def site(new_site: Callable[[], VirtualSite]) -> VirtualSite:
     return new_site()
+
+
+@pytest.fixture
+def rehearsed_site() -> Iterator[VirtualSite]:
+    """Return a site of its own with the systems of tests/sites/rehearsed; at the end its rehearsal is down and gone."""
+    refused = bed.refused()
+    if refused is not None:
+        pytest.skip(refused)
+    folder = Path(tempfile.mkdtemp(prefix="railyard-site-"))
+    for name in ("systems", "references"):
+        shutil.copytree(CLONE / "tests/sites/rehearsed" / name, folder / name)
+    shutil.copy(CLONE / "reframe_settings.py", folder)
+    yield VirtualSite(folder)
+    bed.down(folder)
+    shutil.rmtree(folder)
+
+
+def rehearse(site: VirtualSite, *words: str) -> tuple[Ran, tuple[Record, ...]]:
+    """Return what a rehearsal printed, and its records."""
+    ran = site.finish(*RAILYARD, "rehearse", *words, patience_s=REHEARSAL_PATIENCE_S)
+    folders = sorted((site.folder / ".railyard/rehearsals").glob("2*"))
+    return ran, read_records(folders[-1]).records if folders else ()
 
 
 def suspects(record: Record) -> set[tuple[str, str | None, str | None]]:

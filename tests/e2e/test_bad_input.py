@@ -36,7 +36,7 @@ fabrics:
   hsn:
     description: One rail without counters
     kind: tcp
-    link: {name: test-link, data_rate_gbit_s: 100, headers: tcp, mtu: 9000, source: this test}
+    link: {name: test-link, data_rate_gbit_s: 100, headers: tcp, mtu: 65536, source: this test}
     rails:
       - {device: lo, counters: none}
 stacks:
@@ -70,6 +70,7 @@ entries:
     curve: {1: 120, 1K: 250}
     tolerance: {high: 1}
     source: {document: this test, date: 2026-11-21}
+below_link: {share: 0.02, reason: what is played was recorded over a slower link}
 """
 SETTINGS = """\
 from railyard.siteconfig import build

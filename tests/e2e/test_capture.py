@@ -45,7 +45,7 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         assert ID in held.record.references
         # so low that of all references the captured one alone is missed
         site.edit(
-            "references/virtual.yaml", "floor: {of: data-rate, fraction: 0.9", "floor: {of: data-rate, fraction: 0.3"
+            "references/virtual.yaml", "floor: {of: data-rate, fraction: 0.9", "floor: {of: data-rate, fraction: 0.4"
         )
         bed.degrade("vn2", "hsn0", "slow", 60)
         failed = site.cell("ImbUniband", "intelmpi", 1)

@@ -42,11 +42,11 @@ TOLD_OTHERWISE = """\
 def tell_stacks(site: VirtualSite, device: str) -> None:
     """Make the site's checks tell each stack this one device where two rails were asked for."""
     hook = TOLD_OTHERWISE.replace("DEVICE", device)
-    for file in ("checks/microbench/imb.py", "checks/microbench/netpipe.py"):
+    for file, word in (("checks/microbench/imb.py", "benchmark"), ("checks/microbench/netpipe.py", "tool")):
         site.edit(
             file, "import reframe as rfm\n", "import reframe as rfm\nfrom reframe.core.builtins import run_after\n"
         )
-        site.edit(file, "    tool = ", f"{hook}    tool = ")
+        site.edit(file, f"    {word} = ", f"{hook}    {word} = ")
 
 
 def shown(ran: Ran) -> Record:
@@ -156,36 +156,43 @@ def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
 # --- rule 4: what works, but not the way that was meant
 
 
+def told_by_its_variable(record: Record, device: str) -> None:
+    """Hold that a variable that is not as it was planned is named first; a stack told by words has none (rule 4)."""
+    named = rf'\w+ is "{device}(:1)?" in the environment of \S+ on vn1, expected "hsn0(:1)?,hsn1(:1)?"'
+    of_rule_1 = re.fullmatch(named, record.verdict.text) is not None
+    assert failed(record) == ("fail", 1 if of_rule_1 else 4, "set-up"), record.verdict.text
+    assert of_rule_1 or rule(record, 1)[0] == "pass"
+
+
 @pytest.mark.parametrize("stack", EACH_STACK)
 def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: VirtualSite) -> None:
     tell_stacks(site, "hsn0")
     record = shown(site.cell(STREAMING[stack][0], stack, 2))
-    assert rule(record, 1) == ("pass", "exit code 0 on vn1 and vn2, 1 complete table")
-    assert failed(record) == ("fail", 4, "set-up")
+    told_by_its_variable(record, "hsn0")
+    state, sentence = rule(record, 4)
+    assert state == "fail"
     assert re.fullmatch(
         r"rail hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB: idle second rail \(bound 5\.0 % of the rail's due, idle-share\)",
-        record.verdict.text,
+        sentence,
     )
     assert suspects(record) == {("stack", None, None)}
     assert record.verdict.suspects[0].reason == "hsn1 idled on all of vn1 and vn2: the stack did not use it"
-    assert record.verdict.next == (
-        "how the stack is told its devices and rails; whether hsn1 of vn1 reaches the other nodes"
-    )
 
 
 @pytest.mark.parametrize("stack", EACH_STACK)
 def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite) -> None:
     tell_stacks(site, "eth0")
     record = shown(site.cell(STREAMING[stack][0], stack, 2))
-    assert rule(record, 1) == ("pass", "exit code 0 on vn1 and vn2, 1 complete table")
-    assert failed(record) == ("fail", 4, "set-up")
+    told_by_its_variable(record, "eth0")
+    state, sentence = rule(record, 4)
+    assert state == "fail"
     assert re.fullmatch(
         r"[\d.]+ MB went over eth0 of vn1, which was not meant: hsn0 and hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB "
         r"\(bound 98\.0 %, carried-share\)",
-        record.verdict.text,
+        sentence,
     )
     assert suspects(record) == {("stack", "vn1", "eth0"), ("stack", "vn2", "eth0")}
-    assert record.verdict.suspects[0].reason == "the stack used eth0 instead of hsn0 and hsn1"
+    assert record.verdict.suspects[0].reason.startswith("the stack used eth0 instead of hsn0 and hsn1; eth0 carried ")
 
 
 # --- rule 3: a curve above what the link can carry

@@ -18,8 +18,8 @@ OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
 # Datatype: MPI_CHAR.
 # Size      Bandwidth (MB/s)
-1                       4.10
 1048576             23900.00
+2097152             24050.00
 4194304             24100.00
 """
 

@@ -7,30 +7,26 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import REFRAME, VirtualSite, make_site
+from tests.made.systems import TWO_CARDS
 
 pytestmark = pytest.mark.e2e
 
-SYSTEM = """\
+_HEAD = """\
 system: made
 description: Two cards a node, made for this test
 hostnames: []
-scheduler: squeue
+scheduler: slurm
 launcher: srun
 nodes: {count: 4}
 report_only: made for this test
-fabrics:
-  ib:
-    description: two cards
-    kind: ib
-    link: ib-edr
-    rails:
-      - {device: mlx5_0, port: 1, counters: mlx5}
-      - {device: mlx5_1, port: 1, counters: mlx5}
+"""
+_STACKS = """\
 stacks:
   verbs:
     prefix: /opt/perftest
     benchmarks: {perftest: "{home}/perftest"}
 """
+SYSTEM = _HEAD + TWO_CARDS + _STACKS
 CARDS = "-F -d '{card}' -i '{card_port}' -p '{port}' -a -n 1000"
 
 

@@ -46,6 +46,7 @@ class MadeCheck:
     told_ranks: Mapping[str, str] = field(default_factory=dict)
     programs: tuple[str, ...] = ("",)
     message_sizes: tuple[int, ...] = (1, 4 << 20)
+    asked_sizes: tuple[int, ...] = ()
     fixed_repetitions: Repetitions | None = None
     validates: bool = False
     command: Command = field(default_factory=Program)

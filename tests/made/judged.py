@@ -26,7 +26,7 @@ SPLIT_FROM = 1 << 20
 ONE_RAIL_MB_S = {"hsn": 47.8, "eth": 23.9, "loopback": 9000.0}
 #: Of a benchmark: words of its heading, ranks, repetitions, window, and whether both nodes send.
 SHAPES: Mapping[str, tuple[str, int, int, int, bool]] = {
-    "imb/PingPong": ("t[usec] Mbytes/sec", 2, 6, 1, True),
+    "imb/PingPong": ("t[usec] Mbytes/sec", 2, 16, 1, True),
     "imb/Uniband": ("Mbytes/sec Msg/sec", 2, 1, 16, False),
     "imb/Biband": ("Mbytes/sec Msg/sec", 2, 2, 8, True),
     "imb/Allreduce": ("t_min[usec] t_max[usec] t_avg[usec]", 4, 5, 1, True),
@@ -120,12 +120,19 @@ def imb_output(benchmark: str, rate_mb_s: Mapping[int, float], repetitions: int)
     return "\n".join([*lines, "", "# All processes entering MPI_Finalize", ""])
 
 
-def counters_file(node: str, moved: Moved, meant: tuple[str, ...], end: str = "end 0", tag: str = TAG) -> str:
-    """Return what the counter reader writes on one node; ``end`` replaces its last line."""
+def counters_file(
+    node: str, moved: Moved, meant: tuple[str, ...], end: str = "end 0", tag: str = TAG, used_cs: int | None = None
+) -> str:
+    """Return what the counter reader writes on one node; ``end`` replaces its last line.
+
+    ``used_cs``: the time of processors that the first rank took, in hundredths of a second; None: not known.
+    """
     lines = [f"railyard-counters 1 {tag}", f"node {node}", "first-by MPI_LOCALRANKID"]
     lines += [f"{'meant' if device in meant else 'watched'} {device}" for device in moved]
     for when, at in (("before", 10), ("after", 15)):
         lines.append(f"{when} at {at}.00")
+        if used_cs is not None:
+            lines.append(f"{when} - processors_cs {5 + used_cs * (when == 'after')}")
         for device, (tx, rx) in moved.items():
             tx_bytes, rx_bytes = (1000 + round(mb * 1e6) * (when == "after") for mb in (tx, rx))
             lines += [f"{when} {device} carrier 1", f"{when} {device} rx_bytes {rx_bytes}"]

@@ -54,3 +54,38 @@ stacks:
 """Two nodes by name, two rails of 10 Gbit/s (``eth``)."""
 ETH_ANYWHERE = ETH.replace(_NAMED, "count: 4").replace(_NETPIPE, "tcp: {prefix: /usr, benchmarks: {iperf3: /bin/sh}}")
 """The same with nodes that the scheduler would choose, and a stack that is there wherever a test runs."""
+HDR = """\
+system: hdr
+description: Two rails of HDR, Slurm
+scheduler: slurm
+launcher: srun
+access: ["--partition=batch"]
+nodes: {count: 8}
+report_only: nothing is known of it
+fabrics:
+  hdr:
+    description: HDR
+    kind: ib
+    link: ib-hdr
+    slot: pcie4-x16
+    rails:
+      - {device: mlx5_0, port: 1, counters: mlx5}
+      - {device: mlx5_1, port: 1, counters: mlx5}
+stacks:
+  openmpi: {prefix: /opt/ompi, benchmarks: {osu: /opt/osu/mpi}}
+"""
+"""Two rails of HDR under Slurm, on nodes that the scheduler chooses (``hdr``)."""
+HDR_BY_NAME = HDR.replace("nodes: {count: 8}", "jobs: {account: abc}\nnodes: {names: [n1, n2, n3]}")
+"""The same with three nodes by name, and an account."""
+
+TWO_CARDS = """\
+fabrics:
+  ib:
+    description: two cards
+    kind: ib
+    link: ib-edr
+    rails:
+      - {device: mlx5_0, port: 1, counters: mlx5}
+      - {device: mlx5_1, port: 1, counters: mlx5}
+"""
+"""The fabrics of a system: one of two EDR rails, to which others may be added."""

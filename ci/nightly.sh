@@ -1,0 +1,29 @@
+#!/bin/sh
+# What a build machine runs at night, on a machine of no site: the rehearsals of all systems of tests/sites/rehearsed,
+# healthy and with each fault, and every property with as many cases as Hypothesis would try.
+#
+#   sh ci/nightly.sh [WORD…]    the words go to pytest, for the rehearsals: -k ndr, say
+#
+# It needs Slurm and munge (`sh ci/needs.sh slurm` names or installs them) and namespaces. It ends with an exit code
+# other than 0 where a step failed, and where not one rehearsal ran.
+set -eu
+cd "$(dirname "$0")/.."
+
+sh ci/needs.sh slurm
+make --no-print-directory venv
+worst=0
+
+echo "== properties, with all cases"
+.venv/bin/python -m pytest -m "not e2e and not measures" --hypothesis-profile=thorough --numprocesses auto --maxprocesses 8 --dist loadfile || worst=1
+
+echo "== rehearsals"
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+.venv/bin/python -m pytest -m full tests/e2e/test_rehearsals.py --durations=0 "$@" >"$said" 2>&1 || worst=1
+cat "$said"
+# pytest ends with 0 when every test was skipped: that is no pass.
+if ! tail -n 1 "$said" | grep -q '[1-9][0-9]* passed'; then
+    echo "no rehearsal passed: that is no pass"
+    worst=1
+fi
+exit "$worst"

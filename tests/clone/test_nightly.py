@@ -1,0 +1,49 @@
+"""ci/nightly.sh: what it ends with, whatever its two parts come to."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CLONE = Path(__file__).parents[2]
+
+#: Stands for Python: says what it was called with, and ends each part as it is told.
+FAKE = """\
+#!/bin/sh
+echo "$*" >>calls
+case $* in
+    *test_rehearsals.py*) echo "{rehearsals}"; exit {code} ;;
+    *) exit {properties} ;;
+esac
+"""
+ALL_WELL = "===== 40 passed in 3000.11s ====="
+
+
+@pytest.mark.parametrize(
+    ("properties", "rehearsals", "code", "expected"),
+    [
+        (0, ALL_WELL, 0, 0),
+        (1, ALL_WELL, 0, 1),
+        (0, "===== 1 failed, 39 passed in 9.00s =====", 1, 1),
+        (0, "===== 40 skipped in 1.00s =====", 0, 1),
+    ],
+)
+def test_a_night_is_a_pass_where_both_parts_are_and_a_rehearsal_ran(
+    tmp_path: Path, properties: int, rehearsals: str, code: int, expected: int
+) -> None:
+    (tmp_path / "ci").mkdir()
+    shutil.copy(CLONE / "ci/nightly.sh", tmp_path / "ci")
+    (tmp_path / "ci/needs.sh").write_text("", encoding="utf-8")
+    (tmp_path / "Makefile").write_text("venv:\n\t@:\n", encoding="utf-8")
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(FAKE.format(properties=properties, rehearsals=rehearsals, code=code), encoding="utf-8")
+    python.chmod(0o755)
+    done = subprocess.run(
+        ["sh", str(tmp_path / "ci/nightly.sh"), "-k", "ndr"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (expected, "")
+    first, second = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert "--hypothesis-profile=thorough" in first and "not e2e" in first
+    assert second.endswith("-m full tests/e2e/test_rehearsals.py --durations=0 -k ndr")

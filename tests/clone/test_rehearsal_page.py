@@ -1,0 +1,33 @@
+"""docs/rehearsal.md shows the rehearsals that the tests run, all of them and no other."""
+
+from dataclasses import replace
+
+import pytest
+
+from railyard.provision.rehearsal.faults import GRAMMAR, planted
+from railyard.site.systems.load import load_system
+from tests.e2e import rehearsals
+
+
+def test_the_tables_of_the_page_are_those_of_the_files() -> None:
+    page = rehearsals.PAGE.read_text(encoding="utf-8")
+    assert rehearsals.with_tables(page) == page, "type: python -m tests.e2e.rehearsals"
+
+
+def test_each_rehearsed_system_is_a_file_and_each_fault_can_be_planted_in_it() -> None:
+    assert set(rehearsals.systems()) == {path.stem for path in (rehearsals.SITE / "systems").glob("*.yaml")}
+    for one in rehearsals.all_rehearsals():
+        system = load_system(rehearsals.SITE / f"systems/{one.system}.yaml")
+        planted([one.fault] if one.fault else [], system, system.nodes.names)
+
+
+def test_each_form_of_a_fault_has_its_plain_words() -> None:
+    for form in GRAMMAR:
+        assert rehearsals.Rehearsed("any", fault=form, says="x", nobody="y").kind
+
+
+def test_a_rehearsal_that_could_not_fail_is_refused() -> None:
+    fine = rehearsals.Rehearsed("any", fault="fallback=tcp", says="x", nobody="y")
+    for wrong in ({"says": ""}, {"nobody": ""}, {"tests": 3}, {"fault": ""}):
+        with pytest.raises(ValueError, match=r"planted/any\.yaml"):
+            replace(fine, **wrong)

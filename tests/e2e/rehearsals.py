@@ -1,0 +1,137 @@
+"""The rehearsals of tests/sites/rehearsed: a file a system, which tests run and docs/rehearsal.md shows as tables.
+
+``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and how many
+``tests`` that is. ``planted``: ``fault`` (as ``railyard rehearse --fault`` takes it), ``run``, ``nodes``, ``extended``;
+``says``, a literal piece of the sentence of a failed verdict or of one of its suspects; ``blamed``, all suspects as
+``[kind, node, rail]``; and ``nobody``, the reason why it blames nobody.
+
+``python -m tests.e2e.rehearsals`` writes the tables anew, between their marks in the page.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+CLONE = Path(__file__).parents[2]
+SITE = CLONE / "tests/sites/rehearsed"
+PAGE = CLONE / "docs/rehearsal.md"
+#: What each fault is: the layer of docs/faults.md that it lies in, and what it does, in plain words.
+FAULTS = {
+    "leaf=": ("rail", "a leaf switch gives half of the rate to what crosses it"),
+    "share=": ("rail", "one rail gives half of its rate"),
+    "idle": ("path", "the library leaves a rail out on one node"),
+    "lanes=": ("rail", "a cable has one lane of four"),
+    "counters=": ("path", "the counters of one rail cannot be read"),
+    "far": ("rail", "a card sits at the other socket"),
+    "dies": ("scheduler", "a node goes down in the first run"),
+    "fallback=": ("path", "the library takes TCP over the management network, without a word"),
+}
+
+Suspects = frozenset[tuple[str, str | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """One rehearsal of a system. ``fault`` is empty for a healthy one, which has the number of its ``tests``."""
+
+    system: str
+    run: tuple[str, ...] = ()
+    nodes: int = 4
+    extended: bool = False
+    tests: int | None = None
+    fault: str = ""
+    says: str = ""
+    blamed: Suspects = frozenset()
+    nobody: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what a test could not fail on."""
+        where = f"planted/{self.system}.yaml: {self.fault or 'healthy'}"
+        if bool(self.fault) == (self.tests is not None):
+            raise ValueError(f"{where}: found no fault and no number of tests, or both; expected one of them")
+        if self.fault and (not self.says or bool(self.blamed) == bool(self.nobody)):
+            raise ValueError(f"{where}: expected what it says, and either whom it blames or why nobody")
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The words behind ``railyard rehearse``."""
+        extended = ("--extended",) if self.extended else ()
+        planted = ("--fault", self.fault) if self.fault else ()
+        return ("--system", self.system, "--nodes", str(self.nodes), *extended, *planted, *self.run)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The layer that the fault lies in, and what it does, in plain words."""
+        subject, _, what = self.fault.partition(",")
+        return next(said for word, said in FAULTS.items() if what.startswith(word) or subject.startswith(word))
+
+
+def systems() -> tuple[str, ...]:
+    """Return the names of all systems that are rehearsed."""
+    return tuple(sorted(path.stem for path in (SITE / "planted").glob("*.yaml")))
+
+
+def of_system(system: str) -> tuple[Rehearsed, ...]:
+    """Return the rehearsals of a system, the healthy ones first. Raises TypeError for an unknown field."""
+    lists = yaml.safe_load((SITE / f"planted/{system}.yaml").read_text(encoding="utf-8"))
+    return tuple(_one(system, entry) for entry in (*lists.pop("healthy"), *lists.pop("planted")))
+
+
+def _one(system: str, entry: dict[str, Any]) -> Rehearsed:
+    blamed = frozenset((kind, node, rail) for kind, node, rail in entry.pop("blamed", ()))
+    return Rehearsed(system, tuple(entry.pop("run", ())), blamed=blamed, **entry)
+
+
+def tables(system: str) -> str:
+    """Return a system's part of the page: what it is, the table of its healthy rehearsals, and that of its faults."""
+    rows = of_system(system)
+    healthy = [(_chosen(one), str(one.nodes), str(one.tests)) for one in rows if not one.fault]
+    planted = [_planted_row(one) for one in rows if one.fault]
+    described = yaml.safe_load((SITE / f"systems/{system}.yaml").read_text(encoding="utf-8"))["description"]
+    parts = [f"{described[0].upper()}{described[1:]}.\n"]
+    parts += [_table(("healthy: options", "nodes", "tests"), healthy)] if healthy else []
+    parts += [_table(("fault", "options", "nodes", "what is said", "blamed"), planted)] if planted else []
+    return "\n".join(parts)
+
+
+def _planted_row(one: Rehearsed) -> tuple[str, ...]:
+    blamed = ", ".join(
+        f"{kind} {f'{rail} of {node}' if rail and node else rail or node or ''}".strip()
+        for kind, node, rail in sorted(one.blamed, key=str)
+    )
+    return f"`{one.fault}`", _chosen(one), str(one.nodes), f'"{one.says}"', blamed or f"nobody: {one.nobody}"
+
+
+def _chosen(one: Rehearsed) -> str:
+    words = [*(["--extended"] if one.extended else []), *one.run]
+    return f"`{' '.join(words)}`" if words else "none: a whole everyday run"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def with_tables(page: str) -> str:
+    """Return the page with its tables as the files have them. Raises ValueError where a mark is missing."""
+    for system in systems():
+        begin, end = f"<!-- {system}: written by python -m tests.e2e.rehearsals -->\n", f"<!-- end of {system} -->\n"
+        before, _, rest = page.partition(begin)
+        _, mark, after = rest.partition(end)
+        if not mark:
+            raise ValueError(f"docs/rehearsal.md: found no marks of {system}, expected its tables between two of them")
+        page = f"{before}{begin}{tables(system)}{end}{after}"
+    return page
+
+
+def all_rehearsals() -> Iterator[Rehearsed]:
+    """Yield every rehearsal of every system."""
+    for system in systems():
+        yield from of_system(system)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,56 @@
+"""Faults of a node and of addresses on the virtual cluster, made by tools of Linux: the right part is named."""
+
+import re
+import shlex
+
+import pytest
+
+from railyard.provision.testbed.cluster import Testbed
+from tests.e2e.conftest import VirtualSite, failed, suspects
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
+
+
+def do(bed: Testbed, node: str, command: str) -> None:
+    assert bed.exec(node, shlex.split(command)).returncode == 0
+
+
+@pytest.mark.fault("session", "/sys of vn2 unmounted", "vn2 has no /sys of its own: hsn0 is in its /proc/net/dev")
+def test_a_node_without_sys_is_named_and_its_rail_is_not(site: VirtualSite, said: str) -> None:
+    with site.bed() as bed:
+        # Below it is the host's.
+        do(bed, "vn2", "umount -l /sys")
+        record = site.cell("ImbUniband", "mpich", 1).record
+    assert failed(record) == ("fail", 1, "node")
+    assert record.verdict.text.startswith(said)
+    assert suspects(record) == {("node", "vn2", None)}
+
+
+@pytest.mark.fault(
+    "session", "the address of vn2 given to vn3 too", ", the address of vn2, as vn1 found over hsn0: two"
+)
+def test_the_node_that_took_an_address_is_named_and_its_victim_is_not(site: VirtualSite, said: str) -> None:
+    with site.bed() as bed:
+        address = bed.spec.address("vn2", "hsn0")
+        # The victim answers nobody, so that the thief is always the one that is believed.
+        do(bed, "vn2", "ip link set hsn0 arp off")
+        do(bed, "vn3", f"ip address add {address}/24 dev hsn0")
+        record = site.cell("ImbUniband", "mpich", 1).record
+    assert record.state == "fail"
+    assert re.search(rf"hsn0 of vn3 \([0-9a-f:]+\) answers for {re.escape(address)}{said}", record.verdict.text)
+    assert suspects(record) == {("rail", "vn3", "hsn0")}
+
+
+@pytest.mark.fault("rail", "hsn1 of vn2 unplugged and plugged in again in mid-run", "the link of hsn1 of vn2 flapped")
+def test_a_link_that_flaps_in_mid_run_is_said_as_such(site: VirtualSite, said: str) -> None:
+    with site.bed() as bed:
+        # A node's own watch: as soon as the run has sent something, the link goes and comes back.
+        flaps = (
+            "while read -r sent </sys/class/net/hsn1/statistics/rx_bytes && [ $sent -lt 2000000 ]; do sleep 0.2; done; "
+            "ip link set hsn1 down; ip link set hsn1 up"
+        )
+        do(bed, "vn2", f"sh -c {shlex.quote(f'({flaps}) >/dev/null 2>&1 &')}")
+        record = site.cell("ImbUniband", "mpich", 2).record
+    assert record.state == "fail"
+    assert said in record.verdict.text
+    assert suspects(record) == {("rail", "vn2", "hsn1")}

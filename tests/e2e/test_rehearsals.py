@@ -1,0 +1,39 @@
+"""Every rehearsal of tests/sites/rehearsed/planted: no healthy system fails, and each planted fault is named.
+
+Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted.
+"""
+
+import pytest
+
+from tests.e2e.conftest import VirtualSite, rehearse, suspects
+from tests.e2e.rehearsals import Rehearsed, all_rehearsals
+
+# It measures nothing, but waits for whoever does.
+pytestmark = [pytest.mark.e2e, pytest.mark.measures, pytest.mark.full]
+
+HEALTHY = [one for one in all_rehearsals() if not one.fault]
+PLANTED = [one for one in all_rehearsals() if one.fault]
+
+
+@pytest.mark.parametrize("one", HEALTHY, ids=lambda one: " ".join(one.options[1:]))
+def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one: Rehearsed) -> None:
+    ran, records = rehearse(rehearsed_site, *one.options)
+    assert ran.lines[-1] == "nothing was planted: no test failed"
+    assert ran.code == 0
+    assert {record.state for record in records} <= {"pass", "report-only"}
+    assert len(records) == one.tests
+
+
+@pytest.mark.parametrize("one", PLANTED, ids=lambda one: " ".join(one.options[1:]))
+def test_a_planted_fault_is_named_and_nobody_else(rehearsed_site: VirtualSite, one: Rehearsed) -> None:
+    ran, records = rehearse(rehearsed_site, *one.options)
+    assert ran.code == 1
+    failed = [record for record in records if record.fails]
+    sentences = [
+        words for record in failed for words in (record.verdict.text, *(s.reason for s in record.verdict.suspects))
+    ]
+    assert any(one.says in sentence for sentence in sentences), sentences
+    assert {each for record in failed for each in suspects(record)} == one.blamed
+    (found,) = (line for line in ran.lines if line.startswith(f"planted {one.fault}: "))
+    if not one.nobody:
+        assert ": named by " in found

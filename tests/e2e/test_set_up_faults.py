@@ -1,0 +1,65 @@
+"""What is set otherwise than it was meant, on the virtual cluster for real: a variable, an MTU, two networks."""
+
+import pytest
+
+from railyard.provision.testbed.cluster import Testbed
+from tests.e2e.conftest import CLONE, VirtualSite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+CELL = ("--system", "virtual:hsn", "-n", "ImbPingPong%rails=1", "-p", "mpich", "-P", "policy=default")
+
+
+@pytest.mark.fault("stack", "a wrapper exports another UCX_TLS", 'UCX_TLS is "tcp,self,posix" in the environment of')
+def test_a_variable_that_a_wrapper_exports_is_named_with_both_values(site: VirtualSite, said: str) -> None:
+    wrapper = site.folder / "IMB-MPI1"
+    program = CLONE / ".stacks/intelmpi/bin/IMB-MPI1"
+    wrapper.write_text(f'#!/bin/sh\nUCX_TLS=tcp,self,posix\nexport UCX_TLS\n{program} "$@"\n')
+    wrapper.chmod(0o755)
+    site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
+    ran = site.run(*CELL)
+    assert f'{said} IMB-MPI1 on vn1, expected "tcp,self"' in ran.record.verdict.text
+    assert (ran.record.verdict.rule, ran.record.verdict.class_) == (1, "set-up")
+    assert (ran.record.variables["UCX_TLS"], ran.record.verdict.suspects) == ("tcp,self,posix", ())
+
+
+def enter(bed: Testbed, *words: str) -> None:
+    done = bed.exec("vn2", ["ip", *words])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.fault("rail", "one node's interface has an MTU of 1400", "the MTU of hsn0 is 1400 on vn2, expected 1500")
+def test_an_mtu_of_one_end_is_named(site: VirtualSite, said: str) -> None:
+    with site.bed_of_system() as bed:
+        enter(bed, "link", "set", "hsn0", "mtu", "1400")
+        ran = site.run(*CELL)
+    assert f"{said} (systems/virtual.yaml, fabrics.hsn)" in ran.record.verdict.text
+    assert (ran.record.verdict.rule, ran.record.verdict.suspects) == (1, ())
+
+
+@pytest.mark.fault(
+    "rail", "the addresses of a node's two rails are swapped", "expected rails of one name in one network"
+)
+def test_swapped_interfaces_are_named_as_wiring(site: VirtualSite, said: str) -> None:
+    with site.bed_of_system() as bed:
+        spec = bed.spec
+        for device, other in (("hsn0", "hsn1"), ("hsn1", "hsn0")):
+            enter(bed, "address", "flush", "dev", device)
+            enter(bed, "address", "add", f"{spec.address('vn2', other)}/24", "dev", device)
+        ran = site.run(*CELL)
+    text = ran.record.verdict.text
+    assert f"wiring: hsn0 of vn1 is in {spec.network('hsn0').subnet}, where vn2 has hsn1" in text
+    assert said in text
+    assert (ran.record.verdict.class_, ran.record.verdict.suspects) == ("set-up", ())
+
+
+@pytest.mark.fault("stack", "mpirun of Open MPI in MPICH's prefix", "it is that of Open MPI, expected that of MPICH")
+def test_the_launcher_of_another_library_is_named(site: VirtualSite, said: str) -> None:
+    programs = site.folder / "mixed" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "mpirun").symlink_to(CLONE / ".stacks/openmpi/bin/mpirun")
+    (programs.parent / "lib").symlink_to(CLONE / ".stacks/mpich/lib")
+    site.edit("systems/virtual.yaml", "prefix: .stacks/mpich", f"prefix: {programs.parent}")
+    ran = site.run(*CELL)
+    assert said in ran.record.verdict.text
+    assert (ran.record.verdict.rule, ran.record.verdict.suspects) == (1, ())

@@ -1,0 +1,40 @@
+"""What a wrong setting of a site's file would do on the real machine, as a rehearsal of it shows.
+
+Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted.
+"""
+
+import pytest
+
+from tests.e2e.conftest import VirtualSite, rehearse, suspects
+
+pytestmark = [pytest.mark.e2e, pytest.mark.measures, pytest.mark.full]
+
+FILE = "systems/ndr.yaml"
+BANDWIDTH = ("--system", "ndr", "--nodes", "2", "-n", "OsuBandwidth", "-p", "openmpi")
+
+
+@pytest.mark.fault("stack", "a site's variable by which messages are never split", "idle second rail")
+def test_a_variable_that_keeps_messages_whole_leaves_a_rail_idle(rehearsed_site: VirtualSite, said: str) -> None:
+    rehearsed_site.edit(FILE, "  openmpi:\n", '  openmpi:\n    env: {UCX_RNDV_THRESH: "inf"}\n')
+    ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=2")
+    assert ran.code == 1
+    assert record.verdict.rule == 4 and said in record.verdict.text
+    assert {kind for kind, _, _ in suspects(record)} == {"stack"}
+
+
+@pytest.mark.fault("scheduler", "an option of srun in access, which sbatch does not know", "unrecognized option")
+def test_an_option_that_sbatch_does_not_know_is_quoted(rehearsed_site: VirtualSite, said: str) -> None:
+    rehearsed_site.edit(FILE, "launcher: srun\n", "launcher: srun\naccess: [--cpu-bind=none]\n")
+    ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=1")
+    assert ran.code == 1
+    assert record.verdict.rule == 1 and f"{said} '--cpu-bind=none'" in record.verdict.text
+    assert suspects(record) == set()
+
+
+@pytest.mark.fault("session", "two repetitions of osu_latency over a link of NDR", "is above 5.000 us")
+def test_too_few_repetitions_measure_the_start_of_the_processors(rehearsed_site: VirtualSite, said: str) -> None:
+    latency = ("--system", "ndr", "--nodes", "2", "-n", "OsuLatency", "-p", "openmpi", "-P", "rails=1")
+    ran, (record,) = rehearse(rehearsed_site, *latency, "-S", "repetitions=2")
+    assert ran.code == 1 and said in record.verdict.text
+    ran, (record,) = rehearse(rehearsed_site, *latency)
+    assert ran.code == 0 and record.state == "pass"

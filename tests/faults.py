@@ -1,0 +1,240 @@
+"""The faults that tests plant, as a page for people: `docs/faults.md`, which `make docs` writes anew.
+
+A row is a test's marker ``fault(layer, planted, said)``. The test looks for ``said`` in the verdict (fixture `said`),
+so the page cannot say what no test saw. pytest itself collects the markers. Faults of rehearsals are rows too:
+test_rehearsals.py looks for what their files say.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.rehearsals import all_rehearsals
+
+TESTS = Path(__file__).resolve().parent
+#: The layers, in the order of the page, with the words of its headings.
+LAYERS = {
+    "rail": "Rails: cards, cables, ports",
+    "path": "Path: which network the bytes took",
+    "stack": "Stack: MPI library, launcher, environment",
+    "output": "Output: what the benchmark printed",
+    "reference": "References: what is expected",
+    "session": "Session: the run, its processes, the machine",
+    "scheduler": "Scheduler: jobs and nodes",
+    "store": "Store: records, recordings, history",
+}
+
+_HEAD = """\
+# Faults that were planted, and what was said
+
+Generated from the tests by `make docs`; change a test, not this page. Each row is a test that plants the fault and
+looks for these words in the verdict or in the message of the command. Beside most of them stands a healthy case
+that must pass.
+"""
+_CANNOT = """
+## What cannot be told
+
+"""
+#: What no verdict can tell, with the reason.
+CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
+    (
+        "Forward error correction in another mode than was meant",
+        "no file of /sys shows it (ethtool alone does, as root), and a good cable costs 0.1 us; two ends "
+        "that differ have no link, which is said",
+    ),
+    (
+        "A port that sends with fewer lanes than it receives",
+        "the kernel shows one width of a port; the direction that is slow is told where a bandwidth is "
+        "measured that way",
+    ),
+    (
+        "A cable in another port of the same switch, or in another switch of the same network",
+        "addresses and networks are those that were meant; all pairs of nodes show a switch that is slow",
+    ),
+    (
+        "Adaptive routing, the routing engine, SHARP",
+        "they are settings of switches and of the fabric's manager, and no file of a node shows them",
+    ),
+    (
+        "ECN or PFC off on the switches of RoCE, in a run without congestion",
+        "nothing is lost until ports are full; then packets out of sequence are said as signals, and what is lost "
+        "shows in the figures",
+    ),
+    (
+        "RoCE over the wrong one of several GIDs that all lead to the same port",
+        "the bytes and the port are the same; where the system's file has `gid_index` the variable is "
+        "compared on each node",
+    ),
+    (
+        "Another VLAN of the same interface",
+        "the counters of the interface hold the packets of all of them",
+    ),
+    (
+        "A rail that loses packets which RDMA repeats in its hardware",
+        "the counters of some drivers show it as a signal, which a healthy fabric has too; a bandwidth that "
+        "suffers fails its reference",
+    ),
+    (
+        "More messages, warm-ups or a larger window than the tool prints, of a tool that prints neither",
+        "to a counter they are the same as another job's bytes: both are said as *shared*, and a missed "
+        "reference is *disturbed*",
+    ),
+    (
+        "A table that was kept from an earlier, healthy run, while another program moves the same bytes",
+        "output and counters are right, and nothing in an output says when it was measured",
+    ),
+    (
+        "Another release of a benchmark, whose defaults differ",
+        "the record has its version, and a comparison names it; what a system's file does not state nobody can miss",
+    ),
+    (
+        "A collective that is faster than its bytes allow",
+        "which algorithm ran, and whether a switch reduced the vectors, is not printed; the least bytes that "
+        "any algorithm needs are held against the counters",
+    ),
+    (
+        "Two processes that were started in each other's place on nodes that are alike",
+        "the figures and counters of a symmetric benchmark are the same",
+    ),
+    (
+        "a reference that is wrong by less than half of its link",
+        "a number between half of the link and its limit may be right on some hardware; only who wrote it knows",
+    ),
+    (
+        "a second fault behind an expected failure of the same rule",
+        "the file states no depth, so that a run that is slower than the known cable looks like it, until its day",
+    ),
+    (
+        "a `below_link` whose reason is untrue",
+        "a reason is a sentence for people; what is checked is that it is there, and that its share is kept",
+    ),
+    (
+        "a record whose figure was changed by hand in a whole line",
+        "a record has no signature; only the output that is kept beside it, or a merge with another copy, shows it",
+    ),
+    (
+        "a clock that is wrong by less than a day, or always by the same",
+        "times are compared with this machine's clock alone, and time zones and slow clocks are no fault",
+    ),
+    (
+        "a clock that jumps while a benchmark runs",
+        "the benchmark times its messages itself; most tools read a clock that does not jump, and print none",
+    ),
+    (
+        "a laptop or a virtual machine that sleeps in mid-run, and no rail loses its carrier",
+        "the tool's clock may stand still meanwhile; of a value that it makes low the verdict says low, and not why",
+    ),
+    (
+        "a run that still runs on another host, where the file system hands on no locks (`local_lock=flock` of NFS)",
+        "its lock is seen on its own host alone: elsewhere it is said to be killed until it ends",
+    ),
+    (
+        "a node that is drained in mid-run while its job goes on to its end",
+        "the scheduler lets the job end, and what it left is whole; the next run lists the node as not tested",
+    ),
+    (
+        "a job that Slurm forgot before it was asked (`MinJobAge`), without accounting",
+        "no record is left of how it ended; it is said to be lost, and never a pass",
+    ),
+    (
+        "who suspended, cancelled or preempted a job",
+        "Slurm's record has the state and the time, and no name",
+    ),
+    (
+        "two nodes that were swapped, name for name, with all of their addresses",
+        "each answers to the name and the addresses of the other; only a serial number of its board would tell",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """One row: ``layer`` is a key of `LAYERS`, ``said`` what the test finds in the verdict."""
+
+    layer: str
+    planted: str
+    said: str
+    test: str
+
+
+#: What a session of pytest collected, before any test was left out.
+COLLECTED = pytest.StashKey[tuple[Planted, ...]]()
+
+
+def rows_of(items: Iterable[pytest.Item]) -> tuple[Planted, ...]:
+    """Return the faults of collected tests, each once. Raises ValueError, with the test, for a marker's mistake."""
+    found: dict[Planted, None] = {}
+    for item in items:
+        for marker in item.iter_markers("fault"):
+            found.setdefault(_row(marker, item.nodeid, item.nodeid.partition("::")[0].removeprefix("tests/")))
+    return tuple(found)
+
+
+class _Collected:
+    """Keeps the faults of what pytest collected."""
+
+    def __init__(self) -> None:
+        self.rows: tuple[Planted, ...] = ()
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.rows = rows_of(items)
+
+
+def planted(folder: Path = TESTS) -> tuple[Planted, ...]:
+    """Return the faults of all tests below a folder, which pytest collects: tens of seconds.
+
+    Raises ValueError where it cannot, with the test for a marker's mistake.
+    """
+    found = _Collected()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        before, sys.stdout = sys.stdout, nowhere
+        try:
+            code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", str(folder)], plugins=[found])
+        finally:
+            sys.stdout = before
+    if code != pytest.ExitCode.OK:
+        raise ValueError(f"{folder}: pytest cannot collect its tests; type: pytest --collect-only {folder}")
+    return found.rows
+
+
+def _row(marker: pytest.Mark, where: str, test: str) -> Planted:
+    words = [word for word in marker.args if isinstance(word, str) and word.strip()]
+    if len(words) != 3 or len(marker.args) != 3 or marker.kwargs:
+        raise ValueError(f"{where}: expected mark.fault with three texts: layer, planted, said")
+    if words[0] not in LAYERS:
+        raise ValueError(f'{where}: found the layer "{words[0]}", expected one of {", ".join(LAYERS)}')
+    return Planted(words[0], words[1], words[2], test)
+
+
+def rehearsed() -> list[Planted]:
+    """Return a row for each kind of fault that rehearsals plant, with what the first of them says."""
+    found = [one for one in all_rehearsals() if one.fault]
+    said = {one.kind: one.says for one in reversed(found)}
+    return [Planted(*kind, says, "e2e/test_rehearsals.py") for kind, says in said.items()]
+
+
+def page(of_tests: Iterable[Planted]) -> str:
+    """Return the text of docs/faults.md, of all tests' faults and those of rehearsals."""
+    rows = [*of_tests, *rehearsed()]
+    parts = [_HEAD, f"\n{len(rows)} faults.\n"]
+    for layer, heading in LAYERS.items():
+        of_layer = [row for row in rows if row.layer == layer]
+        if of_layer:
+            parts.append(f"\n## {heading}\n\n| planted | said |\n| --- | --- |\n")
+            parts += [f"| {_cell(row.planted)} | {_cell(row.said)} |\n" for row in of_layer]
+    if CANNOT_BE_TOLD:
+        parts.append(_CANNOT)
+        parts += [f"- {what}: {why}\n" for what, why in CANNOT_BE_TOLD]
+    return "".join(parts)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(page(planted()), end="")
