@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
@@ -858,6 +858,8 @@ def test_each_spoilt_input_alone_fails_a_healthy_run(name: str) -> None:
     ),
 )
 def test_spoiling_never_turns_a_failure_into_a_pass(start: Inputs, names: list[str]) -> None:
+    # The floor of the link's class is all that a system without references can fail: without it nothing is asserted.
+    assume(start.report_only is None or "no bands" not in names)
     inputs = start
     for name in names:
         before = judge(inputs).state
