@@ -110,7 +110,7 @@ def plan_launch(
         )
         options += ask.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:
-        options = [*_srun_words(site, stack), *_in_blocks(system, told, ranks.per_node)]
+        options = [*_srun_words(site, stack), *_layout(system, told, ranks.per_node)]
         if ranks.threads > 1:
             # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
             # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
@@ -173,15 +173,17 @@ def _srun_words(site: Site, stack: str) -> list[str]:
     return [] if table.pair else [f"--mpi={site.system.stacks[stack].srun_mpi or table.srun_mpi}"]
 
 
-def _in_blocks(system: System, told: Settings, per_node: int) -> list[str]:
-    """Return how srun lays out ranks that fill a node and whose library deals its near rails by local rank.
+def _layout(system: System, told: Settings, per_node: int) -> list[str]:
+    """Return how srun lays out the ranks of a node where each uses one rail of several.
 
-    Slurm lays them out over the sockets in turn. Of four rails, two a socket, even ranks would then be on one socket,
-    and all of them take the first of its two rails: the other one would idle.
+    Over the sockets in turn, as ``place.sh`` deals rails to them: unasked, a site's slurm.conf decides. A library that
+    deals its near rails by local rank has ranks that fill a node in blocks: of four rails, two a socket, even ranks
+    would else be on one socket, and all of them take the first of its two rails: the other one would idle.
     """
     hardware = system.nodes.hardware
-    fills = hardware is not None and per_node >= hardware.cores
-    return ["--distribution=block:block"] if fills and told.policy == "nic-per-rank" and not told.rank_variable else []
+    if told.policy != "nic-per-rank" or hardware is None or (not told.rank_variable and per_node < hardware.cores):
+        return []
+    return [f"--distribution=block:{'cyclic' if told.rank_variable else 'block'}"]
 
 
 def exported(env: Mapping[str, str]) -> dict[str, str]:

@@ -33,21 +33,25 @@ class Placing:
 
     ``asked`` is the word that replaced what the system's file says, empty where none did. ``threads`` of each rank are
     to have a processor each, where a node's processors are its own. ``nic_ranks``: so many ranks of each node have a
-    rail of their own each, and are put beside that one alone; 0 where all ranks use all rails.
+    rail of their own each, and are put beside that one alone; 0 where all ranks use all rails. ``dealt``: they are an
+    application's, many for each rail, and each is given a rail of the socket where the launcher puts it.
     """
 
     side: Side | None
     asked: str = ""
     threads: int = 1
     nic_ranks: int = 0
+    dealt: bool = False
 
     def words(self, launch: Launch, folder: str, tag: str) -> tuple[str, ...]:
         """Return the words of a shell that stand before the counter reader's, none where nothing is placed.
 
         Ranks with a rail of their own write to ``folder`` which they were given; ``tag`` is of this run alone.
         """
+        variable = launch.settings.rank_variable
+        if self.dealt and variable:
+            return (SCRIPT, "dealt", launch.settings.env[variable], variable, "--", "sh")
         if self.nic_ranks:
-            variable = launch.settings.rank_variable
             devices = launch.settings.env[variable] if variable else ",".join(launch.meant)
             return (SCRIPT, self.side or "launcher", devices, folder, tag, variable or "-", "--", "sh")
         return () if self.side is None else (SCRIPT, self.side, ",".join(launch.meant), "--", "sh")
@@ -58,7 +62,7 @@ class Placing:
 
     def scripts(self) -> dict[str, str]:
         """Return the script that is to be written beside the job's own: name and text, none where nothing is placed."""
-        return {SCRIPT: place_script()} if self.side is not None or self.nic_ranks else {}
+        return {SCRIPT: place_script()} if self.side is not None or self.nic_ranks or self.dealt else {}
 
     def remarks(self, launch: Launch) -> tuple[str, ...]:
         """Return what is said of a run that was placed in another way than the system's file says."""

@@ -148,10 +148,11 @@ def test_a_launcher_of_reframe_gets_the_stacks_own_words_alone(site: Site) -> No
         ("mpich", "nic-per-rank", 8, ("--distribution=block:block",)),
         ("mpich", "nic-per-rank", 2, ()),
         ("mpich", "striping", 8, ()),
-        ("openmpi", "nic-per-rank", 8, ()),
+        ("openmpi", "nic-per-rank", 8, ("--distribution=block:cyclic",)),
+        ("openmpi", "nic-per-rank", 2, ("--distribution=block:cyclic",)),
     ],
 )
-def test_ranks_that_fill_a_node_and_take_near_rails_in_turn_lie_in_blocks(
+def test_ranks_with_a_rail_each_lie_as_their_rails_are_dealt_to_them(
     virtual: Site, stack: str, policy: str, per_node: int, told: tuple[str, ...]
 ) -> None:
     """In turn over two sockets, even ranks would all take the first rail of one socket; Open MPI is told each."""

@@ -252,3 +252,16 @@ def test_ranks_with_a_nic_each_are_given_it_by_their_librarys_variable(virtual: 
     )  # fmt: skip
     assert list(Placing(None, nic_ranks=2).scripts()) == [SCRIPT]
     assert own.why_not([], ucx) is None, "each rank says itself where it ran"
+
+
+def test_an_applications_ranks_are_dealt_rails_where_their_library_takes_one_from_a_variable(virtual: Site) -> None:
+    fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"kind": "ib"})}
+    site = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes", "fabrics": fabrics}))
+    ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=8, policy="nic-per-rank")
+    dealt = Placing(None, dealt=True)
+    assert dealt.words(ucx, "counters", "tag-1") == (
+        SCRIPT, "dealt", "mlx5_0:1,mlx5_1:1", "UCX_NET_DEVICES", "--", "sh",
+    )  # fmt: skip
+    assert list(dealt.scripts()) == [SCRIPT]
+    psm3 = launch_of(virtual, "intelmpi", ("hsn0", "hsn1"), nodes=("n1",), policy="nic-per-rank")
+    assert dealt.words(psm3, "counters", "tag-1") == (), "PSM3 deals them out itself"

@@ -95,6 +95,34 @@ def test_the_two_scripts_ask_for_the_same_variables_in_the_same_order() -> None:
     ] == []
 
 
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize(
+    ("sockets", "dealt"),
+    [
+        ({"mlx5_0": "0-3,8-11", "mlx5_1": "0-3,8-11", "mlx5_2": "4-7", "mlx5_3": "4-7"}, "02130213"),
+        ({"mlx5_0": "0-3", "mlx5_1": "4-7", "mlx5_2": "0-3", "mlx5_3": "4-7"}, "01230123"),
+        ({"mlx5_0": "0-3", "mlx5_1": "4-7", "mlx5_2": "4-7", "mlx5_3": "4-7"}, "01020301"),
+        ({"mlx5_0": "0-7", "mlx5_1": "0-7", "mlx5_2": "0-7", "mlx5_3": "0-7"}, "01230123"),
+        ({}, "01230123"),
+    ],
+)
+def test_ranks_that_lie_on_the_sockets_in_turn_are_dealt_the_devices_of_each(
+    tmp_path: Path, shell: str, sockets: dict[str, str], dealt: str
+) -> None:
+    for card, near in sockets.items():
+        device = tmp_path / "sys/class/infiniband" / card / "device"
+        device.mkdir(parents=True)
+        (device / "local_cpulist").write_text(f"{near}\n")
+    (tmp_path / SCRIPT).write_text(place_script())
+    devices = ",".join(f"mlx5_{number}:1" for number in range(4))
+    one = f"{shell} {SCRIPT} dealt {devices} UCX_NET_DEVICES -- sh -c 'echo $UCX_NET_DEVICES'"
+    every = f"for rank in 0 1 2 3 4 5 6 7; do SLURM_LOCALID=$rank {one}; done"
+    env = {**os.environ, "RAILYARD_SYSFS": str(tmp_path / "sys")}
+    done = subprocess.run(["sh", "-c", every], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    given = done.stdout.split()
+    assert given == [f"mlx5_{number}:1" for number in dealt]
+
+
 @pytest.mark.parametrize("words", [["near", TWO], ["near", TWO, "counters", TAG, "-", "--"], ["near", TWO, "--"]])
 def test_a_call_that_lacks_words_says_how_it_is_called(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / SCRIPT).write_text(place_script())

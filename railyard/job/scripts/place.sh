@@ -3,6 +3,7 @@
 # touches first then lies in their memory:
 #   sh place.sh near|far DEVICES -- EXECUTABLE ARGUMENT...
 #   sh place.sh near|far|launcher DEVICES OUTDIR TAG VARIABLE -- EXECUTABLE ARGUMENT...
+#   sh place.sh dealt DEVICES VARIABLE -- EXECUTABLE ARGUMENT...
 # DEVICES are device names with commas between them, as reader.sh takes them. Near are the processors of the devices'
 # own NUMA nodes (local_cpulist), far all others that the kernel uses. Where the node shows none, or lets the command
 # have none of them, it runs where it was: the node's facts have where (railyard/job/node_facts.py), and the verdict
@@ -11,18 +12,21 @@
 # VARIABLE is set to that device; it is "-" where the library itself gives its ranks devices so. The rank is put near
 # that device, or far from it, or is left where the launcher put it. OUTDIR/NODE.PROCESS.nic says what it was given
 # (railyard/job/rank_nics.py reads it).
+# The third form is for an application, whose many ranks the launcher lays out over the sockets in turn: so are the
+# sockets given to them, and the devices of a socket in turn. Each rank is left where it is, and says nothing.
 
 set -f
 
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
 
-case "${3-} ${6-}" in
-'-- '*) own='' words=3 ;;
+case "${1-} ${3-} ${4-} ${6-}" in
+'dealt '*' -- '*) own='' words=4 variable=$3 ;;
+*' -- '*) own='' words=3 ;;
 *' --') own=yes words=6 outdir=$3 tag=$4 variable=$5 ;;
 *) words=$# ;;
 esac
 [ $# -gt $words ] || {
-    echo 'railyard: place.sh near|far DEVICES [OUTDIR TAG VARIABLE] -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
+    echo 'railyard: place.sh near|far|dealt DEVICES [[OUTDIR TAG] VARIABLE] -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
     exit 64
 }
 side=$1 devices=$2
@@ -39,9 +43,43 @@ choose() {
     IFS=,
     set -- $devices
     unset IFS
-    shift $((rank % $#))
-    devices=$1
+    if [ "$side" = dealt ]; then
+        deal "$@"
+    else
+        shift $((rank % $#))
+        devices=$1
+    fi
     [ "$variable" = - ] || export "$variable=$devices"
+}
+
+# The processors near a device go to $near, nothing where the node shows none.
+near_to() {
+    for path in "net/$1" "infiniband/${1%%:*}" "cxi/$1"; do
+        near=''
+        { IFS= read -r near <"$sys/class/$path/device/local_cpulist"; } 2>/dev/null && return
+    done
+}
+
+# The device of a rank, one of its socket's, goes to $devices. A socket is all devices with the same processors.
+deal() {
+    sockets='' number=0
+    for device in "$@"; do
+        near_to "$device"
+        case " $sockets " in *" $near- "*) ;; *) sockets="$sockets $near-" number=$((number + 1)) ;; esac
+    done
+    at=0
+    for socket in $sockets; do
+        [ $at = $((rank % number)) ] && break
+        at=$((at + 1))
+    done
+    there=''
+    for device in "$@"; do
+        near_to "$device"
+        [ "$near-" = "$socket" ] && there="$there $device"
+    done
+    set -- $there
+    shift $((rank / number % $#))
+    devices=$1
 }
 
 # What the rank was given, and where it runs.
@@ -70,14 +108,12 @@ expand() {
 }
 
 [ -n "$own" ] && choose
+[ "$side" = dealt ] && choose && exec "$@"
 list=''
 IFS=,
 for device in $devices; do
-    for path in "net/$device" "infiniband/${device%%:*}" "cxi/$device"; do
-        near=''
-        { IFS= read -r near <"$sys/class/$path/device/local_cpulist"; } 2>/dev/null
-        list=${list:+$list${near:+,}}$near
-    done
+    near_to "$device"
+    list=${list:+$list${near:+,}}$near
 done
 unset IFS
 case $list in

@@ -133,10 +133,12 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher)
     # Our testbeds' nodes, and a single host's, share processors.
     own_cores = threads if system.provider == "nodes" else 1
-    nic_ranks = check.ranks_per_node if _has_own_nics(check, system, test) else 0
+    own_nics = _has_own_nics(check, system, test)
+    dealt = own_nics and check.check_class == "app" and side is None
+    nic_ranks = check.ranks_per_node if own_nics and check.check_class != "app" else 0
     if nic_ranks and side is None and not check.placement:
         side = "near"
-    placing = Placing(None if check.within_node else side, check.placement, own_cores, nic_ranks)
+    placing = Placing(None if check.within_node else side, check.placement, own_cores, nic_ranks, dealt)
     ranks = Ranks(
         total=total,
         per_node=total if system.provider == "host" else check.ranks_per_node,
@@ -154,10 +156,10 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
 
 
 def _has_own_nics(check: Any, system: System, test: TestId) -> bool:
-    """Return whether each rank is given a rail of its own, and is put beside it.
+    """Return whether each rank is given a rail of its own.
 
-    An application has many ranks for each rail, which its library deals out; a stack without MPI has a pair of
-    processes for each rail; and nodes that share one host have no processors near a rail.
+    A stack without MPI has a pair of processes for each rail; and nodes that share one host have no processors near a
+    rail.
     """
-    is_mpi_benchmark = check.check_class != "app" and not STACKS[test.stack].pair
-    return test.policy == NIC_PER_RANK and is_mpi_benchmark and system.provider == "nodes" and not check.within_node
+    has_ranks = test.policy == NIC_PER_RANK and not STACKS[test.stack].pair
+    return has_ranks and system.provider == "nodes" and not check.within_node

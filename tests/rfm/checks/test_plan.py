@@ -117,6 +117,14 @@ def test_each_rank_of_a_benchmark_runs_beside_a_nic_of_its_own(
     assert (placing.nic_ranks, placing.side) == (nic_ranks, side)
 
 
+def test_an_applications_ranks_are_dealt_the_rails_unless_they_are_put_elsewhere(virtual: Site) -> None:
+    nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
+    assert plan(nodes, MadeCheck(rails=2, check_class="app"), **of).placing.dealt
+    assert not plan(nodes, MadeCheck(rails=2, check_class="app", placement="far"), **of).placing.dealt
+    assert not plan(nodes, MadeCheck(rails=2, pair_a_rail=True), **of).placing.dealt
+    assert not plan(virtual, MadeCheck(rails=2, check_class="app"), **of).placing.dealt, "nodes that share one host"
+
+
 def test_only_ranks_of_nodes_with_processors_of_their_own_have_nics_of_their_own(virtual: Site) -> None:
     nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
     assert plan(virtual, MadeCheck(rails=2, pair_a_rail=True), **of).placing.nic_ranks == 0
