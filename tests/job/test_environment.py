@@ -58,6 +58,26 @@ def test_what_a_wrapper_sets_is_seen_whether_it_becomes_the_program_or_starts_it
     assert (found.program, found.variables["UCX_TLS"]) == ("sleep", "posix")
 
 
+@pytest.mark.parametrize(("filled_at", "said"), [(2, {"UCX_TLS": "tcp,self"}), (9, {})])
+def test_a_process_that_has_no_variables_yet_is_asked_again(
+    tmp_path: Path, filled_at: int, said: dict[str, str]
+) -> None:
+    """Between execve(2)'s steps a process has its program and no environment: on a busy machine it was read then."""
+    for name, text in scripts("mpich").items():
+        (tmp_path / name).write_text(text)
+    process = tmp_path / "proc/42"
+    process.mkdir(parents=True)
+    (process / "exe").symlink_to("/usr/bin/IMB-MPI1")
+    (process / "environ").write_text("")
+    asked = f'echo >>asked; [ $(wc -l <asked) != {filled_at} ] || printf "A=1\\0UCX_TLS=tcp,self\\0" >proc/42/environ'
+    (tmp_path / "sleep").write_text(f"#!/bin/sh\n{asked}\n")
+    (tmp_path / "sleep").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "RAILYARD_PROC": "proc"}
+    subprocess.run(["sh", "environment.sh", ".", TAG, "vn1", "42"], cwd=tmp_path, env=env, check=True)
+    found = parse((tmp_path / "vn1.environment").read_text(), TAG)
+    assert found is not None and dict(found.variables) == said
+
+
 def test_a_run_that_ends_at_once_is_not_held_up(tmp_path: Path) -> None:
     for name, text in {"reader.sh": reader_script(), **scripts("mpich")}.items():
         (tmp_path / name).write_text(text)

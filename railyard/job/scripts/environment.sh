@@ -39,10 +39,16 @@ wanted() {
     done
 }
 
+# A process that execve(2) has given its program, and not yet its variables, shows none at all.
+has_some() {
+    [ -n "$(tr -d '\0' <"$proc/$last/environ" 2>/dev/null | head -c 1)" ]
+}
+
 for wait_s in 0.1 0.4 1 2; do
     sleep "$wait_s" || exit 0
     last_of
     program_of || exit 0
+    has_some || [ "$wait_s" = 2 ] || continue
     found=$(wanted)
     # It may have ended, or become another, meanwhile.
     before=$program
