@@ -8,6 +8,8 @@ _CONTEXT = "github.com/openucx/ucx src/ucp/core/ucp_context.c"
 # The measured split of a blocking send over two tcp devices begins at 532706 B in UCX 1.20.1's own table of protocols
 # (UCX_PROTO_INFO=y); a ping-pong reads 50.7 MB/s at 512 KiB and 97.7 MB/s at 1 MiB on two rails of 47.8 MB/s.
 TCP_STRIPING_FROM_BYTES = 1 << 20
+# Two pieces of UCX_MIN_RNDV_CHUNK_SIZE, 16 KiB: _CONTEXT, MIN_RNDV_CHUNK_SIZE. No shorter message is split.
+RDMA_STRIPING_FROM_BYTES = 1 << 15
 
 # "Currently up to 4 are supported" (faq.md, Multi-rail).
 MAX_RAILS = 4
@@ -80,10 +82,10 @@ TCP_STRIPING = Spread(
 
 RDMA_STRIPING = Spread(
     "striping",
-    "rendezvous messages only; UCX estimates that size from the devices at start, so there is no fixed number: "
-    "UCX_PROTO_INFO=y prints it",
+    "rendezvous messages only, of 32 KiB and more: no piece is smaller than 16 KiB (UCX_MIN_RNDV_CHUNK_SIZE). UCX "
+    "estimates from the devices at start where rendezvous begins: UCX_PROTO_INFO=y prints it",
     (_RAILS, _EAGER),
-    None,
+    RDMA_STRIPING_FROM_BYTES,
     MAX_RAILS,
 )
 

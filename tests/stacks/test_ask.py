@@ -253,8 +253,8 @@ WHY_NOT = [
     (
         ("openmpi", "ib", 2, "striping-8K"),
         "openmpi on ib: striping-8K was asked for, and no setting moves where pml/ucx stripes: rendezvous messages "
-        "only; UCX estimates that size from the devices at start, so there is no fixed number: UCX_PROTO_INFO=y prints "
-        "it",
+        "only, of 32 KiB and more: no piece is smaller than 16 KiB (UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates from the "
+        "devices at start where rendezvous begins: UCX_PROTO_INFO=y prints it",
     ),
     (
         ("openmpi", "tcp", 0, None),

@@ -24,6 +24,8 @@ UCX_RAILS = 2
 UCX_MOST_RAILS = 4
 #: Where UCX changes to rendezvous is estimated from the devices, and lies about here over RDMA.
 UCX_RENDEZVOUS_BYTES = 16 << 10
+#: UCX_MIN_RNDV_CHUNK_SIZE: no piece of a message is smaller.
+UCX_LEAST_PIECE_BYTES = 16 << 10
 #: Over TCP it was seen to split from 532,706 B on (UCX 1.20.1, UCX_PROTO_INFO=y).
 UCX_TCP_SPLIT_BYTES = 532_706
 #: btl_tcp_eager_limit is 64 KiB, and the rest of a message is split where it is longer than that.
@@ -126,6 +128,7 @@ def _ucx(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
     best = sorted(usable, key=lambda port: (-port.rate_gbit_s, _distance(port, rank)))[: max(1, rails)]
     estimated = UCX_TCP_SPLIT_BYTES if is_tcp else UCX_RENDEZVOUS_BYTES
     from_bytes = _size(variables.get("UCX_RNDV_THRESH", ""), estimated)
+    from_bytes = max(from_bytes, 2 * _size(variables.get("UCX_MIN_RNDV_CHUNK_SIZE", ""), UCX_LEAST_PIECE_BYTES))
     if min(_number(variables, "UCX_MAX_EAGER_RAILS", 1), len(best)) > 1:
         from_bytes = 0
     return Taken(tuple(best), "striping" if len(best) > 1 else "none", from_bytes, is_tcp, aware=True)

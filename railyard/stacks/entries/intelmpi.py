@@ -116,6 +116,7 @@ _ROCE = Way(
             "striping",
             ucx.RDMA_STRIPING.threshold,
             (*_MLX_LINES, *ucx.RDMA_STRIPING.settings),
+            ucx.RDMA_STRIPING.threshold_bytes,
             max_rails=ucx.MAX_RAILS,
         ),
         psm.psm3_round_robin("verbs", _provider("psm3")),

@@ -146,8 +146,9 @@ def test_ranks_to_which_all_nics_are_as_near_take_them_in_turn(stack: str) -> No
 @pytest.mark.parametrize(
     ("stack", "variables", "ports", "from_bytes"),
     [
-        ("openmpi", {}, IB, 16 << 10),
-        ("openmpi", {"UCX_RNDV_THRESH": "8k"}, IB, 8 << 10),
+        ("openmpi", {}, IB, 32 << 10),
+        ("openmpi", {"UCX_RNDV_THRESH": "8k"}, IB, 32 << 10),
+        ("openmpi", {"UCX_RNDV_THRESH": "8k", "UCX_MIN_RNDV_CHUNK_SIZE": "2k"}, IB, 8 << 10),
         ("openmpi", {"UCX_RNDV_THRESH": "intra:64k,inter:32k"}, IB, 32 << 10),
         ("openmpi", {"UCX_MAX_EAGER_RAILS": "2"}, IB, 0),
         ("openmpi", {"OMPI_MCA_pml": "ob1"}, NET, 128 << 10),
