@@ -23,13 +23,12 @@ from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.site.systems.load import load_system
 from tests import disturbed
+from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 RAILYARD = (sys.executable, "-m", "railyard")
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
-#: What every test must be through with, in seconds: a run that hangs is killed, and fails its test, here.
-PATIENCE_S = 600
 #: A rehearsal of all extended checks, on a machine that others use too.
 REHEARSAL_PATIENCE_S = 3600
 #: The state of a test whose measurement was disturbed, and stayed so when it was measured again.

@@ -20,6 +20,7 @@ from railyard.provision.rehearsal.programs import write_launchers
 from railyard.stacks import ask
 from railyard.stacks.table import STACKS
 from tests.provision.rehearsal.conftest import TAG, Bed, Ran
+from tests.waiting import PATIENCE_S
 
 #: Two sockets of four cores, of two threads each: cores 0 to 3 are near the first, with 8 to 11.
 MACHINE = Machine(2, 4, 2, 1 << 30)
@@ -193,7 +194,7 @@ def launched(bed: Bed, stack: str, program: str, *words: str) -> Ran:
     }  # fmt: skip
     done = subprocess.run(
         ["sh", "-c", '"$@"', "job", *words, *reader, tool, "-m", "4194304:4194304", "-i", "9", "-x", "0", "-W", "64"],
-        cwd=stage, env=env, capture_output=True, text=True, timeout=60, check=False,
+        cwd=stage, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     counters = tuple((stage / f"counters/{node}.counters").read_text() for node in nodes)
     return Ran(bed, stack, launch, done.stdout, done.stderr, done.returncode, counters, 2, 2, "ndr")
