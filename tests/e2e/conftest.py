@@ -223,7 +223,7 @@ def machine() -> Iterator[None]:
 
 
 @pytest.fixture
-def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
+def sites(able: None) -> Iterator[Callable[[], VirtualSite]]:
     """Return what makes a site in a folder of its own; at the end each one's cluster is down and its folder gone."""
     folders: list[Path] = []
 
@@ -240,8 +240,20 @@ def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
 
 
 @pytest.fixture
+def new_site(cluster: None, sites: Callable[[], VirtualSite]) -> Callable[[], VirtualSite]:
+    """Return what makes a site whose cluster is measured."""
+    return sites
+
+
+@pytest.fixture
 def site(new_site: Callable[[], VirtualSite]) -> VirtualSite:
     return new_site()
+
+
+@pytest.fixture
+def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
+    """Return a site for a test of which no figure is judged: what runs beside it on this machine changes nothing."""
+    return sites()
 
 
 @pytest.fixture

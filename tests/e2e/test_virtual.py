@@ -112,7 +112,10 @@ def begin(site: VirtualSite) -> "subprocess.Popen[str]":
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=full), pytest.param(signal.SIGHUP, marks=full)]
 )
-def test_an_interrupt_takes_everything_down_and_keeps_what_finished(number: signal.Signals, site: VirtualSite) -> None:
+def test_an_interrupt_takes_everything_down_and_keeps_what_finished(
+    number: signal.Signals, unmeasured_site: VirtualSite
+) -> None:
+    site = unmeasured_site
     with measurement_lock(lambda sentence: None, site.folder):
         running = begin(site)
         finished = site.records()[0]
