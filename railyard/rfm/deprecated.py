@@ -23,8 +23,8 @@ def told_only_when_set(check: Check) -> Check:
     """Return the class, without a warning where ReFrame itself uses a deprecated variable; so for all derived classes.
 
     ReFrame 4.10 reads and converts each variable of each test that it makes. For a deprecated one (`variables`, of 3.x)
-    it walks the stack three times, for a warning that it then suppresses: half of what a listing of all tests costs. A
-    check that sets the variable is still told.
+    it walks the stack three times, for a warning that it then suppresses: a fifth of what a listing of all checks
+    costs. A check that sets the variable is still told.
     """
     for variable in check._rfm_var_space.values():
         if variable.is_deprecated():

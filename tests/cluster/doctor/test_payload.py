@@ -18,7 +18,10 @@ def free_port() -> str:
 
 
 @pytest.mark.parametrize(("size", "expected", "code"), [("3000000", "3000000", 0), ("3000000", "3000001", 1)])
-def test_exactly_the_bytes_that_were_sent_arrive(size: str, expected: str, code: int) -> None:
+def test_exactly_the_bytes_that_were_sent_arrive(
+    monkeypatch: pytest.MonkeyPatch, size: str, expected: str, code: int
+) -> None:
+    monkeypatch.setattr(payload, "_LIMIT_S", float(PATIENCE_S))
     port = free_port()
     with subprocess.Popen([sys.executable, payload.__file__, "receive", HOST, port, expected]) as taking:
         assert payload.main(["send", HOST, HOST, port, size]) == 0

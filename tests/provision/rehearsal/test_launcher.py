@@ -189,7 +189,7 @@ def launched(bed: Bed, stack: str, program: str, *words: str) -> Ran:
     env = {
         **{name: value for name, value in launch.env.items() if name != "PATH"},
         "PATH": f"{launchers}:{bed.root / 'bin'}:{os.environ['PATH']}", "RAILYARD_REHEARSAL": str(bed.root),
-        "RAILYARD_REHEARSAL_PATIENCE": "20", "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[9-10]",
+        "RAILYARD_REHEARSAL_PATIENCE": str(bed.patience_s), "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[9-10]",
         "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NTASKS": "4",
     }  # fmt: skip
     done = subprocess.run(

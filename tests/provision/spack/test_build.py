@@ -209,7 +209,7 @@ def test_of_two_at_once_one_builds_and_the_other_waits(site: MadeSite) -> None:
 
 
 def test_a_build_that_was_killed_is_never_taken_for_finished(site: MadeSite) -> None:
-    site.behave(sleep={"install": 1.5})
+    site.behave(held=["install"])
     killed = start(site)
     wait_for(lambda: "install" in site.commands, "spack install")
     os.kill(killed.pid, signal.SIGKILL)
@@ -218,7 +218,12 @@ def test_a_build_that_was_killed_is_never_taken_for_finished(site: MadeSite) -> 
     assert ready(site.request()) is None
     assert not list(site.request().place.glob(f"*/{FILE}"))
     said: list[str] = []
-    ensure(site.request(), said.append)
+
+    def say(line: str) -> None:
+        said.append(line)
+        site.let_go()
+
+    ensure(site.request(), say)
     # The Spack of the killed one lives on, and what it writes to must not be taken away from under it.
     assert said[0] == f"spack: another process builds in {site.request().place}; waiting for it"
     assert site.commands == [*COLD[:3], *COLD]

@@ -15,7 +15,7 @@ from railyard.base.errors import SetupError
 from railyard.provision.testbed.guests import agent, bed, initramfs, kernel, texts
 from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.spec import Network, TestbedSpec
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_S, wait_for
 
 SPEC = TestbedSpec(
     ("left", "right"),
@@ -317,7 +317,7 @@ def test_kvm_is_tried_and_why_it_fails_is_told(tmp_path: Path, monkeypatch: pyte
     made.write_text(f"#!/bin/sh\n{does}\n", encoding="ascii")
     made.chmod(0o755)
     monkeypatch.setattr(bed, "SEARCH_PATH", f"{tmp_path}:{SEARCH_PATH}")
-    monkeypatch.setattr(bed, "_PROBED_WITHIN_S", 0.5 if "sleep" in does else 8.0)
+    monkeypatch.setattr(bed, "_PROBED_WITHIN_S", 0.5 if "sleep" in does else PATIENCE_S)
     device = tmp_path / "kvm"
     device.touch()
     assert bed.kvm_refused(tmp_path / "vmlinuz", device) == QEMUS[does]
