@@ -1,6 +1,6 @@
 """ReFrame's deprecated variables, of which a user is told only where a check sets one."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import reframe as rfm
 from reframe.core.fields import DeprecatedField
@@ -8,14 +8,25 @@ from reframe.core.fields import DeprecatedField
 Check = TypeVar("Check", bound=type[rfm.RegressionTest])
 
 
-def told_only_when_set(check: Check) -> Check:
-    """Return the class, with no warning on *reading* a deprecated variable, nor in the classes made from it.
+class ToldWhenSet(DeprecatedField):
+    """A deprecated variable that warns where a check sets it, and not where ReFrame itself makes a test."""
 
-    ReFrame 4.10 reads each variable of each test that it makes, and for a deprecated one (`variables`, of 3.x) walks
-    the stack twice for a warning that it then suppresses: over a third of what a listing of 100 tests costs. A check
-    that sets the variable is still told.
+    def __init__(self, field: DeprecatedField) -> None:
+        super().__init__(field._target_field, field._message, field.op & DeprecatedField.OP_SET, field.from_version)
+
+    def __set__(self, obj: object, value: Any) -> Any:
+        """Set the variable of a test; where there is no test (None) return the value as the variable would have it."""
+        return self._target_field.__set__(None, value) if obj is None else super().__set__(obj, value)
+
+
+def told_only_when_set(check: Check) -> Check:
+    """Return the class, without a warning where ReFrame itself uses a deprecated variable; so for all derived classes.
+
+    ReFrame 4.10 reads and converts each variable of each test that it makes. For a deprecated one (`variables`, of 3.x)
+    it walks the stack three times, for a warning that it then suppresses: a fifth of what a listing of all checks
+    costs. A check that sets the variable is still told.
     """
     for variable in check._rfm_var_space.values():
         if variable.is_deprecated():
-            variable._p_field._op &= DeprecatedField.OP_SET
+            variable._p_field = ToldWhenSet(variable._p_field)
     return check

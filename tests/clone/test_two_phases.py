@@ -81,6 +81,19 @@ def test_what_measures_runs_last_and_in_one_process(tmp_path: Path, words: list[
     assert alone.endswith(f" -m measures{marks} {second}")
 
 
+def test_files_begin_in_the_order_of_their_collection_and_not_with_those_of_most_tests(tmp_path: Path) -> None:
+    end_of(tmp_path, ("= 1 passed in 1.00s =", 0), ("= 1 passed in 1.00s =", 0), "not full")
+    words = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()[0].partition(" --maxprocesses 8 ")[2].split()
+    (tmp_path / "test_a_long.py").write_text("def test_first(): pass\n", encoding="utf-8")
+    (tmp_path / "test_many.py").write_text("def test_one(): pass\ndef test_two(): pass\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={tmp_path}",
+         "--numprocesses", "1", *words, str(tmp_path)],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert re.findall(r" PASSED .*::(test_\w+)", done.stdout) == ["test_first", "test_one", "test_two"], done.stdout
+
+
 # --- disturbed measurements
 
 SUITE = """

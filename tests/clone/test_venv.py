@@ -5,10 +5,11 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import wait_for
 
 SCRIPT = Path(__file__).parents[2] / "ci/venv.sh"
 
@@ -22,7 +23,7 @@ case "$1 $2 $3" in
         chmod +x "$3/bin/railyard" "$3/bin/reframe" ;;
     "-m pip "*)
         echo "$*" >>"{log}"
-        [ ! -e "{folder}/hang" ] || {{ touch "{folder}/hangs"; exec sleep 30; }}
+        [ ! -e "{folder}/hang" ] || {{ touch "{folder}/hangs"; exec sleep 6000; }}
         if [ -e "{folder}/fails" ]; then exit 1; fi ;;
     "-c import os, sys"*) echo "{name}" ;;
     "-c import sys"*) echo 3.11.7 ;;
@@ -142,17 +143,11 @@ def test_what_failed_leaves_no_venv(clone: Clone) -> None:
     assert clone.venv()[0] == 0
 
 
-def wait_for(path: Path) -> None:
-    ready = threading.Event()
-    while not path.exists():
-        ready.wait(0.02)
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_leaves_no_venv(clone: Clone, number: signal.Signals, code: int) -> None:
     (clone.folder / "hang").touch()
     with clone.start() as process:
-        wait_for(clone.folder / "hangs")
+        wait_for((clone.folder / "hangs").exists, "pip")
         os.killpg(process.pid, number)
         process.communicate()
     assert process.returncode == code
@@ -162,7 +157,7 @@ def test_an_interrupt_leaves_no_venv(clone: Clone, number: signal.Signals, code:
 def test_one_that_was_killed_is_thrown_away(clone: Clone) -> None:
     (clone.folder / "hang").touch()
     with clone.start() as process:
-        wait_for(clone.folder / "hangs")
+        wait_for((clone.folder / "hangs").exists, "pip")
         (clone.folder / ".venv/half").touch()
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

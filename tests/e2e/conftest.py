@@ -23,13 +23,12 @@ from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.site.systems.load import load_system
 from tests import disturbed
+from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 RAILYARD = (sys.executable, "-m", "railyard")
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
-#: What every test must be through with, in seconds: a run that hangs is killed, and fails its test, here.
-PATIENCE_S = 600
 #: A rehearsal of all extended checks, on a machine that others use too.
 REHEARSAL_PATIENCE_S = 3600
 #: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
@@ -224,7 +223,7 @@ def machine() -> Iterator[None]:
 
 
 @pytest.fixture
-def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
+def sites(able: None) -> Iterator[Callable[[], VirtualSite]]:
     """Return what makes a site in a folder of its own; at the end each one's cluster is down and its folder gone."""
     folders: list[Path] = []
 
@@ -241,8 +240,20 @@ def new_site(cluster: None) -> Iterator[Callable[[], VirtualSite]]:
 
 
 @pytest.fixture
+def new_site(cluster: None, sites: Callable[[], VirtualSite]) -> Callable[[], VirtualSite]:
+    """Return what makes a site whose cluster is measured."""
+    return sites
+
+
+@pytest.fixture
 def site(new_site: Callable[[], VirtualSite]) -> VirtualSite:
     return new_site()
+
+
+@pytest.fixture
+def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
+    """Return a site for a test of which no figure is judged: what runs beside it on this machine changes nothing."""
+    return sites()
 
 
 @pytest.fixture

@@ -236,10 +236,10 @@ def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
 # --- rule 1: what does not come to its end
 
 
-def test_an_unplugged_rail_is_named_at_once(site: VirtualSite) -> None:
-    with site.bed() as bed:
+def test_an_unplugged_rail_is_named_at_once(unmeasured_site: VirtualSite) -> None:
+    with unmeasured_site.bed() as bed:
         bed.degrade("vn2", "hsn1", "unplugged")
-        ran = site.cell("ImbUniband", "mpich", 2)
+        ran = unmeasured_site.cell("ImbUniband", "mpich", 2)
     record = shown(ran)
     # The benchmark is not started at all, for its stack would wait for minutes: this was seen before it.
     assert failed(record) == ("fail", 1, "fabric")

@@ -12,7 +12,8 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
-from tests.e2e.conftest import CLONE, PATIENCE_S, make_site
+from tests.e2e.conftest import CLONE, make_site
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 

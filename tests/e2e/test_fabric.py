@@ -18,6 +18,7 @@ import pytest
 
 from railyard.provision.testbed.needs import SEARCH_PATH
 from tests.made.systems import EDR
+from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -25,7 +26,8 @@ HERE = Path(__file__).parent
 #: Of Debian's packages ibsim-utils, opensm and infiniband-diags.
 TOOLS = ("ibsim", "opensm", "ibnetdiscover", "iblinkinfo", "ibqueryerrors", "sminfo")
 HOST = "H-b8599f0300001010"  # vn1 mlx5_0: where diagnostics and manager are
-PATIENCE_S = 60
+#: ibsim's sockets have names for all of this machine, on which other tests may have a subnet up.
+NAMED = {"IBSIM_SOCKNAME": f"railyard-{os.getpid()}"}
 
 
 def changed(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]:
@@ -34,14 +36,6 @@ def changed(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]
     far = f'"S-{guid}"[{port}]\t\t# lid 0 lmc 0 "{leaf}" lid 0'
     near = f'\t\t# "{node}" lid 0'
     return [(f"{end} 4xEDR", f"{end} {link}") for end in (near, far)]
-
-
-def wait_for(happened: Callable[[], bool]) -> None:
-    """Wait until something has happened; fail where it does not."""
-    until = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def simulator_library() -> Path | None:
@@ -55,17 +49,28 @@ class Subnet:
 
     folder: Path
     simulator: "subprocess.Popen[str]"
+    said: int = 0
 
     def say(self, line: str) -> None:
         """Type a line into ibsim's console."""
         assert self.simulator.stdin is not None
         self.simulator.stdin.write(f"{line}\n")
         self.simulator.stdin.flush()
-        time.sleep(0.5)  # it answers nothing that could be waited for
+        self.said += 1
+        self.wait_for_prompt()
+
+    def wait_for_prompt(self) -> None:
+        """Wait until ibsim has done what it was told: then it prints its prompt, and first when it is up."""
+        log = self.folder / "ibsim.log"
+        wait_for(
+            lambda: log.read_text(encoding="utf-8").count("sim> ") > self.said or self.simulator.poll() is not None,
+            "ibsim's prompt",
+        )
+        assert self.simulator.poll() is None, log.read_text(encoding="utf-8")
 
     def environment(self) -> dict[str, str]:
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        return {**os.environ, "PATH": path, "RAILYARD_HOME": str(self.folder), "COLUMNS": "200"}
+        return {**os.environ, **NAMED, "PATH": path, "RAILYARD_HOME": str(self.folder), "COLUMNS": "200"}
 
     def ask(self, tool: str) -> subprocess.CompletedProcess[str]:
         """Run one diagnostic on the simulated fabric."""
@@ -84,7 +89,7 @@ class Subnet:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(), cwd=self.folder,
         ) as running:  # fmt: skip
             if during is not None:
-                wait_for(lambda: any((self.folder / ".railyard/fabric").glob("*/ibqueryerrors.out")))
+                wait_for(lambda: any((self.folder / ".railyard/fabric").glob("*/ibqueryerrors.out")), "a first reading")
                 during()
             out, err = running.communicate(timeout=PATIENCE_S)
         lines = out.splitlines()
@@ -112,11 +117,12 @@ def subnet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subnet]:
         simulator = subprocess.Popen(
             [str(shutil.which("ibsim", path=SEARCH_PATH)), "-s", "fabric.net"],
             stdin=subprocess.PIPE, stdout=log, stderr=log, text=True, cwd=tmp_path,
+            env={**os.environ, **NAMED},
         )  # fmt: skip
     running = Subnet(tmp_path, simulator)
     manager = None
     try:
-        time.sleep(0.7)
+        running.wait_for_prompt()
         manager = _manage(running)
         yield running
     finally:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from railyard.results.record.file import FILE_NAME, read_records
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
 HERE = Path(__file__).parent
-PATIENCE_S = 120
 HOST_SYSTEM = """\
 system: made
 description: One node with an EDR rail

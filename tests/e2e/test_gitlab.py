@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from tests.e2e.conftest import CLONE, PATIENCE_S, replace_recording
+from tests.e2e.conftest import CLONE, replace_recording
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 

@@ -6,8 +6,9 @@
 import pytest
 
 from railyard.provision.testbed.lock import measurement_lock
-from tests.e2e.conftest import PATIENCE_S, VirtualSite
+from tests.e2e.conftest import VirtualSite
 from tests.made.kills import VICTIMS, kill_one
+from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 SEED = 22

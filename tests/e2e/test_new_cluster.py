@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import CLONE, PATIENCE_S, RAILYARD, Ran, VirtualSite, make_site
+from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 

@@ -14,7 +14,7 @@ from railyard.results.record.file import FILE_NAME, append_record, read_records
 from tests.e2e.conftest import RAILYARD, VirtualSite, rehearse
 
 # It measures nothing, but waits for whoever does.
-pytestmark = [pytest.mark.e2e, pytest.mark.measures]
+pytestmark = pytest.mark.e2e
 
 ONE_CHECK = ("-n", "OsuBandwidth", "-p", "openmpi")
 

@@ -10,7 +10,8 @@ import pytest
 
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import inside
-from tests.e2e.conftest import PATIENCE_S, RAILYARD, VirtualSite, make_site
+from tests.e2e.conftest import RAILYARD, VirtualSite, make_site
+from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluster")]
 

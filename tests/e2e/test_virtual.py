@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Callable
 
 import pytest
@@ -15,19 +14,13 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import marked
 from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
+from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.e2e
 
 full = pytest.mark.full
 STREAM = ("-p", "mpich", "-n", "ImbUniband")
 NOBODY = 65534
-
-
-def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what}"
-        time.sleep(0.1)
 
 
 def processes_of(site: VirtualSite) -> list[str]:
@@ -111,7 +104,7 @@ def has_begun_the_second(site: VirtualSite) -> bool:
 def begin(site: VirtualSite) -> "subprocess.Popen[str]":
     """Start a run of four tests and return it when the second has begun, so that ReFrame is done with the first."""
     running = site.start(*RAILYARD, "run", "--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|Biband)")
-    wait_for(lambda: has_begun_the_second(site) or running.poll() is not None, 240, "the second test's job")
+    wait_for(lambda: has_begun_the_second(site) or running.poll() is not None, "the second test's job")
     assert running.poll() is None, running.communicate()
     return running
 
@@ -119,12 +112,15 @@ def begin(site: VirtualSite) -> "subprocess.Popen[str]":
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=full), pytest.param(signal.SIGHUP, marks=full)]
 )
-def test_an_interrupt_takes_everything_down_and_keeps_what_finished(number: signal.Signals, site: VirtualSite) -> None:
+def test_an_interrupt_takes_everything_down_and_keeps_what_finished(
+    number: signal.Signals, unmeasured_site: VirtualSite
+) -> None:
+    site = unmeasured_site
     with measurement_lock(lambda sentence: None, site.folder):
         running = begin(site)
         finished = site.records()[0]
         os.killpg(running.pid, number)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130
     assert "Traceback" not in out + err
     assert nothing_is_left(site)
@@ -147,7 +143,7 @@ def test_a_killed_run_leaves_room_for_the_next(site: VirtualSite) -> None:
         running = begin(site)
         running.kill()
         running.communicate()
-        wait_for(lambda: nothing_is_left(site), 60, "the end of all that the run brought up")
+        wait_for(lambda: nothing_is_left(site), "the end of all that the run brought up")
     (folder,) = site.run_folders()
     listed = site.finish(*RAILYARD, "results", "list")
     assert "; 4 tests promised, the run was killed before its end" in listed.out
@@ -162,9 +158,9 @@ def test_the_second_of_two_clones_waits_and_says_so(new_site: Callable[[], Virtu
     first, second = new_site(), new_site()
     words = (*RAILYARD, "run", "--system", "virtual:hsn", *STREAM)
     one = first.start(*words)
-    wait_for(lambda: first.bed().is_up() or one.poll() is not None, 300, "the first clone's turn")
+    wait_for(lambda: first.bed().is_up() or one.poll() is not None, "the first clone's turn")
     two = second.start(*words)
-    ended = [running.communicate(timeout=300) for running in (one, two)]
+    ended = [running.communicate(timeout=PATIENCE_S) for running in (one, two)]
     assert [running.returncode for running in (one, two)] == [0, 0]
     assert (
         f"waiting: process {one.pid} of {first.folder} is measuring on this machine; "

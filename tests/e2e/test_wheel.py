@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import CLONE, PATIENCE_S
+from tests.e2e.conftest import CLONE
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 

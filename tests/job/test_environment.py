@@ -1,7 +1,7 @@
 """With which variables a benchmark really ran: the script on real processes, and what comes of it."""
 
+import fcntl
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from railyard.job.environment import NAMES_FILE, Found, known, parse, planned, s
 from railyard.job.launch import Launch
 from railyard.site.site import Site
 from tests.made.judged import launch_of
+from tests.waiting import PATIENCE_S, wait_for
 
 TAG = "1a2b3c4d-17"
 TEXT = (
@@ -29,33 +30,50 @@ def found_of(launch: Launch, node: str = "vn1", **changed: str | None) -> Found:
     return Found(node, "IMB-MPI1", {name: value for name, value in has.items() if value is not None})
 
 
-def ran(folder: Path, program: str, **variables: str) -> Found | None:
-    """Return what is found of a program that the counter reader starts."""
+@pytest.fixture
+def stage(tmp_path: Path) -> Path:
+    """Return the folder of a job, with the scripts in it."""
     for name, text in {"reader.sh": reader_script(), **scripts("mpich")}.items():
-        (folder / name).write_text(text)
-    (folder / "program").write_text(program)
-    (folder / "out").mkdir()
+        (tmp_path / name).write_text(text)
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def ran(stage: Path, program: str, **variables: str) -> Found | None:
+    """Return what is found of a program that the counter reader starts, and that runs until it was found."""
+    (stage / "program").write_text(program)
     words = ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "./program"]
-    done = subprocess.run(
-        words, cwd=folder, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables}, capture_output=True, text=True
-    )
-    assert (done.stderr, done.returncode) == ("", 0)
-    (file,) = (folder / "out").glob("*.environment")
-    return parse(file.read_text(), TAG)
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables}
+    with (stage / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with subprocess.Popen(words, cwd=stage, env=environment, stderr=subprocess.PIPE, text=True) as running:
+            try:
+                # Of the shell that is to become the program something may be written before.
+                wait_for(lambda: "\nprogram flock\n" in said(stage) or running.poll() is not None, "its environment")
+            finally:
+                fcntl.flock(held, fcntl.LOCK_UN)
+            _, complaint = running.communicate()
+    assert (complaint, running.returncode) == ("", 0)
+    return parse(said(stage), TAG)
 
 
-def test_the_environment_is_that_of_the_program_and_nothing_else_of_it_is_kept(tmp_path: Path) -> None:
-    found = ran(tmp_path, "exec sleep 1.5", UCX_TLS="tcp,self", A_PASSWORD="hush", UCX_NET_DEVICES="a\nUCX_TLS=b")
+def said(stage: Path) -> str:
+    """Return what stands in the node's file, nothing where there is none."""
+    return "".join(file.read_text() for file in (stage / "out").glob("*.environment"))
+
+
+def test_the_environment_is_that_of_the_program_and_nothing_else_of_it_is_kept(stage: Path) -> None:
+    found = ran(stage, "exec flock lock true", UCX_TLS="tcp,self", A_PASSWORD="hush", UCX_NET_DEVICES="a\nUCX_TLS=b")
     assert found is not None
-    assert found.program == "sleep"
+    assert found.program == "flock"
     assert found.variables == {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "a UCX_TLS=b"}
 
 
-@pytest.mark.parametrize("how", ["exec sleep 1.5", "sleep 1.5; true"])
-def test_what_a_wrapper_sets_is_seen_whether_it_becomes_the_program_or_starts_it(tmp_path: Path, how: str) -> None:
-    found = ran(tmp_path, f"UCX_TLS=posix; export UCX_TLS\n{how}", UCX_TLS="tcp,self")
+@pytest.mark.parametrize("how", ["exec flock lock true", "flock lock true; true"])
+def test_what_a_wrapper_sets_is_seen_whether_it_becomes_the_program_or_starts_it(stage: Path, how: str) -> None:
+    found = ran(stage, f"UCX_TLS=posix; export UCX_TLS\n{how}", UCX_TLS="tcp,self")
     assert found is not None
-    assert (found.program, found.variables["UCX_TLS"]) == ("sleep", "posix")
+    assert (found.program, found.variables["UCX_TLS"]) == ("flock", "posix")
 
 
 @pytest.mark.parametrize(("filled_at", "said"), [(2, {"UCX_TLS": "tcp,self"}), (9, {})])
@@ -78,16 +96,18 @@ def test_a_process_that_has_no_variables_yet_is_asked_again(
     assert found is not None and dict(found.variables) == said
 
 
-def test_a_run_that_ends_at_once_is_not_held_up(tmp_path: Path) -> None:
-    for name, text in {"reader.sh": reader_script(), **scripts("mpich")}.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "out").mkdir()
-    begun = time.monotonic()
-    done = subprocess.run(
-        ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "-c", "exit 3"], cwd=tmp_path, capture_output=True
-    )
-    assert done.returncode == 3
-    assert list((tmp_path / "out").glob("*.environment")) == [], time.monotonic() - begun
+def test_a_run_that_ends_at_once_is_not_held_up(stage: Path) -> None:
+    # What looks at its environment waits before: here for ever.
+    (stage / "sleep").write_text("#!/bin/sh\nexec flock lock true\n")
+    (stage / "sleep").chmod(0o755)
+    with (stage / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = subprocess.run(
+            ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "-c", "exit 3"],
+            cwd=stage, env={"PATH": f"{stage}:/usr/sbin:/usr/bin:/sbin:/bin"}, capture_output=True, timeout=PATIENCE_S,
+        )  # fmt: skip
+        assert done.returncode == 3
+        assert said(stage) == ""
 
 
 def test_the_script_may_write_what_the_stack_is_told_and_what_its_table_knows(launch: Launch) -> None:

@@ -11,6 +11,7 @@ from railyard.job.counters.node import reader_script
 from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, grouped, node_script, parse
 from railyard.results.record.form import NodeGroup
 from tests.made.sysfs import Tree
+from tests.waiting import PATIENCE_S
 
 TEXT = """\
 railyard-node 1 run1
@@ -99,7 +100,7 @@ def run(node: Path, meant: str, watched: str) -> subprocess.CompletedProcess[str
         },
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
     )
 
 

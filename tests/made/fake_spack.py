@@ -56,7 +56,6 @@ def main(folder: Path, words: list[str]) -> int:
         stream.write(json.dumps({"words": words, **{name: os.environ.get(name) for name in NOTED}}) + "\n")
     if command == "install":
         Path("configure.dropped").touch()
-    time.sleep(told.get("sleep", {}).get(command, 0))
     while command in told.get("held", []) and not (folder / "go").exists():
         time.sleep(0.02)
     if command in told.get("fail", {}):

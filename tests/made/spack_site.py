@@ -102,7 +102,7 @@ class MadeSite:
         return self.fake / "bin"
 
     def behave(self, **told: Any) -> None:
-        """Tell the fake how to be: version, packages, mpi, linked, leave_out, fail, sleep, held, externals …"""
+        """Tell the fake how to be: version, packages, mpi, linked, leave_out, fail, held, externals …"""
         (self.fake / "behaviour.json").write_text(json.dumps(told), encoding="utf-8")
 
     def let_go(self) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.job.counters.node import NodeCounters, parse, reader_script
+from tests.waiting import PATIENCE_S
 
 TAG = "run1"
 NODE = "vn1"
@@ -111,7 +112,7 @@ class Tree:
             },
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=PATIENCE_S,
         )
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
         return parse(self.text, TAG, drivers)

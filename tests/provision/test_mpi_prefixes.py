@@ -16,6 +16,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.cli.main import main
 from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import SOURCES, Source, install, library_version, prefix_of, status, why_missing
+from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 
@@ -145,7 +146,7 @@ def test_the_second_of_two_waits_and_finds_it_done(home: Path) -> None:
     second = threading.Thread(target=lambda: made.append(install(home, "mpich", say)))
     second.start()
     try:
-        assert waits.wait(timeout=20)
+        assert waits.wait(timeout=PATIENCE_S)
         assert not prefix_of(home, "mpich").exists()
     finally:
         os.close(holder)
@@ -266,7 +267,7 @@ def test_intels_benchmark_runs_under_both(stack: str) -> None:
         env=os.environ | variables,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert answer.returncode == 0, answer.stderr
@@ -289,7 +290,7 @@ def test_openmpi_starts_the_systems_own_daemon_on_other_nodes(tmp_path: Path) ->
         env=os.environ | allowed,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert answer.returncode != 0

@@ -10,6 +10,7 @@ import pytest
 from railyard.provision import mpich_fortran
 from railyard.provision.mpi_prefixes import prefix_of, why_missing
 from railyard.stacks import linkage
+from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 PROGRAM = """
@@ -67,7 +68,7 @@ def test_a_program_of_this_clone_computes_over_the_wheels_libmpi_alone(tmp_path:
     if reason is not None or not (prefix / "bin/mpifort").exists() or shutil.which("gfortran") is None:
         pytest.skip("this clone's mpich has no Fortran layer, or there is no gfortran: type: make needs stacks SPACK=1")
     (tmp_path / "sums.f90").write_text(PROGRAM, encoding="ascii")
-    subprocess.run([prefix / "bin/mpifort", "sums.f90", "-o", "sums"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([prefix / "bin/mpifort", "sums.f90", "-o", "sums"], cwd=tmp_path, check=True, timeout=PATIENCE_S)
     said = subprocess.run(["ldd", "sums"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     found = linkage.interesting(linkage.parse(said))
     assert {name: path for name, path in found.items() if name.startswith("libmpi")} == {
@@ -79,7 +80,7 @@ def test_a_program_of_this_clone_computes_over_the_wheels_libmpi_alone(tmp_path:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert ran.stdout.split() == ["3.0", "1", "1", "7"]

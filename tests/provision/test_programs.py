@@ -12,6 +12,7 @@ from railyard.parsers.pairs import parse
 from railyard.parsers.sharing import parse as parse_sharing
 from railyard.provision.mpi_prefixes import prefix_of, why_missing
 from railyard.provision.programs.build import PROGRAMS, build
+from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
 
@@ -76,7 +77,7 @@ def run(program: Path, *words: str, ranks: int = 4) -> subprocess.CompletedProce
     return subprocess.run(
         [prefix / "bin/mpiexec", "-n", str(ranks), program, *words],
         env=os.environ | {"LD_LIBRARY_PATH": f"{prefix}/lib"},
-        cwd=program.parent, capture_output=True, text=True, timeout=60, check=False,
+        cwd=program.parent, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 
 

@@ -11,16 +11,17 @@ from railyard.rfm.checks.base import InterconnectCheck
 
 
 def walks(monkeypatch: pytest.MonkeyPatch, check: type[Any]) -> int:
-    """Return how often ReFrame asks the stack for whom to tell, when it reads the variables for a test of a class."""
+    """Return how often ReFrame asks the stack for whom to tell, when it makes a test of a class."""
     told: list[str] = []
     with monkeypatch.context() as patched:
         for module in (fields, variables):
             patched.setattr(module, "user_deprecation_warning", lambda message, *_: told.append(message))
-        deprecated = [each for each in check._rfm_var_space.values() if each.is_deprecated()]
+        deprecated = [(name, each) for name, each in check._rfm_var_space.items() if each.is_deprecated()]
         assert deprecated
-        for each in deprecated:
+        for name, each in deprecated:
             each.field.__get__(None, check)
             each.default_value  # noqa: B018  # what reads it is what is tested
+            each.__set_name__(check, name)  # converts the default value
     return len(told)
 
 
@@ -29,7 +30,19 @@ def test_making_a_test_of_ours_walks_no_stack(monkeypatch: pytest.MonkeyPatch) -
         pass
 
     assert walks(monkeypatch, Own) == 0
-    assert walks(monkeypatch, rfm.RunOnlyRegressionTest) == 2, "ReFrame's own tests are as they were"
+    assert walks(monkeypatch, rfm.RunOnlyRegressionTest) == 3, "ReFrame's own tests are as they were"
+
+
+def test_a_test_that_sets_one_itself_is_told_and_gets_what_it_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Own(InterconnectCheck):
+        pass
+
+    told: list[str] = []
+    monkeypatch.setattr(fields, "user_deprecation_warning", lambda message, *_: told.append(message))
+    test = Own.__new__(Own)
+    Own._rfm_var_space["variables"].field.__set__(test, {"UCX_TLS": "rc"})
+    assert [message.partition(";")[0] for message in told] == ["the use of 'variables' is deprecated"]
+    assert test.env_vars == {"UCX_TLS": "rc"}
 
 
 def test_a_check_that_sets_one_is_told_and_gets_what_it_meant() -> None:

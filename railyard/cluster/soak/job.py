@@ -32,6 +32,8 @@ _SIZE_BYTES, _WINDOW = 4 << 20, 64
 _SIZES_FILE = "sizes.txt"
 #: Seconds that one start of a benchmark measures, by the rate of its link: then it is started again.
 _LASTING_S = 60
+#: Seconds from the start of the job to the first reading: by then the loads have started.
+_LEAD_S = 5
 #: Seconds that the job may take besides: its start, and the end of its steps.
 _AROUND_S = 180
 
@@ -91,7 +93,7 @@ class SoakJob:
             "#!/bin/bash -l",
             *batch.directives(self.nodes, self.seconds + _AROUND_S, str(folder), own),
             *(f"module load {shlex.quote(module)}" for module in self.modules),
-            "begin=$(($(date +%s) + 5))",  # by then the loads have started
+            f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",
             "load() {",
             '    while left=$((end - $(date +%s))); [ "$left" -gt 0 ]; do',

@@ -22,7 +22,7 @@ set -f
 PATH=$PATH:/usr/sbin:/sbin
 proc=${RAILYARD_PROC:-/proc}
 patience_s=${RAILYARD_PAIR_PATIENCE:-60}
-grace_s=3
+grace_s=${RAILYARD_PAIR_GRACE:-3}
 children='' ended_by_us=''
 port='' server='' hosts='' addresses='' agent=''
 

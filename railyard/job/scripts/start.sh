@@ -5,7 +5,7 @@
 
 set -f
 
-grace_s=3
+grace_s=${RAILYARD_PAIR_GRACE:-3}
 children=''
 
 end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
@@ -24,6 +24,7 @@ side() {
     trap '[ -z "$child" ] || kill "$child" 2>/dev/null' TERM
     RAILYARD_PAIR_RANK=$side_rank "$enter" "$node" -- "$@" </dev/null &
     child=$!
+    : >"$work/$side_rank.begun"
     wait "$child" 2>/dev/null
     code=$?
     # A signal to this shell ends its wait and not the command; of a command that is no more the second wait says 127.
@@ -40,6 +41,15 @@ look() {
             read -r code <"$work/$one"
             [ "$code" = 0 ] || [ -n "$failed" ] || failed=$code
         fi
+        one=$((one + 1))
+    done
+}
+
+# Whether all processes can be ended: a shell that does not know its command yet would leave it alone.
+all_begun() {
+    one=0
+    while [ "$one" -lt "$ranks" ]; do
+        [ -e "$work/$one.begun" ] || return
         one=$((one + 1))
     done
 }
@@ -63,12 +73,14 @@ for name in $nodes; do
     (side "$rank" "$name" "$@") &
     children="$children $!" rank=$((rank + 1))
 done
-waited=0 failed=''
+waited=0 failed='' told=''
 look
 until [ "$ended" = "$ranks" ]; do
     # The others may be about to say what was wrong, or wait for one that will not come.
-    [ -z "$failed" ] || waited=$((waited + 1))
-    [ "$waited" != $((grace_s * 10)) ] || end_children
+    if [ -n "$failed" ] && [ -z "$told" ]; then
+        [ "$waited" -lt $((grace_s * 10)) ] || ! all_begun || { told=yes && end_children; }
+        waited=$((waited + 1))
+    fi
     tick
     look
 done

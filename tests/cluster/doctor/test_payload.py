@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from railyard.cluster.doctor import payload
+from tests.waiting import PATIENCE_S
 
 HOST = "127.0.0.1"
 
@@ -17,11 +18,14 @@ def free_port() -> str:
 
 
 @pytest.mark.parametrize(("size", "expected", "code"), [("3000000", "3000000", 0), ("3000000", "3000001", 1)])
-def test_exactly_the_bytes_that_were_sent_arrive(size: str, expected: str, code: int) -> None:
+def test_exactly_the_bytes_that_were_sent_arrive(
+    monkeypatch: pytest.MonkeyPatch, size: str, expected: str, code: int
+) -> None:
+    monkeypatch.setattr(payload, "_LIMIT_S", float(PATIENCE_S))
     port = free_port()
     with subprocess.Popen([sys.executable, payload.__file__, "receive", HOST, port, expected]) as taking:
         assert payload.main(["send", HOST, HOST, port, size]) == 0
-        assert taking.wait(timeout=20) == code
+        assert taking.wait(timeout=PATIENCE_S) == code
 
 
 def test_a_peer_at_which_nobody_listens_is_said(

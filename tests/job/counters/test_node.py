@@ -10,6 +10,7 @@ import pytest
 
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.job.counters.node import Direction, NodeCounters, Refusal, by_node, parse, reader_script
+from tests.waiting import PATIENCE_S
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
 BEFORE = "before at 10.00\nbefore hsn0 carrier 1\nbefore hsn0 tx_bytes 100\nbefore hsn0 rx_bytes 200\n"
@@ -217,7 +218,7 @@ def read(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
     )
 
 
@@ -286,7 +287,7 @@ def test_a_refusal_tells_hydra_to_abort_the_other_ranks(sysfs: Path) -> None:
             pass_fds=[other_end],
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=PATIENCE_S,
         )
         assert ran.returncode == REFUSED_EXIT_CODE
         assert os.read(wire, 100) == b"cmd=abort exitcode=71\n"
@@ -326,7 +327,7 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_run(sysfs: Path) -> N
 
 
 def test_a_call_without_a_command_is_an_error(sysfs: Path) -> None:
-    ran = subprocess.run(["sh", str(sysfs / "reader.sh"), "out"], capture_output=True, text=True, timeout=20)
+    ran = subprocess.run(["sh", str(sysfs / "reader.sh"), "out"], capture_output=True, text=True, timeout=PATIENCE_S)
     assert ran.returncode == 64
     assert ran.stderr == (
         "railyard: reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...: this call lacks one of these\n"
@@ -342,7 +343,7 @@ def test_signals_reach_the_command_and_the_counters_are_still_read(sysfs: Path, 
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
         "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(6))\n"
         "print('up', flush=True)\n"
-        "time.sleep(20)\n"
+        "time.sleep(6000)\n"
     )
     with subprocess.Popen(
         call(sysfs, sys.executable, "-c", script),
@@ -353,7 +354,7 @@ def test_signals_reach_the_command_and_the_counters_are_still_read(sysfs: Path, 
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(number)
-        assert process.wait(timeout=20) == code
+        assert process.wait(timeout=PATIENCE_S) == code
     assert parse(written(sysfs), "run1").exit_code == code
 
 

@@ -2,14 +2,14 @@
 
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from railyard.job.counters.node import NodeCounters, parse
 from tests.made.sysfs import TAG, Tree, write
+from tests.waiting import PATIENCE_S, wait_for
 
 #: As /proc/net has them: each local address stands in two tables, and an entry without an answer has no flags.
 FIB = """\
@@ -54,17 +54,8 @@ def started(tree: Tree, *command: str, meant: str = "hsn1") -> "subprocess.Popen
 def ended(tree: Tree, *command: str, meant: str = "hsn1") -> tuple[int, str]:
     """Return how the reader ended, and its error output."""
     with started(tree, *command, meant=meant) as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE_S)
     return process.returncode, said
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for what must come; a reader that never does it fails its test, and does not hang it."""
-    for _ in range(3000):
-        if is_so():
-            return
-        time.sleep(0.02)
-    raise AssertionError("waited in vain")
 
 
 def killed(tree: Tree, changes: Mapping[Path, int]) -> NodeCounters:
@@ -72,11 +63,11 @@ def killed(tree: Tree, changes: Mapping[Path, int]) -> NodeCounters:
     begun = tree.root / "begun"
     script = f"trap '' TERM; : > {begun}; while :; do sleep 0.05; done"
     with started(tree, "sh", "-c", script) as process:
-        until(begun.exists)
+        wait_for(begun.exists, "the command")
         for path, value in changes.items():
             path.write_text(f"{value}\n")
         process.send_signal(signal.SIGTERM)
-        until(lambda: "last hsn1 arp/" in tree.text)
+        wait_for(lambda: "last hsn1 arp/" in tree.text, "the last reading")
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         process.kill()
         for child in children:

@@ -22,6 +22,7 @@ from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
 from tests.made.sysfs import Tree
 from tests.made.sysfs import write as write_files
+from tests.waiting import PATIENCE_S
 
 TAG = "1a2b3c4d-17"
 SYSTEM = """\
@@ -139,7 +140,7 @@ class Bed:
             env = {**own, **{k: v for k, v in launch.env.items() if k != "PATH"}, **(variables or {})}
             with (stage / f"out-{rank}").open("w") as out, (stage / f"err-{rank}").open("w") as err:
                 running.append(subprocess.Popen(reader, cwd=stage, env=env, stdout=out, stderr=err))
-        codes = [process.wait(timeout=300) for process in running]
+        codes = [process.wait(timeout=PATIENCE_S) for process in running]
         texts = [[(stage / f"{kind}-{rank}").read_text() for rank in range(len(running))] for kind in ("out", "err")]
         counters = tuple((stage / f"counters/{node}.counters").read_text() for node in nodes)
         return Ran(

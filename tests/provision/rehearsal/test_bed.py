@@ -1,7 +1,6 @@
 """The bed of a rehearsal comes up with what a site's file declares, its counters move, and it leaves nothing."""
 
 import fcntl
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from railyard.provision.testbed.entry import REHEARSAL
 from railyard.provision.testbed.processes import marked
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
+from tests.waiting import wait_for
 
 PLENTY = 20_000
 PORTS = "/sys/class/infiniband/mlx5_{}/ports/1"
@@ -149,10 +149,9 @@ def test_a_node_dies(standing: Testbed) -> None:
     assert before >= {"slurmd", "slurmctld"}
     running = list(slurm.daemons(standing.state()).values()).count("slurmd")
     bed.kill_node(home, "n16")
-    deadline = time.monotonic() + 20
-    while list(slurm.daemons(standing.state()).values()).count("slurmd") != running - 1:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(
+        lambda: list(slurm.daemons(standing.state()).values()).count("slurmd") == running - 1, "the end of its slurmd"
+    )
     assert standing.is_up()  # what holds the node is not of it
 
 

@@ -20,6 +20,7 @@ from railyard.provision.rehearsal.programs import write_launchers
 from railyard.stacks import ask
 from railyard.stacks.table import STACKS
 from tests.provision.rehearsal.conftest import TAG, Bed, Ran
+from tests.waiting import PATIENCE_S
 
 #: Two sockets of four cores, of two threads each: cores 0 to 3 are near the first, with 8 to 11.
 MACHINE = Machine(2, 4, 2, 1 << 30)
@@ -188,12 +189,12 @@ def launched(bed: Bed, stack: str, program: str, *words: str) -> Ran:
     env = {
         **{name: value for name, value in launch.env.items() if name != "PATH"},
         "PATH": f"{launchers}:{bed.root / 'bin'}:{os.environ['PATH']}", "RAILYARD_REHEARSAL": str(bed.root),
-        "RAILYARD_REHEARSAL_PATIENCE": "20", "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[9-10]",
+        "RAILYARD_REHEARSAL_PATIENCE": str(bed.patience_s), "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[9-10]",
         "SLURM_TASKS_PER_NODE": "2(x2)", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NTASKS": "4",
     }  # fmt: skip
     done = subprocess.run(
         ["sh", "-c", '"$@"', "job", *words, *reader, tool, "-m", "4194304:4194304", "-i", "9", "-x", "0", "-W", "64"],
-        cwd=stage, env=env, capture_output=True, text=True, timeout=60, check=False,
+        cwd=stage, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     counters = tuple((stage / f"counters/{node}.counters").read_text() for node in nodes)
     return Ran(bed, stack, launch, done.stdout, done.stderr, done.returncode, counters, 2, 2, "ndr")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from railyard.provision.spack.calls import SpackError
 from railyard.provision.spack.marker import FILE, Marker
 from railyard.provision.spack.request import Request, ready
 from tests.made.spack_site import MadeSite
+from tests.waiting import PATIENCE_S, wait_for
 
 COLD = ["--version", "concretize", "install", "find"]
 
@@ -194,38 +194,36 @@ def start(site: MadeSite) -> "subprocess.Popen[str]":
     )
 
 
-def wait_for(site: MadeSite, command: str) -> None:
-    until = time.monotonic() + 60
-    while command not in site.commands:
-        assert time.monotonic() < until, f"no {command} in a minute: {site.commands}"
-        time.sleep(0.05)
-
-
 def test_of_two_at_once_one_builds_and_the_other_waits(site: MadeSite) -> None:
     site.behave(held=["install"])
     first = start(site)
-    wait_for(site, "install")
+    wait_for(lambda: "install" in site.commands, "spack install")
     second = start(site)
     assert second.stdout is not None
     waiting = second.stdout.readline()
     site.let_go()
-    said = [process.communicate(timeout=120)[0] for process in (first, second)]
+    said = [process.communicate(timeout=PATIENCE_S)[0] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), said
     assert site.commands == COLD
     assert waiting == f"spack: another process builds in {site.request().place}; waiting for it\n"
 
 
 def test_a_build_that_was_killed_is_never_taken_for_finished(site: MadeSite) -> None:
-    site.behave(sleep={"install": 1.5})
+    site.behave(held=["install"])
     killed = start(site)
-    wait_for(site, "install")
+    wait_for(lambda: "install" in site.commands, "spack install")
     os.kill(killed.pid, signal.SIGKILL)
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
     assert ready(site.request()) is None
     assert not list(site.request().place.glob(f"*/{FILE}"))
     said: list[str] = []
-    ensure(site.request(), said.append)
+
+    def say(line: str) -> None:
+        said.append(line)
+        site.let_go()
+
+    ensure(site.request(), say)
     # The Spack of the killed one lives on, and what it writes to must not be taken away from under it.
     assert said[0] == f"spack: another process builds in {site.request().place}; waiting for it"
     assert site.commands == [*COLD[:3], *COLD]

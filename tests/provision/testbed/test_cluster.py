@@ -1,5 +1,6 @@
 """The virtual cluster itself: real namespaces, real traffic, and nothing left of it whatever happens."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,13 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.faults import Degradation
 from railyard.provision.testbed.processes import Process, inside, marked, process
 from railyard.provision.testbed.spec import TestbedSpec
+from tests.waiting import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
 #: Sends 2 MB to the other side, or takes what comes; no program but Python is needed in a node.
 SEND = """
 import socket, sys
-with socket.create_connection((sys.argv[1], 7000), timeout=10) as s:
+with socket.create_connection((sys.argv[1], 7000), timeout=600) as s:
     s.sendall(bytes(2_000_000))
     s.shutdown(socket.SHUT_WR)
     s.recv(1)
@@ -38,20 +39,13 @@ with socket.create_server(("", 7000)) as server:
 """
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "waited 10 s in vain"
-        time.sleep(0.01)
-
-
 def send(bed: Testbed, source: str, target: str, name: str) -> None:
     with subprocess.Popen(
         [bed.enter, target, "--", sys.executable, "-c", TAKE], stdout=subprocess.PIPE, text=True
     ) as taker:
         assert taker.stdout is not None
         assert taker.stdout.readline() == "ready\n"
-        sent = bed.exec(source, [sys.executable, "-c", SEND, name], timeout_s=20)
+        sent = bed.exec(source, [sys.executable, "-c", SEND, name], timeout_s=PATIENCE_S)
     assert (sent.returncode, sent.stderr) == (0, "")
 
 
@@ -125,20 +119,24 @@ def test_terminating_enter_terminates_the_command(bed: Testbed, tmp_path: Path) 
     said = tmp_path / "said"
     script = f"trap 'echo stopped >{said}; exit' TERM; echo on >{said}; while :; do sleep 0.02; done"
     with subprocess.Popen([bed.enter, "vn1", "--", "sh", "-c", script]) as running:
-        wait_for(lambda: said.exists() and said.read_text() == "on\n")
+        wait_for(lambda: said.exists() and said.read_text() == "on\n", "the command")
         running.terminate()
-    wait_for(lambda: said.read_text() == "stopped\n")
+    wait_for(lambda: said.read_text() == "stopped\n", "the end of the command")
 
 
 def test_a_timeout_ends_the_command_too(bed: Testbed) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         bed.exec("vn1", ["sleep", "987"], timeout_s=0.2)
-    wait_for(lambda: "987" not in commands(bed))
+    wait_for(lambda: "sleep 987" not in commands(bed), "the end of the command")
 
 
-def commands(bed: Testbed) -> str:
-    members = inside(bed.state().first).values()
-    return " ".join((Path("/proc") / str(p.pid) / "cmdline").read_bytes().decode() for p in members if p.is_alive())
+def commands(bed: Testbed) -> list[str]:
+    """Return the words of every process of the cluster; one that ends meanwhile has none."""
+    found = []
+    for member in inside(bed.state().first).values():
+        with contextlib.suppress(OSError):
+            found.append(Path(f"/proc/{member.pid}/cmdline").read_text().replace("\0", " ").strip())
+    return found
 
 
 # --- agent
@@ -294,7 +292,7 @@ def test_sweep_ends_what_a_run_left_and_nothing_else(bed: Testbed) -> None:
     bed.sweep()
     left = bed.exec("vn2", ["sh", "-c", "setsid sleep 985 >/dev/null 2>&1 </dev/null &"])
     assert left.returncode == 0
-    assert "985" in commands(bed)
+    wait_for(lambda: "sleep 985" in commands(bed), "what is left")
     assert bed.sweep() == 1
     assert bed.sweep() == 0
     assert bed.exec("vn2", ["hostname"]).stdout == "vn2\n"
@@ -304,7 +302,7 @@ def test_orphans_are_reaped(bed: Testbed) -> None:
     bed.sweep()
     bed.exec("vn2", ["sh", "-c", "sleep 0.01 &"])
     held = {*marked(bed.folder), *(node.holder for node in bed.state().nodes)}
-    wait_for(lambda: set(inside(bed.state().first).values()) <= held)
+    wait_for(lambda: set(inside(bed.state().first).values()) <= held, "the end of the orphan")
 
 
 # --- up and down
@@ -364,7 +362,7 @@ def test_killing_either_outer_process_ends_everything(
     members = list(inside(state.first).values())
     assert len(members) >= 4
     os.kill(getattr(state, victim).pid, signal.SIGKILL)
-    wait_for(lambda: not any(member.is_alive() for member in members))
+    wait_for(lambda: not any(member.is_alive() for member in members), "the end of all")
     assert not bed.is_up()
     done = subprocess.run([bed.enter, "beta", "--", "true"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (
@@ -432,7 +430,7 @@ def test_an_interrupted_up_leaves_nothing(
     bed = Testbed(tmp_path)
     if bed.is_up():  # the signal came between up and down: it was up, rightly
         assert bed.down()
-    wait_for(lambda: not marked(bed.folder))
+    wait_for(lambda: not marked(bed.folder), "the end of all")
     assert bed.up(), "an interrupted up left a state behind"
     assert bed.down()
 
@@ -459,7 +457,7 @@ def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
         subprocess.run([bed.enter, "beta", "--", "sh", "-c", "setsid sleep 983 >/dev/null 2>&1 &"], check=True)
         members = list(inside(bed.state().first).values())
         running.kill()
-    wait_for(lambda: not marked(bed.folder) and not any(member.is_alive() for member in members))
+    wait_for(lambda: not marked(bed.folder) and not any(member.is_alive() for member in members), "the end")
     assert not bed.is_up()
 
 

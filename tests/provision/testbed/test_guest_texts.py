@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from railyard.base.errors import SetupError
 from railyard.provision.testbed.guests import agent, bed, initramfs, kernel, texts
 from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.spec import Network, TestbedSpec
+from tests.waiting import PATIENCE_S, wait_for
 
 SPEC = TestbedSpec(
     ("left", "right"),
@@ -264,10 +264,7 @@ def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path)
         frame = agent.receive(ours)
         assert frame is not None
         pids = [int(word) for word in frame[1].split()]
-    until = time.monotonic() + 60
-    while running := [pid for pid in pids if not has_ended(pid)]:
-        assert time.monotonic() < until, f"after a minute there are still {running}"
-        time.sleep(0.02)
+    wait_for(lambda: all(has_ended(pid) for pid in pids), f"the end of {pids}")
 
 
 # ---- what went wrong
@@ -320,7 +317,7 @@ def test_kvm_is_tried_and_why_it_fails_is_told(tmp_path: Path, monkeypatch: pyte
     made.write_text(f"#!/bin/sh\n{does}\n", encoding="ascii")
     made.chmod(0o755)
     monkeypatch.setattr(bed, "SEARCH_PATH", f"{tmp_path}:{SEARCH_PATH}")
-    monkeypatch.setattr(bed, "_PROBED_WITHIN_S", 0.5 if "sleep" in does else 8.0)
+    monkeypatch.setattr(bed, "_PROBED_WITHIN_S", 0.5 if "sleep" in does else PATIENCE_S)
     device = tmp_path / "kvm"
     device.touch()
     assert bed.kvm_refused(tmp_path / "vmlinuz", device) == QEMUS[does]

@@ -6,6 +6,7 @@ from pathlib import Path
 from railyard.provision.testbed.needs import outer_options
 from railyard.provision.testbed.scripts import UP_LINE, boot_script, hosts_file, switch_port
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
+from tests.waiting import PATIENCE_S
 
 
 def test_every_port_of_the_switch_has_a_name_of_its_own() -> None:
@@ -32,7 +33,7 @@ def test_a_testbed_that_nobody_waits_for_ends(small: TestbedSpec, namespaces: No
     script.write_text(boot_script(small))
     ended = subprocess.run(
         ["unshare", *outer_options(), "sh", str(script)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert ended.stdout.startswith(UP_LINE)
     assert (ended.returncode, ended.stderr) == (1, "")
@@ -45,7 +46,7 @@ def test_a_step_that_fails_ends_it_with_the_tools_own_words(
     script.write_text(boot_script(small).replace("link set br1 up", "link set br9 up"))
     ended = subprocess.run(
         ["unshare", *outer_options(), "sh", str(script)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S,
         env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     assert ended.stdout == ""

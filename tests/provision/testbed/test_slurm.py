@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from railyard.provision.testbed import needs, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import inside, marked
 from tests.made.slurm_ends import kill_node
+from tests.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +82,7 @@ def test_a_node_that_died_is_brought_back(with_slurm: Testbed) -> None:
 
 def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_path: Path) -> None:
     client(with_slurm, "sbatch", f"--output={tmp_path}/out", f"--chdir={tmp_path}", "--wrap", "touch began; sleep 600")
-    while not (tmp_path / "began").exists():
-        time.sleep(0.05)
+    wait_for((tmp_path / "began").exists, "the job")
     assert slurm.stop(with_slurm) is True
     state = with_slurm.state()
     # Marked is the first process, with its child that reads for as long as we live.
@@ -102,10 +101,7 @@ def test_kill_9_leaves_no_daemon(with_slurm: Testbed, tmp_path: Path) -> None:
     found = list(slurm.daemons(bed.state()))
     assert len(found) >= 9  # munged and slurmd four times, slurmctld once (and its own helper)
     os.kill(bed.state().first.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while any(one.is_alive() for one in found):
-        assert time.monotonic() < deadline, "a daemon outlived its testbed"
-        time.sleep(0.05)
+    wait_for(lambda: not any(one.is_alive() for one in found), "the end of its daemons")
     bed.down()
     assert not (bed.folder / "slurm").exists()
 

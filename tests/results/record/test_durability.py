@@ -14,6 +14,7 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from tests.made.records import made_record
+from tests.waiting import PATIENCE_S
 
 # Writes records for ever, and says the name of each on a line of its own once append_record has returned.
 WRITER = """
@@ -51,7 +52,7 @@ def killed_at_random(path: Path, example: Path, kills: int, seed: int) -> tuple[
         for writer in writers:
             time.sleep(moments.random() * 0.02)
             writer.send_signal(signal.SIGKILL)
-            rest, _ = writer.communicate(timeout=20)
+            rest, _ = writer.communicate(timeout=PATIENCE_S)
             # The last word may be cut by the kill: then nothing was reported of it.
             reported += [line for line in rest.split("\n")[:-1] if line]
     read = read_records(path)
@@ -124,7 +125,7 @@ def test_a_really_full_disk_is_the_same(tmp_path: Path) -> None:
     answer = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, sys.executable, program,
          json.dumps(made_record().to_json())],
-        capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[3],
+        capture_output=True, text=True, timeout=PATIENCE_S, cwd=Path(__file__).parents[3],
     )  # fmt: skip
     if "unshare" in answer.stderr or "mount:" in answer.stderr:
         pytest.skip(f"no mount namespace here: {answer.stderr.strip()}")

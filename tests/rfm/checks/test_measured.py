@@ -19,6 +19,7 @@ from tests.conftest import ROOT
 from tests.made.check import MadeCheck
 from tests.made.judged import TAG, counters_file
 from tests.rfm.checks.test_plan import TEST, changed
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +67,9 @@ def test_a_job_of_the_virtual_cluster_that_prints_without_end_is_ended(virtual: 
     assert line == "ulimit -S -f 4194304"  # KiB
     small = line.replace("4194304", "4")
     script = f"{small}\nbash -c yes > out 2>/dev/null; echo $? $(stat -c %s out)\n"
-    ran = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert ran.stdout == "153 4096\n"
     other = job(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
     assert not any("ulimit" in line for line in other.before)
