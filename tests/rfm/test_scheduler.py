@@ -10,7 +10,7 @@ from reframe.core.backends import getscheduler
 from railyard.job import slurm
 from railyard.parsers.slurm.jobs import Ended
 from railyard.parsers.slurm.nodes import NodeState
-from railyard.rfm.scheduler import LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
+from railyard.rfm.scheduler import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
 
 
 class Controller:
@@ -217,3 +217,46 @@ def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, m
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
     assert ended(job) == Ended("node", "job 7 was ended since a node died: vn2 is not responding", ("vn2",))
+
+
+def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    controller.say("COMPLETING")
+    job = polled(scheduler, submitted(max_pending_time=1.0, waited_s=60.0))
+    now += COMPLETING_MOST_S - 1
+    assert not scheduler.finished(polled(scheduler, job))
+    controller.say("COMPLETED")
+    assert scheduler.finished(polled(scheduler, job))
+    assert (ended(job), job._exitcode, controller.cancelled) == (None, 0, [])
+
+
+@pytest.mark.fault("scheduler", "a process that no signal ends keeps a job on its node", "not given up by vn2 (Kill task")
+def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    asked: list[str | None] = []
+
+    def nodes(names: str | None) -> tuple[NodeState, ...]:
+        asked.append(names)
+        return (NodeState("vn2", "IDLE+COMPLETING+DRAIN", "Kill task failed"),)
+
+    monkeypatch.setattr(slurm, "show_nodes", nodes)
+    controller.say("COMPLETING")
+    job = polled(scheduler, submitted())
+    now += COMPLETING_MOST_S
+    assert scheduler.finished(polled(scheduler, job))
+    sentence = f"job 7 is over, and still COMPLETING after 10 min: {said} failed)"
+    assert (ended(job), asked) == (Ended("stuck", sentence, ("vn2",)), ["vn[1-2]"])
+    assert controller.cancelled == []
+    monkeypatch.setattr(slurm, "show_nodes", lambda names: ())
+    silent = polled(scheduler, submitted())
+    now += COMPLETING_MOST_S
+    polled(scheduler, silent)
+    assert ended(silent) == Ended(
+        "stuck", "job 7 is over, and still COMPLETING after 10 min: not given up by vn[1-2]"
+    )

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from railyard.base.bounds import PROBE_TIME
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
-from railyard.job import probe_job
+from railyard.job import output_bound, probe_job
 from railyard.job.launch import TESTBEDS, Launch, exported
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
@@ -61,7 +61,7 @@ class Step:
         """The script of a shell that becomes it."""
         exports = "".join(f"export {name}={value}\n" for name, value in exported(self.env).items())
         made = f"mkdir -p {shlex.quote(self.folder)}\n" if self.folder else ""
-        return f"#!/bin/sh\n{made}{exports}exec {shlex.join(self.words)}\n"
+        return f"#!/bin/sh\n{output_bound.line(output_bound.SH_BLOCK)}\n{made}{exports}exec {shlex.join(self.words)}\n"
 
 
 #: A probe and its number among those of its kind -> what it runs.
