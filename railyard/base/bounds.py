@@ -207,8 +207,8 @@ PRINTED_MOST = JudgingBound(
     "printed-most",
     1,
     "GiB",
-    "32 times what is read of an output, so that no more is lost than fails anyhow, and a shared file system is not "
-    "filled; less would end launchers that keep shared memory in a file (PMIx), to which the kernel's limit applies too",
+    "32 times what is read of an output, so that nothing is lost that would not fail anyhow, and a shared file system "
+    "is not filled; less would end launchers that keep shared memory in files (PMIx), which that limit binds too",
     _OWN,
 )
 WRITTEN_MOST = JudgingBound(

@@ -36,4 +36,6 @@ def why_cut(path: Path, name: str) -> str | None:
     if size < most_bytes():
         return None
     most = f"{PRINTED_MOST.value:g} {PRINTED_MOST.unit}"
-    return f"{name} was cut at {size:,} bytes: a job prints at most {most} ({PRINTED_MOST.name}), and was ended for more"
+    return (
+        f"{name} was cut at {size:,} bytes: a job prints at most {most} ({PRINTED_MOST.name}), and was ended for more"
+    )

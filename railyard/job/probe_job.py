@@ -1,7 +1,8 @@
 """A job that measures single rails under a scheduler: the nodes that it asks for, its script, and the words of a step.
 
 The two nodes of a failed run are asked for by name, and one or two more that the scheduler chooses. Each measurement is
-then a step over two of the job's nodes (``probes.sh``, package data beside this file). Sources: sbatch(1), srun(1) and
+then a step over two of the job's nodes (``probes.sh``, package data beside this file). What is asked of nodes besides,
+once a measurement gives reason to, is a step of the same job (``question``). Sources: sbatch(1), srun(1) and
 scontrol(1) of Slurm 22.05; qsub(1B) and pbs_resources(7B) of PBS 2022.1; qsub(1) of Torque 6.1; bsub(1) of IBM
 Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71.
 """
@@ -23,6 +24,15 @@ PARTNERS = ("railyard-partner-1", "railyard-partner-2")
 #: How srun starts a step beside others on the same nodes: each would else wait for their processors and memory, and
 #: be bound to the same first ones.
 SHARED = ("--overlap", "--cpu-bind=none")
+#: How srun gives a step's nodes their ranks in the order of its list: it would else sort them, and a stream from the
+#: second to the first would go the same way as one from the first to the second.
+IN_ORDER = ("--distribution=arbitrary",)
+#: The same for flux, which takes the order of ranks from a file alone (flux-run(1), --taskmap):
+#: the hosts stand before ``--``, the words of flux run behind.
+_FLUX_IN_ORDER = (
+    'file=.hosts-$$; trap "rm -f $file" EXIT; echo "$0" >$file; '
+    'while [ "$1" != -- ]; do echo "$1" >>$file; shift; done; shift; flux run --taskmap=hostfile:$file "$@"'
+)
 #: How long after its TERM a step that hangs is killed, in seconds.
 _KILL_AFTER_S = 5
 
@@ -111,9 +121,23 @@ def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
     return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, own)
 
 
-def job_lines(name: str, asked: NodesAsked, pair: tuple[str, str], limit_s: float) -> list[str]:
-    """Return the lines of the job; ``name`` begins the names of its files, ``limit_s`` bounds all steps together."""
-    return [f"{asked.lists_nodes} | sh {SCRIPT} {shlex.join([name, str(int(limit_s)), *pair])}"]
+def job_lines(name: str, asked: NodesAsked, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:
+    """Return the lines of the job; ``name`` begins the names of its files.
+
+    ``limit_s`` bounds all planned steps together, and no question is answered ``questions_s`` seconds later.
+    """
+    words = [name, str(int(limit_s)), str(questions_s), *pair]
+    return [f"{asked.lists_nodes} | sh {SCRIPT} {shlex.join(words)}"]
+
+
+def question(name: str, number: int) -> str:
+    """Return the file whose text is the name of a step that a job named ``name`` is to run next: its so many-th."""
+    return f"{name}.ask-{number}"
+
+
+def no_more(name: str) -> str:
+    """Return the file that says that a job named ``name`` is asked nothing more."""
+    return f"{name}.done"
 
 
 def probes_script() -> str:
@@ -133,13 +157,13 @@ def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, sh
         words = [*(SHARED if shared else ()), f"--ntasks={count}", "--ntasks-per-node=1"]
         if launcher == "srun":  # the options of a step in an allocation have its nodes already
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
-        return [*timed, "srun", *words, *launch.options]
+        return [*timed, "srun", *words, *launch.options, *(IN_ORDER if launch.nodes else ())]
     if launcher in OWN_LAUNCHERS:
         hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
         # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
         return [*timed, str(PurePath(launch.program).with_name(launcher)), *hosts, *launch.options]
     if launcher == FLUX_RUN:
-        words = ["flux", "run", f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
-        return [*timed, *words, *launch.options]
+        words = [f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
+        return [*timed, "sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--", *words, *launch.options]
     known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
     raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")

@@ -22,9 +22,9 @@ NAME = SLURM_WITHOUT_DATABASE
 #: How long the scheduler may say nothing of a job before it is taken for lost, in seconds: a restart of slurmctld takes
 #: less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0
-#: How long a job that is over may keep a node (state COMPLETING), in seconds. Slurm itself ends what is left of it after
-#: KillWait and UnkillableStepTimeout, 90 s by default, and drains the node; epilogs that check a node's health take
-#: minutes.
+#: How long a job that is over may keep a node (state COMPLETING), in seconds. Slurm itself gives up what is left of it
+#: after KillWait and UnkillableStepTimeout, 90 s by default, and drains the node; epilogs that check a node's health
+#: take minutes.
 COMPLETING_MOST_S = 600.0
 #: Reasons why a job waits that only an administrator or another request can lift (squeue(1), "Job Reason Codes").
 _BLOCKED = frozenset(

@@ -233,7 +233,9 @@ def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
     assert (ended(job), job._exitcode, controller.cancelled) == (None, 0, [])
 
 
-@pytest.mark.fault("scheduler", "a process that no signal ends keeps a job on its node", "not given up by vn2 (Kill task")
+@pytest.mark.fault(
+    "scheduler", "a process that no signal ends keeps a job on its node", "not given up by vn2 (Kill task"
+)
 def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
     controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
@@ -257,6 +259,4 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
     silent = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
     polled(scheduler, silent)
-    assert ended(silent) == Ended(
-        "stuck", "job 7 is over, and still COMPLETING after 10 min: not given up by vn[1-2]"
-    )
+    assert ended(silent) == Ended("stuck", "job 7 is over, and still COMPLETING after 10 min: not given up by vn[1-2]")

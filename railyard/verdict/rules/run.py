@@ -275,8 +275,8 @@ _ENDED: Mapping[str, tuple[FaultClass, str]] = {
     "node": ("node", "the nodes' own logs, and why the scheduler has them down (scontrol show node)"),
     "stuck": (
         "node",
-        "ask the administrator of the cluster: processes on that node which no signal ends (ps -eo stat,pid,args, D), an "
-        "epilog that hangs (slurmd's log), and to set the node down and resume it (scontrol update)",
+        "ask the cluster's administrator for processes on that node which no signal ends (ps -eo stat,pid,args: D) "
+        "and for an epilog that hangs (slurmd's log), and to set the node down and resume it (scontrol update)",
     ),
     "cancelled": ("scheduler", "who cancelled the job: the scheduler's log"),
     "pending": ("scheduler", "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)"),

@@ -72,7 +72,7 @@ LAUNCHER_OF_ANOTHER_PROCESS = """\
 NOISE = "head -c 20000 /dev/zero > own; exec yes"
 
 
-def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.CompletedProcess[str]:
+def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.CompletedProcess[bytes]:
     """Return how a job's script ends that ReFrame would write, with a launcher of ours, its limit made small."""
     (folder / "launcher").write_text(LAUNCHER_OF_ANOTHER_PROCESS, encoding="ascii")
     (folder / READER).write_text(reader_script(), encoding="utf-8")
