@@ -42,13 +42,11 @@ class NodesAsked:
     """How a scheduler is asked for a pair of nodes and for others beside them.
 
     ``options`` are the job's, beside the system's own. ``tasks``: whether ReFrame's words for the number of tasks are
-    to be among them, or ``options`` say it all. ``lists_nodes`` is the shell's command that prints the nodes of the
-    job, one a line.
+    to be among them, or ``options`` say it all.
     """
 
     options: tuple[str, ...]
     tasks: bool
-    lists_nodes: str
 
 
 def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], count: int, whole: bool) -> NodesAsked:
@@ -66,33 +64,33 @@ def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], co
 def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     # Of more nodes than are in the list Slurm chooses the others itself.
     options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
-    return NodesAsked(options, True, 'scontrol show hostnames "$SLURM_JOB_NODELIST"')
+    return NodesAsked(options, True)
 
 
 def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     chunks = [f"1:ncpus=1:mpiprocs=1:host={node}" for node in pair]
     chunks += [f"{more}:ncpus=1:mpiprocs=1"] if more else []
     place = () if whole else ("-l place=scatter",)
-    return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False, 'sort -u "$PBS_NODEFILE"')
+    return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False)
 
 
 def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     chunks = [f"{node}:ppn=1" for node in pair] + ([f"{more}:ppn=1"] if more else [])
-    return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False, 'sort -u "$PBS_NODEFILE"')
+    return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False)
 
 
 def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     # LSF takes the names of all hosts that a job may have, or of none.
     hosts = (*pair, *others[:more])
     options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
-    return NodesAsked(options, False, 'sort -u "$LSB_DJOB_HOSTFILE"')
+    return NodesAsked(options, False)
 
 
 def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     # A constraint names all hosts that a job may have, or none.
     hosts = (*pair, *others[:more])
     options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
-    return NodesAsked(options, False, "flux hostlist -le | tr ' ' '\\n'")
+    return NodesAsked(options, False)
 
 
 #: A scheduler of ReFrame, or its family -> how it is asked.
@@ -103,6 +101,26 @@ _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesA
     "lsf": _lsf,
     "flux": _flux,
 }
+
+
+#: A family of schedulers -> the shell's command that prints the nodes of a job, one a line, in the order of its ranks.
+_LISTS_NODES = {
+    "slurm": 'scontrol show hostnames "$SLURM_JOB_NODELIST"',
+    "pbs": """awk '!seen[$0]++' "$PBS_NODEFILE\"""",
+    "lsf": """awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE\"""",
+    "flux": "flux hostlist -le | tr ' ' '\\n'",
+}
+
+
+def lists_nodes(scheduler: str) -> str:
+    """Return the shell's command that prints the nodes of the job that it runs in, one a line, the first rank's first.
+
+    Raises RailyardError for a scheduler whose jobs are not asked so.
+    """
+    found = _LISTS_NODES.get(FAMILIES.get(scheduler, ""))
+    if found is None:
+        raise RailyardError(f"nobody knows here how a job of the scheduler {scheduler} is asked for its nodes")
+    return found
 
 
 def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
@@ -121,13 +139,13 @@ def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
     return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, own)
 
 
-def job_lines(name: str, asked: NodesAsked, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:
-    """Return the lines of the job; ``name`` begins the names of its files.
+def job_lines(name: str, scheduler: str, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:
+    """Return the lines of a scheduler's job; ``name`` begins the names of its files.
 
     ``limit_s`` bounds all planned steps together, and no question is answered ``questions_s`` seconds later.
     """
     words = [name, str(int(limit_s)), str(questions_s), *pair]
-    return [f"{asked.lists_nodes} | sh {SCRIPT} {shlex.join(words)}"]
+    return [f"{lists_nodes(scheduler)} | sh {SCRIPT} {shlex.join(words)}"]
 
 
 def question(name: str, number: int) -> str:

@@ -52,7 +52,7 @@ scontrol show hostnames "$SLURM_JOB_NODELIST" | sh probes.sh probes-n9-n10 150 6
 #PBS -l place=scatter
 cd STAGE
 module load openmpi
-sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
+awk '!seen[$0]++' "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
     "torque": """\
 #!/bin/bash
@@ -64,7 +64,7 @@ sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 #PBS -l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1
 cd STAGE
 module load openmpi
-sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
+awk '!seen[$0]++' "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
     "flux-batch": """\
 #!/bin/bash
@@ -94,7 +94,7 @@ flux hostlist -le | tr ' ' '\\n' | sh probes.sh probes-n9-n10 150 60 n9 n10
 #BSUB -m "n9 n10 n1 n2"
 #BSUB -R "span[ptile=1]"
 module load openmpi
-sort -u "$LSB_DJOB_HOSTFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
+awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
 }
 ACCESS = {
@@ -143,7 +143,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
 
 def submit(job: ReframeJob, scheduler: str) -> None:
     asked = nodes_asked(scheduler, PAIR, ("n1", "n2", "n3"), 4, whole=False)
-    job.submit("probes-n9-n10", job_lines("probes-n9-n10", asked, PAIR, 150, 60), asked, 4, 300)
+    job.submit("probes-n9-n10", job_lines("probes-n9-n10", scheduler, PAIR, 150, 60), asked, 4, 300)
 
 
 @pytest.mark.parametrize("scheduler", SCRIPTS)

@@ -48,7 +48,7 @@ while read -r planned; do
     answer
     step=$(printf '%s\n' "$planned" | sed "$edit")
     if [ "$step" != "$planned" ]; then
-        sed "$edit" "$planned.sh" >"$step.sh" && rm -f "$planned.sh"
+        sed "$edit" "$planned.sh" >"$step.sh"
     fi
     run "$step"
 done <"$name.list"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from railyard.job.command import Command
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
+    from railyard.rfm.checks.way_back import WayBack
     from railyard.site.systems.measure import StatedAmounts
 
 
@@ -306,8 +307,14 @@ class Declaration(rfm.RegressionTestPlugin):
             return self.rail_prober
         from railyard.rfm.checks.other_way import OneWay, OtherWay
 
-        asked = OtherWay if self.measures_other_way else OneWay
-        return asked(self.rail_prober, self.other_way_seen_by)
+        if not self.measures_other_way:
+            return OneWay(self.rail_prober, self.other_way_seen_by)
+        return OtherWay(self.rail_prober, self.other_way_seen_by, self.way_back)
+
+    @property
+    def way_back(self) -> "WayBack | None":
+        """The streams of the run's own job in the other direction; None of a job that makes none."""
+        return None
 
     @property
     def rail_prober(self) -> "RailProber":

@@ -10,11 +10,11 @@ from railyard.job.counters import node as counters
 from railyard.job.launch import Launch
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.ping_pong import PingPong
-from railyard.rfm.checks.probe_places import Held, NotProbed, Place, Series, Step
+from railyard.rfm.checks.probe_places import Held, NotProbed, Place, Series, Step, no_step
 from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.suspects import Findings, Probe
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_remark, with_suspects
 
 #: What a process prints that shows that it started.
@@ -82,7 +82,7 @@ class Addresses:
         while place is not None and left and wanted - where.keys() and times != place.most_pairs:
             pair = (left[0], left[1] if len(left) > 1 else launch.nodes[0])
             others = tuple(name for name in (*left[2:], *launch.nodes) if name not in pair)
-            with place.held(pair, others, launch.meant, _no_step, QUESTIONS) as held:
+            with place.held(pair, others, launch.meant, no_step, QUESTIONS) as held:
                 there = [name for name in (*pair, *held.partners) if label(name) not in mine]
                 for two in zip(there[::2], (*there, *pair[::-1])[1::2], strict=False):
                     where |= self._of(two, launch.meant[0], place, held)
@@ -100,7 +100,3 @@ class Addresses:
         texts = [file.read_text(encoding="utf-8") for file in sorted((self.stage / name).glob("*.counters"))]
         read = [counters.parse(text, name) for text in texts]
         return {address: (each.node, device) for each in read for address, device in each.addresses.hardware.items()}
-
-
-def _no_step(probe: Probe, turn: int) -> Step:
-    raise AssertionError("nothing is planned where nodes are only asked")

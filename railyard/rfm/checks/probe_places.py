@@ -228,7 +228,7 @@ class InJob:
         try:
             self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
             asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive)
-            lines = probe_job.job_lines(name, asked, pair, PROBE_TIME.value, _QUESTIONS_S)
+            lines = probe_job.job_lines(name, system.scheduler, pair, PROBE_TIME.value, _QUESTIONS_S)
             job.submit(name, lines, asked, number, int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S)
             yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job, series, name)
         except RailyardError as error:
@@ -316,6 +316,11 @@ class _InJob:
 
     def clock(self) -> float:
         return 0.0  # the job bounds the time itself, from its first step on
+
+
+def no_step(probe: Probe, turn: int) -> Step:
+    """Stand for the steps of a series that has none, whose nodes are only asked (``Held.answer``)."""
+    raise AssertionError(f"nothing is planned of {probe.rail} in round {turn}")
 
 
 def is_there(folder: Path, name: str) -> bool:

@@ -327,10 +327,12 @@ class RailProber:
         for name, text in way.files(way.size_bytes).items():
             (self.stage / name).write_text(text, encoding="utf-8")
 
+    def counted_step(self, way: PingPong, probe: Probe, name: str) -> Step:
+        """Return what a probe runs under the counter reader, which writes to a folder of the probe's own, ``name``."""
+        return replace(self.step(way, probe, ("sh", READER, name, name, probe.rail, "", "--")), folder=name)
+
     def _loss_step(self, probe: Probe, turn: int) -> Step:
-        """Return a probe under the counter reader, which writes to a folder of the probe's own."""
-        name = name_of(LOSSES, probe, turn)
-        return replace(self.step(self.ping_pong, probe, ("sh", READER, name, name, probe.rail, "", "--")), folder=name)
+        return self.counted_step(self.ping_pong, probe, name_of(LOSSES, probe, turn))
 
 
 def segments(folder: Path, tag: str) -> tuple[int, int] | None:
