@@ -1,6 +1,7 @@
 """Our ReFrame scheduler against made records: a job ends with its exit code, or with the reason, and never waits on."""
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,8 @@ from railyard.job import slurm
 from railyard.parsers.slurm.jobs import Ended
 from railyard.parsers.slurm.nodes import NodeState
 from railyard.rfm.scheduler import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
+
+TESTS = Path(__file__).parents[1]
 
 
 class Controller:
@@ -156,17 +159,25 @@ def test_a_job_that_never_begins_is_not_waited_for(
     assert said in found.sentence
 
 
+def recorded(name: str) -> str:
+    """Return what Slurm said of a job and of the nodes (tests/parsers/slurm/test_recordings.py says when)."""
+    return (TESTS / "recordings/slurm" / f"{name}.txt").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("record", "kind"),
     [
-        ("JobId=7 JobState=SUSPENDED Reason=None SuspendTime=2026-11-23T06:00:00 NodeList=vn[1-2] \n", "suspended"),
-        ("JobId=7 JobState=PENDING Reason=None ArrayJobId=7 ArrayTaskId=0-3 \n", "several"),
+        ("suspended", "suspended"),
+        ("suspended-resumed", "suspended"),
+        ("several-array", "several"),
+        ("several-array-running", "several"),
+        ("several-heterogeneous", "several"),
     ],
 )
 def test_a_job_that_is_paused_or_several_is_cancelled(
     controller: Controller, scheduler: Any, record: str, kind: str
 ) -> None:
-    controller.text = record
+    controller.text = recorded(record)
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
     assert controller.cancelled == ["7"]
@@ -248,15 +259,15 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
         return (NodeState("vn2", "IDLE+COMPLETING+DRAIN", "Kill task failed"),)
 
     monkeypatch.setattr(slurm, "show_nodes", nodes)
-    controller.say("COMPLETING")
+    controller.text = recorded("completing")
     job = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
     assert scheduler.finished(polled(scheduler, job))
-    sentence = f"job 7 is over, and still COMPLETING after 10 min: {said} failed)"
-    assert (ended(job), asked) == (Ended("stuck", sentence, ("vn2",)), ["vn[1-2]"])
+    sentence = f"job 9 is over, and still COMPLETING after 10 min: {said} failed)"
+    assert (ended(job), asked) == (Ended("stuck", sentence, ("vn2",)), ["vn2"])
     assert controller.cancelled == []
     monkeypatch.setattr(slurm, "show_nodes", lambda names: ())
     silent = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
     polled(scheduler, silent)
-    assert ended(silent) == Ended("stuck", "job 7 is over, and still COMPLETING after 10 min: not given up by vn[1-2]")
+    assert ended(silent) == Ended("stuck", "job 9 is over, and still COMPLETING after 10 min: not given up by vn2")
