@@ -121,8 +121,9 @@ class Declaration(rfm.RegressionTestPlugin):
     one_way_program = ""
     #: Of a check that streams one way: the tests that see the other, in words; empty for any other check.
     other_way_seen_by = ""
-    #: Whether each rail is measured the other way, too, after a pass (``rfm.checks.other_way``): about a second a rail.
-    measures_other_way = False
+    #: Each rail is measured the other way, too, after a pass (``rfm.checks.other_way``), about a second a rail, unless
+    #: the stack has one of these tools, whose tests do that; None: never.
+    other_way_unless: tuple[str, ...] | None = None
     #: What makes its output, from its set-up on: the benchmark itself, or a recording.
     runner: "Runner"
 
@@ -310,6 +311,12 @@ class Declaration(rfm.RegressionTestPlugin):
         if not self.measures_other_way:
             return OneWay(self.rail_prober, self.other_way_seen_by)
         return OtherWay(self.rail_prober, self.other_way_seen_by, self.way_back)
+
+    @property
+    def measures_other_way(self) -> bool:
+        """Whether each rail is measured the other way, too, on this stack."""
+        elsewhere = self.other_way_unless
+        return elsewhere is not None and not any(tool in self.current_environ.features for tool in elsewhere)
 
     @property
     def way_back(self) -> "WayBack | None":
