@@ -115,7 +115,7 @@ def dry_run(
 
 def launch_of(text: str) -> str:
     """Return the benchmark's launch line; behind it may stand the streams in the other direction."""
-    return [line for line in text.splitlines() if "probes.sh" not in line][-1]
+    return [line for line in text.splitlines() if " backs" not in line][-1]
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
