@@ -234,8 +234,8 @@ class InJob:
         except RailyardError as error:
             raise NotProbed(str(error)) from None
         finally:
-            write_whole(self.stage / probe_job.no_more(name), "")
             job.cancel()
+            write_whole(self.stage / probe_job.no_more(name), "")  # for one that its scheduler does not end
             for partner in partners:  # steps that the job did not come to
                 for script in self.stage.glob(f"{series.name}-*-{partner}.sh"):
                     script.unlink(missing_ok=True)
