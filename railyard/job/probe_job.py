@@ -164,24 +164,25 @@ def probes_script() -> str:
 
 
 def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, shared: bool = False) -> list[str]:
-    """Return the words that start one process on each node of a launch, within a job that has more nodes.
+    """Return the words that start one process on each node of a launch, in their order, within a job that has more.
 
     ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps run on the same
-    nodes at that time, and would be bound to the same cores. Raises RailyardError for a launcher that
-    cannot be told which of a job's nodes it is to use.
+    nodes at that time, and would be bound to the same cores; the order of these does not matter. Raises RailyardError
+    for a launcher that cannot be told which of a job's nodes it is to use.
     """
     timed, count = ["timeout", "-k", str(_KILL_AFTER_S), str(limit_s)], len(launch.nodes)
     if launcher in SRUN:
         words = [*(SHARED if shared else ()), f"--ntasks={count}", "--ntasks-per-node=1"]
         if launcher == "srun":  # the options of a step in an allocation have its nodes already
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
-        return [*timed, "srun", *words, *launch.options, *(IN_ORDER if launch.nodes else ())]
+        return [*timed, "srun", *words, *launch.options, *(() if shared else IN_ORDER)]
     if launcher in OWN_LAUNCHERS:
         hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
         # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
         return [*timed, str(PurePath(launch.program).with_name(launcher)), *hosts, *launch.options]
     if launcher == FLUX_RUN:
         words = [f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
-        return [*timed, "sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--", *words, *launch.options]
+        front = ["flux", "run"] if shared else ["sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--"]
+        return [*timed, *front, *words, *launch.options]
     known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
     raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")
