@@ -41,7 +41,7 @@ class ImbUniband(ImbWindows):
     passes = 3
     fewest = Amounts(1, window=16)
     other_way_seen_by = "imb/Biband and AllPairs"
-    measures_other_way = True
+    other_way_unless = ()
 
 
 @rfm.simple_test

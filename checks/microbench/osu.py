@@ -30,6 +30,7 @@ class OsuBandwidth(OsuCheck):
     benchmark = "osu_bw"
     fewest, own = Amounts(2, 1, window=16), BANDWIDTH
     other_way_seen_by = "osu/osu_bibw and AllPairs"
+    other_way_unless = ("imb",)
 
 
 @rfm.simple_test

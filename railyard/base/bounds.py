@@ -203,6 +203,14 @@ BUSY_SHARE = JudgingBound(
     "HPL computes on nearly all of its threads; with a BLAS that has none it computes on one, however many it was told",
     _OWN,
 )
+PRINTED_MOST = JudgingBound(
+    "printed-most",
+    1,
+    "GiB",
+    "32 times what is read of an output, so that nothing is lost that would not fail anyhow, and a shared file system "
+    "is not filled; less would end launchers that keep shared memory in files (PMIx), which that limit binds too",
+    _OWN,
+)
 WRITTEN_MOST = JudgingBound(
     "written-most",
     4,
@@ -333,6 +341,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     GATE_BUSY_SHARE,
     CLOCK_SHARE,
     BUSY_SHARE,
+    PRINTED_MOST,
     WRITTEN_MOST,
     REFERENCE_SHARE,
     PROBE_SLOW_SHARE,

@@ -75,6 +75,7 @@ class Evidence:
     names no library, so that one proof is not asked of it: that it is linked to its stack's MPI, and ran with it.
     ``changed``: which of the site's own programs and libraries are others than in the run before. ``too_long`` is why
     an output was read in part alone; None where it was read whole.
+    ``cut`` is why the job was ended for what it printed.
     ``launcher`` is what the launcher said of itself, empty where the stack has none of its own here. ``environment`` is
     what the benchmark's own process of each node had of the variables that matter; None where it was not asked.
     """
@@ -96,5 +97,6 @@ class Evidence:
     rehearsed: bool = False
     changed: tuple[str, ...] = ()
     too_long: str | None = None
+    cut: str | None = None
     launcher: str = ""
     environment: tuple[Environment, ...] | None = None

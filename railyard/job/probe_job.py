@@ -1,7 +1,8 @@
 """A job that measures single rails under a scheduler: the nodes that it asks for, its script, and the words of a step.
 
 The two nodes of a failed run are asked for by name, and one or two more that the scheduler chooses. Each measurement is
-then a step over two of the job's nodes (``probes.sh``, package data beside this file). Sources: sbatch(1), srun(1) and
+then a step over two of the job's nodes (``probes.sh``, package data beside this file). What is asked of nodes besides,
+once a measurement gives reason to, is a step of the same job (``question``). Sources: sbatch(1), srun(1) and
 scontrol(1) of Slurm 22.05; qsub(1B) and pbs_resources(7B) of PBS 2022.1; qsub(1) of Torque 6.1; bsub(1) of IBM
 Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71.
 """
@@ -23,6 +24,15 @@ PARTNERS = ("railyard-partner-1", "railyard-partner-2")
 #: How srun starts a step beside others on the same nodes: each would else wait for their processors and memory, and
 #: be bound to the same first ones.
 SHARED = ("--overlap", "--cpu-bind=none")
+#: How srun gives a step's nodes their ranks in the order of its list: it would else sort them, and a stream from the
+#: second to the first would go the same way as one from the first to the second.
+IN_ORDER = ("--distribution=arbitrary",)
+#: The same for flux, which takes the order of ranks from a file alone (flux-run(1), --taskmap):
+#: the hosts stand before ``--``, the words of flux run behind.
+_FLUX_IN_ORDER = (
+    'file=.hosts-$$; trap "rm -f $file" EXIT; echo "$0" >$file; '
+    'while [ "$1" != -- ]; do echo "$1" >>$file; shift; done; shift; flux run --taskmap=hostfile:$file "$@"'
+)
 #: How long after its TERM a step that hangs is killed, in seconds.
 _KILL_AFTER_S = 5
 
@@ -32,13 +42,11 @@ class NodesAsked:
     """How a scheduler is asked for a pair of nodes and for others beside them.
 
     ``options`` are the job's, beside the system's own. ``tasks``: whether ReFrame's words for the number of tasks are
-    to be among them, or ``options`` say it all. ``lists_nodes`` is the shell's command that prints the nodes of the
-    job, one a line.
+    to be among them, or ``options`` say it all.
     """
 
     options: tuple[str, ...]
     tasks: bool
-    lists_nodes: str
 
 
 def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], count: int, whole: bool) -> NodesAsked:
@@ -56,33 +64,33 @@ def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], co
 def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     # Of more nodes than are in the list Slurm chooses the others itself.
     options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
-    return NodesAsked(options, True, 'scontrol show hostnames "$SLURM_JOB_NODELIST"')
+    return NodesAsked(options, True)
 
 
 def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     chunks = [f"1:ncpus=1:mpiprocs=1:host={node}" for node in pair]
     chunks += [f"{more}:ncpus=1:mpiprocs=1"] if more else []
     place = () if whole else ("-l place=scatter",)
-    return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False, 'sort -u "$PBS_NODEFILE"')
+    return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False)
 
 
 def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     chunks = [f"{node}:ppn=1" for node in pair] + ([f"{more}:ppn=1"] if more else [])
-    return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False, 'sort -u "$PBS_NODEFILE"')
+    return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False)
 
 
 def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     # LSF takes the names of all hosts that a job may have, or of none.
     hosts = (*pair, *others[:more])
     options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
-    return NodesAsked(options, False, 'sort -u "$LSB_DJOB_HOSTFILE"')
+    return NodesAsked(options, False)
 
 
 def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
     # A constraint names all hosts that a job may have, or none.
     hosts = (*pair, *others[:more])
     options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
-    return NodesAsked(options, False, "flux hostlist -le | tr ' ' '\\n'")
+    return NodesAsked(options, False)
 
 
 #: A scheduler of ReFrame, or its family -> how it is asked.
@@ -93,6 +101,26 @@ _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesA
     "lsf": _lsf,
     "flux": _flux,
 }
+
+
+#: A family of schedulers -> the shell's command that prints the nodes of a job, one a line, in the order of its ranks.
+_LISTS_NODES = {
+    "slurm": 'scontrol show hostnames "$SLURM_JOB_NODELIST"',
+    "pbs": """awk '!seen[$0]++' "$PBS_NODEFILE\"""",
+    "lsf": """awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE\"""",
+    "flux": "flux hostlist -le | tr ' ' '\\n'",
+}
+
+
+def lists_nodes(scheduler: str) -> str:
+    """Return the shell's command that prints the nodes of the job that it runs in, one a line, the first rank's first.
+
+    Raises RailyardError for a scheduler whose jobs are not asked so.
+    """
+    found = _LISTS_NODES.get(FAMILIES.get(scheduler, ""))
+    if found is None:
+        raise RailyardError(f"nobody knows here how a job of the scheduler {scheduler} is asked for its nodes")
+    return found
 
 
 def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
@@ -111,9 +139,23 @@ def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
     return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, own)
 
 
-def job_lines(name: str, asked: NodesAsked, pair: tuple[str, str], limit_s: float) -> list[str]:
-    """Return the lines of the job; ``name`` begins the names of its files, ``limit_s`` bounds all steps together."""
-    return [f"{asked.lists_nodes} | sh {SCRIPT} {shlex.join([name, str(int(limit_s)), *pair])}"]
+def job_lines(name: str, scheduler: str, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:
+    """Return the lines of a scheduler's job; ``name`` begins the names of its files.
+
+    ``limit_s`` bounds all planned steps together, and no question is answered ``questions_s`` seconds later.
+    """
+    words = [name, str(int(limit_s)), str(questions_s), *pair]
+    return [f"{lists_nodes(scheduler)} | sh {SCRIPT} {shlex.join(words)}"]
+
+
+def question(name: str, number: int) -> str:
+    """Return the file whose text is the name of a step that a job named ``name`` is to run next: its so many-th."""
+    return f"{name}.ask-{number}"
+
+
+def no_more(name: str) -> str:
+    """Return the file that says that a job named ``name`` is asked nothing more."""
+    return f"{name}.done"
 
 
 def probes_script() -> str:
@@ -122,24 +164,25 @@ def probes_script() -> str:
 
 
 def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, shared: bool = False) -> list[str]:
-    """Return the words that start one process on each node of a launch, within a job that has more nodes.
+    """Return the words that start one process on each node of a launch, in their order, within a job that has more.
 
     ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps run on the same
-    nodes at that time, and would be bound to the same cores. Raises RailyardError for a launcher that
-    cannot be told which of a job's nodes it is to use.
+    nodes at that time, and would be bound to the same cores; the order of these does not matter. Raises RailyardError
+    for a launcher that cannot be told which of a job's nodes it is to use.
     """
     timed, count = ["timeout", "-k", str(_KILL_AFTER_S), str(limit_s)], len(launch.nodes)
     if launcher in SRUN:
         words = [*(SHARED if shared else ()), f"--ntasks={count}", "--ntasks-per-node=1"]
         if launcher == "srun":  # the options of a step in an allocation have its nodes already
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
-        return [*timed, "srun", *words, *launch.options]
+        return [*timed, "srun", *words, *launch.options, *(() if shared else IN_ORDER)]
     if launcher in OWN_LAUNCHERS:
         hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
         # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
         return [*timed, str(PurePath(launch.program).with_name(launcher)), *hosts, *launch.options]
     if launcher == FLUX_RUN:
-        words = ["flux", "run", f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
-        return [*timed, *words, *launch.options]
+        words = [f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
+        front = ["flux", "run"] if shared else ["sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--"]
+        return [*timed, *front, *words, *launch.options]
     known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
     raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")

@@ -14,51 +14,24 @@ itself gave up (time-out, out of memory), or an error before that end.
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
-from types import MappingProxyType
 
+from railyard.parsers.imb_rows import HEADINGS, Block, fits, mega, pattern_of, release
 from railyard.parsers.lines import (
-    BINARY_MB,
-    DECIMAL,
-    WHOLE,
     Line,
-    Run,
     Scanner,
     foreign,
     is_failure,
     not_a_number,
     number,
     own_text,
-    run_pattern,
     whole,
 )
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import Parsed, Remark, Table
 
 TOOL = "imb"
 
-# Printed heading -> column and unit. A new heading is a new line here; it decides how the rows below it are read.
-_HEADINGS: MappingProxyType[str, tuple[str, str | None]] = MappingProxyType(
-    {
-        "Group": ("group", None),  # -multi 1: a row for each group
-        "#bytes": ("size", "B"),
-        "#repetitions": ("repetitions", None),
-        "t[usec]": ("time", "us"),
-        "t_min[usec]": ("time_min", "us"),
-        "t_max[usec]": ("time_max", "us"),
-        "t_avg[usec]": ("time_avg", "us"),
-        "t_ovrl[usec]": ("time_ovrl", "us"),  # NBC, RMA and IO: time with computation
-        "t_pure[usec]": ("time_pure", "us"),
-        "t_CPU[usec]": ("time_cpu", "us"),
-        "overlap[%]": ("overlap", "%"),
-        "Mbytes/sec": ("bandwidth", "MB/s"),
-        "Msg/sec": ("message_rate", "1/s"),
-        "defects": ("defects", None),  # a build with CHECK
-    }
-)
-_COUNTS = frozenset({"group", "size", "repetitions"})  # whole numbers; all other columns are printed with 2 decimals
-# IMB-MT prints sizes through "% 13ul": a number and the letter l
-_SIZE_MARK = "l"
 _LONGEST = 600  # no line of IMB's own is longer; longer ones are never matched
 _DECIMALS = 2
 _DEFAULT_MAXIMUM = 4194304
@@ -67,7 +40,7 @@ _NO_MEGA = "Mbytes/sec of 10^6 or 2^20 B: no release is named, no row tells"
 _PRINTS_END = 4
 _NUMERAL = "0123456789+-"  # no row begins otherwise
 
-# A heading of IMB's shape: one that is not in _HEADINGS has a column or a unit that is not known here.
+# A heading of IMB's shape: one that is not in HEADINGS has a column or a unit that is not known here.
 _HEADING_SHAPE = re.compile(r"^#bytes\s{1,40}#repetitions\s{1,40}\S.{0,400}$")
 
 # Every pattern is matched against a line without the blanks around it.
@@ -127,7 +100,7 @@ def parse(text: str) -> Parsed:
     for line in scanner:
         reader.read(line)
         block = reader.block
-        while block and block.headings and (run := scanner.run(_pattern_of(tuple(block.headings)))):
+        while block and block.headings and (run := scanner.run(pattern_of(tuple(block.headings)))):
             block.take(run)
     return reader.parsed(text)
 
@@ -138,7 +111,7 @@ class _Reader:
     def __init__(self) -> None:
         self.version: str | None = None
         self.maximum = _DEFAULT_MAXIMUM
-        self.block: _Block | None = None
+        self.block: Block | None = None
         self.tables: list[Table] = []
         self.began = False  # a block's title or heading was seen
         self.failures: list[Remark] = []
@@ -181,7 +154,7 @@ class _Reader:
                 self.block.context |= {k: int(v) if v.isdigit() else v for k, v in given.items()}
         elif kind == "title" and found:
             self._close(followed=True)
-            self.block = _Block(line.number, self.version, self.maximum, found["name"])
+            self.block = Block(line.number, self.version, self.maximum, found["name"])
         elif kind == "banner" and found:
             self._close(followed=False)
             self._end_run(ended=False)
@@ -199,7 +172,7 @@ class _Reader:
         """Note a heading that has a column or a unit that is not known: no row below it can be read."""
         if not _HEADING_SHAPE.match(text):
             return False
-        unknown = next((word for word in line.words if word not in _HEADINGS), "")
+        unknown = next((word for word in line.words if word not in HEADINGS), "")
         self.failures.append(Remark(line.number, f"a heading with {unknown}, a column or unit not known here: {text}"))
         if self.block and self.block.rows:
             self._close(followed=True)
@@ -209,29 +182,29 @@ class _Reader:
     def _end_run(self, ended: bool) -> None:
         """Say of the tables of one run whether its end was printed."""
         since, self.run_tables = self.run_tables, len(self.tables)
-        if ended or _release(self.version) >= _PRINTS_END:
+        if ended or release(self.version) >= _PRINTS_END:
             self.tables[since:] = [replace(table, ended=ended) for table in self.tables[since:]]
 
     def _heading(self, line: Line) -> bool:
         words = line.words
-        if not words or words[0] not in _HEADINGS or any(word not in _HEADINGS for word in words):
+        if not words or words[0] not in HEADINGS or any(word not in HEADINGS for word in words):
             return False
         # the second line of a heading that a mailer wrapped belongs to the first; one that repeats a column is none
         if self.heading_part and self.block and not self.block.rows:
-            joined = [_HEADINGS[word][0] for word in self.block.headings + words]
+            joined = [HEADINGS[word][0] for word in self.block.headings + words]
             again = any(joined.count(column) > 1 for column in joined if column != "bandwidth")  # IMB-MT has two
             self.block.headings = words if again else self.block.headings + words
         else:
             if self.block is None or self.block.headings:
                 self._close(followed=True)
-                self.block = _Block(line.number, self.version, self.maximum)
+                self.block = Block(line.number, self.version, self.maximum)
             self.block.headings = words
         self.heading_part = words
         return True
 
     def _row(self, line: Line, text: str) -> bool:
         block, words = self.block, line.words
-        if block is None or not _fits(words, block.headings):
+        if block is None or not fits(words, block.headings):
             return False
         if whole(line, _DECIMALS):
             block.add(words)
@@ -255,10 +228,10 @@ class _Reader:
         if block is None or not words or any(number(word) is None for word in words):
             return False
         joined = block.part + words
-        if _fits(joined, block.headings) and whole(line, _DECIMALS):
+        if fits(joined, block.headings) and whole(line, _DECIMALS):
             block.add(joined)
             return True
-        if block.part or not _fits(words, block.headings[: len(words)]):
+        if block.part or not fits(words, block.headings[: len(words)]):
             block.spoiled = bool(block.part) or block.spoiled
             block.part = []
             return False
@@ -271,7 +244,7 @@ class _Reader:
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
         if block is None:
             # a row behind the end: two outputs stand among each other, and the table may have rows of either
-            if self.tables and _fits(line.words, self.last_headings):
+            if self.tables and fits(line.words, self.last_headings):
                 self.tables[-1] = replace(self.tables[-1], complete=False)
             return
         cut = text[0] in _NUMERAL and block.begins_row(line.words)
@@ -286,7 +259,7 @@ class _Reader:
             block.spoiled |= bool(block.part)
             self.tables.append(block.table())
             self.last_headings = block.headings
-            if "bandwidth" in block.columns and _mega(block) is None:
+            if "bandwidth" in block.columns and mega(block) is None:
                 self.remarks.append(Remark(block.line, _NO_MEGA))
         elif block:
             # a title whose heading or rows never came: a hang or an abort in the warm-up
@@ -302,144 +275,3 @@ def _said(text: str) -> tuple[str, re.Match[str] | None]:
         if found:
             return kind, found
     return "failure" if is_failure(text) else "own", None
-
-
-@dataclass(slots=True)
-class _Block:
-    """One table while it is read: cells as printed, a Mbyte not yet converted, and what spoils its completeness."""
-
-    line: int
-    version: str | None
-    maximum: int
-    benchmark: str | None = None
-    context: dict[str, ContextValue] = field(default_factory=dict)
-    headings: list[str] = field(default_factory=list)
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
-    part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
-    ended: bool = False
-    spoiled: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(_HEADINGS[word][0] for word in self.headings)
-
-    def at_maximum(self) -> bool:
-        """Return whether the last row is the last that the heading announces."""
-        if "#bytes" not in self.headings:
-            return bool(self.rows)
-        return bool(self.rows) and int(self.rows[-1][self.headings.index("#bytes")] or 0) >= self.maximum
-
-    def add(self, words: list[str]) -> None:
-        """Add one row of words that fit."""
-        self.rows.append(tuple(number(word.removesuffix(_SIZE_MARK)) for word in words))
-        self.part = []
-
-    def take(self, run: Run) -> None:
-        """Add rows of ``_pattern_of`` these headings."""
-        words, width = run.text.split(), len(self.headings)
-        columns = [_column(_HEADINGS[name][0], words[place::width]) for place, name in enumerate(self.headings)]
-        self.rows.extend(zip(*columns, strict=True))
-        self.part = []
-
-    def begins_row(self, words: list[str]) -> bool:
-        """Return whether a foreign line begins as the next row would: its counts, then something else."""
-        counts = sum(1 for column in self.columns if column in _COUNTS)
-        if len(words) < 2 or counts < 2 or not _fits(words[:counts], self.headings[:counts]):
-            return False
-        return number(words[-1]) is None or len(words) != len(self.headings)
-
-    def table(self) -> Table:
-        """Return the table as far as it was read, bandwidths in MB/s."""
-        columns, rows, factor = self.columns, self.rows, _mega(self)
-        # IMB-MT has two columns of bandwidth at most; all are converted
-        places = [place for place, column in enumerate(columns) if column == "bandwidth"]
-        if factor != 1.0:
-            rows = [tuple(_times(c, factor) if n in places else c for n, c in enumerate(row)) for row in rows]
-        return Table(
-            tool=TOOL,
-            version=self.version,
-            benchmark=self.benchmark,
-            columns=columns,
-            units=tuple(
-                None if n in places and factor is None else _HEADINGS[word][1] for n, word in enumerate(self.headings)
-            ),
-            rows=tuple(rows),
-            line=self.line,
-            complete=self.ended and not self.spoiled,
-            context=MappingProxyType(self.context),
-        )
-
-
-def _fits(words: list[str], headings: list[str]) -> bool:
-    """Return whether these words are a row under these headings: as many, counts whole, all else numbers."""
-    if not words or len(words) != len(headings):
-        return False
-    for word, heading in zip(words, headings, strict=True):
-        if _HEADINGS[heading][0] in _COUNTS:
-            digits = word.removesuffix(_SIZE_MARK) if heading == "#bytes" else word
-            if not (digits.isdigit() and digits.isascii() and len(digits) <= 18):
-                return False
-        elif number(word) is None and not not_a_number(word):
-            return False
-    return True
-
-
-@lru_cache(maxsize=64)
-def _pattern_of(headings: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of plain rows under these headings: nothing in them has to be looked at twice."""
-    return run_pattern(*(_word(_HEADINGS[heading][0]) for heading in headings))
-
-
-def _word(column: str) -> str:
-    if column == "size":
-        return f"{WHOLE}{_SIZE_MARK}?"
-    return WHOLE if column in _COUNTS or column == "message_rate" else DECIMAL
-
-
-def _column(name: str, words: list[str]) -> list[Cell]:
-    if name == "size" and words[0].endswith(_SIZE_MARK):
-        words = [word.removesuffix(_SIZE_MARK) for word in words]
-    return list(map(int if name in _COUNTS or name == "message_rate" else float, words))
-
-
-def _times(cell: Cell, factor: float | None) -> Cell:
-    return None if cell is None or factor is None else cell * factor
-
-
-def _release(version: str | None) -> int:
-    """Return the first number of a banner's version, 0 where there is none."""
-    found = re.match(r"V?([0-9]{1,4})", version or "", re.IGNORECASE)
-    return 0 if found is None else int(found[1])
-
-
-def _mega(block: _Block) -> float | None:
-    """Return what one printed Mbyte/sec is in MB/s: by the banner's version, without one by the rows."""
-    release = _release(block.version)
-    if release in (0, 2017):
-        return _mega_of_rows(block)
-    return BINARY_MB if release < 2017 else 1.0
-
-
-def _mega_of_rows(block: _Block) -> float | None:
-    """Return the factor that the row with the smallest rounding error shows; None where none can tell.
-
-    size / time, times 1 (PingPong), 2 (Sendrecv) or 4 (Exchange), is the bandwidth: in units of 10^6 the quotient is
-    1, 2 or 4, in units of 2^20 it is 1/1.048576 of that. A row counts where rounding to 2 decimals is below 1 %.
-    """
-    columns = block.columns
-    clock = next((name for name in ("time", "time_max") if name in columns), None)
-    if clock is None or "size" not in columns or "bandwidth" not in columns:
-        return None
-    places = [columns.index(name) for name in ("size", clock, "bandwidth")]
-    best: float = 0.01
-    factor: float | None = None
-    for row in block.rows:
-        size, time, rate = (float(row[place] or 0) for place in places)
-        if not (size > 0 and time > 0 and rate > 0):
-            continue
-        error = 0.005 / time + 0.005 / rate
-        if error < best:
-            best = error
-            quotients = {abs(rate * time / size / n * f - 1): f for n in (1, 2, 4) for f in (1.0, BINARY_MB)}
-            factor = quotients[min(quotients)]
-    return factor

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.testbed.state import write_whole
+from railyard.base.whole_file import write_whole
 
 #: The list of a folder's files, beside them.
 FILE = "railyard-files.json"

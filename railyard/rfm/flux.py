@@ -45,14 +45,21 @@ class FluxBatch(JobScheduler):
         return FluxJob(*args, **kwargs)
 
     def emit_preamble(self, job: Any) -> list[str]:
-        """Return the directives: whole nodes, since Flux gives those where it is told no slots."""
+        """Return the directives: whole nodes, since Flux gives those where it is told no slots.
+
+        What the job prints would be written by Flux's shell, which is none of the job's processes: a limit on it in the
+        job's script would bind nothing. So the script writes it itself, and Flux adds what it has to say of its own.
+        """
         asked = [f"--job-name={job.name}", f"--output={job.stdout}", f"--error={job.stderr}"]
         asked.append(f"--cwd={os.path.abspath(job.workdir)}")
         if job.num_tasks is not None:
             asked.append(f"--nodes={-(-job.num_tasks // (job.num_tasks_per_node or 1))}")
         if job.time_limit is not None:
             asked.append(f"--time-limit={int(job.time_limit)}s")
-        return [f"#flux: {option}" for option in (*asked, *job.sched_access, *job.options, *job.cli_options)]
+        asked.append("--setopt=output.mode=append")
+        directives = [f"#flux: {option}" for option in (*asked, *job.sched_access, *job.options, *job.cli_options)]
+        own = shlex.quote(job.stdout), shlex.quote(job.stderr)
+        return [*directives, *(f": > {name}" for name in own), f"exec >> {own[0]} 2>> {own[1]}"]
 
     def allnodes(self) -> Any:
         raise NotImplementedError(f"{FLUX_BATCH} does not list nodes")

@@ -22,6 +22,10 @@ NAME = SLURM_WITHOUT_DATABASE
 #: How long the scheduler may say nothing of a job before it is taken for lost, in seconds: a restart of slurmctld takes
 #: less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0
+#: How long a job that is over may keep a node (state COMPLETING), in seconds. Slurm itself gives up what is left of it
+#: after KillWait and UnkillableStepTimeout, 90 s by default, and drains the node; epilogs that check a node's health
+#: take minutes.
+COMPLETING_MOST_S = 600.0
 #: Reasons why a job waits that only an administrator or another request can lift (squeue(1), "Job Reason Codes").
 _BLOCKED = frozenset(
     {
@@ -61,6 +65,9 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
             self._give_up(job, slurm_jobs.ended(record))
         elif record.is_final:
             self._finish(job, record)
+        elif record.is_completing:
+            job._state = record.state
+            self._give_up_if_stuck(job, record, now)
         else:
             job._state = record.state
             self._cancel_unless_it_begins(job, record)
@@ -73,9 +80,16 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         # ReFrame takes states that it does not count as completed (PREEMPTED) for pending ones.
         job._state = record.state if slurm_state_completed(record.state) else "CANCELLED"
 
+    def _give_up_if_stuck(self, job: Any, record: JobState, now: float) -> None:
+        """End here the wait for a job that is over and that a node does not give up: no signal would end it."""
+        since = getattr(job, "railyard_completing_since", None) or now
+        job.railyard_completing_since = since
+        if now - since >= COMPLETING_MOST_S:
+            self._give_up(job, slurm_jobs.stuck(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
+
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:
         """Cancel a job that cannot begin, or has been waiting longer than it may."""
-        if not slurm_state_pending(record.state) or record.state == "COMPLETING":
+        if not slurm_state_pending(record.state):
             return
         waited = time.time() - (job.submit_time or time.time())
         reason = (record.reason or "").partition(",")[0]

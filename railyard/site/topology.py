@@ -14,6 +14,7 @@ from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
+from railyard.base.whole_file import write_whole
 from railyard.site.systems.model import Rail, System
 
 # History of the format: 1 the first.
@@ -43,9 +44,7 @@ def keep(home: Path, kept: Kept) -> Path:
     """Store a fabric's distances in place of older ones, and return the file."""
     file = file_of(home, kept.system, kept.fabric)
     file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(f"{json.dumps(encode(kept), ensure_ascii=False)}\n", encoding="utf-8")
-    partial.replace(file)
+    write_whole(file, f"{json.dumps(encode(kept), ensure_ascii=False)}\n")
     return file
 
 

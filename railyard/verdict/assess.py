@@ -226,6 +226,7 @@ def _job(
         validation=own_check,
         computes=micro.find(case.benchmark).is_application,
         too_long=evidence.too_long,
+        cut=evidence.cut,
         unended=tuple(f"{case.benchmark} (line {table.line})" for table in tables if table.ended is False),
         end_line=micro.tool(micro.find(case.benchmark).tool).end_line,
     )

@@ -155,6 +155,8 @@ def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
         for rail in inputs.job.refused
     ]
     ended = inputs.job.ended
+    if inputs.job.cut is not None:  # what was moved until then says nothing of any rail
+        return tuple(refused)
     if ended is not None and ended.kind != "time":
         # What its nodes had moved by then says nothing of them: only whom the scheduler names is a suspect.
         return tuple(Suspect("node", ended.sentence, node) for node in ended.nodes)

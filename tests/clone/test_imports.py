@@ -58,6 +58,7 @@ IMPURE = {
     "railyard.rfm.checks.replayed": "asks for versions, by provenance",
     "railyard.rfm.checks.prober": "measures again after a failure",
     "railyard.rfm.checks.other_way": "measures again after a pass, by prober",
+    "railyard.rfm.checks.way_back": "measures beside a run, by prober",
     "railyard.rfm.checks.probe_places": "measures again after a failure",
     "railyard.rfm.flux": "a scheduler and a launcher that ReFrame lacks",
     "railyard.rfm.nodes_job": "submits a job by ReFrame",

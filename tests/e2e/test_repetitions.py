@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import REFRAME, make_site
+from tests.e2e.test_job_scripts import launch_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 pytestmark = pytest.mark.e2e
@@ -73,7 +74,7 @@ def words(
 
 def told_in(script: Path) -> tuple[str, str]:
     """Return the name of a check, or of its program where it has several, and its numbers."""
-    line = script.read_text(encoding="utf-8").splitlines()[-1]
+    line = launch_of(script.read_text(encoding="utf-8"))
     program = re.search(r"/osu/(osu_\w+)", line)
     check = script.parent.name.split("_")[0]
     told = re.findall(r"(?<= )-(?:i|x|n|W|u|iter|window_size) [0-9]+(?:,[0-9]+)?(?= |$)", line.split(" -- ")[-1])

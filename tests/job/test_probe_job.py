@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.job.launch import Launch
-from railyard.job.probe_job import SCRIPT, job_lines, nodes_asked, probes_script, step_words
+from railyard.job.probe_job import SCRIPT, job_lines, no_more, nodes_asked, probes_script, question, step_words
 from railyard.stacks import ask
 
 PAIR = ("n9", "n10")
@@ -60,23 +60,36 @@ def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
             "srun",
             "openmpi",
             ("--mpi=pmix",),
-            "srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n10 --mpi=pmix",
+            "srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n10 --mpi=pmix --distribution=arbitrary",
         ),
         (
             "srunalloc",
             "openmpi",
             ("--mpi=pmix", "--nodes=2", "--nodelist=n9,n10"),
-            "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodes=2 --nodelist=n9,n10",
+            "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodes=2 --nodelist=n9,n10 --distribution=arbitrary",
         ),
         ("mpirun", "openmpi", (), "/opt/mpi/bin/mpirun -H n9:1,n10:1 -np 2"),
         ("mpiexec", "mpich", (), "/opt/mpi/bin/mpiexec -hosts n9,n10 -n 2 -ppn 1"),
-        ("flux-run", "mpich", (), "flux run --nodes=2 --ntasks=2 --requires=host:n9,n10"),
     ],
 )
 def test_a_step_is_told_its_two_nodes_of_the_job_and_ends(
     launcher: str, stack: str, options: tuple[str, ...], words: str
 ) -> None:
     assert step_words(launcher, stack, launch(stack, options), 20) == ["timeout", "-k", "5", "20", *words.split()]
+
+
+def test_flux_is_told_the_order_of_a_steps_nodes_in_a_file(tmp_path: Path) -> None:
+    shown = 'for word; do case $word in --taskmap=hostfile:*) cat "${word#*:}";; esac; done'
+    (tmp_path / "flux").write_text(f'#!/bin/sh\nprintf "%s " "$@" >>words\n{shown}\n', encoding="ascii")
+    (tmp_path / "flux").chmod(0o755)
+    words = [*step_words("flux-run", "mpich", launch("mpich", ("-opt",)), 20), "sh", "-c", "a b"]
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "n9\nn10\n"
+    told = (tmp_path / "words").read_text(encoding="ascii").split(" ", 2)
+    assert (told[0], told[1].partition(".")[0]) == ("run", "--taskmap=hostfile:")
+    assert told[2] == "--nodes=2 --ntasks=2 --requires=host:n9,n10 -opt sh -c a b "
+    assert {path.name for path in tmp_path.iterdir()} == {"flux", "words"}
 
 
 def test_a_launcher_that_cannot_be_told_nodes_is_named() -> None:
@@ -110,15 +123,15 @@ def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
         text = f"cat; echo {step} >>order; echo ran {step}; echo and complained >&2\n"
         (tmp_path / f"{step}.sh").write_text(text, encoding="ascii")
     (tmp_path / "p.list").write_text("".join(f"{step}\n" for step in steps), encoding="ascii")
-    asked = nodes_asked(scheduler, PAIR, OTHERS, 4, False)
-    (tmp_path / "job.sh").write_text("\n".join(job_lines("p", asked, PAIR, 60)) + "\n", encoding="utf-8")
+    (tmp_path / no_more("p")).touch()
+    (tmp_path / "job.sh").write_text("\n".join(job_lines("p", scheduler, PAIR, 60, 60)) + "\n", encoding="utf-8")
     env = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", **environment}
     done = subprocess.run(["sh", "job.sh"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     assert (tmp_path / "p.nodes").read_text(encoding="ascii").split() == ["n5", "n7"]
     real = ["probe-1-r-n9-n10", "probe-1-r-n9-n7", "probe-1-r-n5-n7"]
     assert (tmp_path / "order").read_text(encoding="ascii").split() == real
-    assert {path.name for path in tmp_path.glob("probe-*")} == {
+    assert {path.name for path in tmp_path.glob("probe-*") if "partner" not in path.name} == {
         f"{step}.{kind}" for step in real for kind in ("sh", "out")
     }
     assert (tmp_path / "probe-1-r-n5-n7.out").read_text(encoding="ascii") == "ran probe-1-r-n5-n7\nand complained\n"
@@ -129,7 +142,7 @@ def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
 def test_a_domain_makes_no_partner_of_a_node_of_the_pair(tmp_path: Path, listed: str, pair: tuple[str, str]) -> None:
     (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
     (tmp_path / "p.list").write_text("", encoding="ascii")
-    subprocess.run(["sh", SCRIPT, "p", "0", *pair], cwd=tmp_path, input=listed, text=True, check=True)
+    subprocess.run(["sh", SCRIPT, "p", "0", "0", *pair], cwd=tmp_path, input=listed, text=True, check=True)
     assert [node.partition(".")[0] for node in (tmp_path / "p.nodes").read_text(encoding="ascii").split()] == ["n5"]
 
 
@@ -137,6 +150,48 @@ def test_no_step_begins_when_the_time_is_over(tmp_path: Path) -> None:
     (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
     (tmp_path / "a.sh").write_text("touch begun\n", encoding="ascii")
     (tmp_path / "p.list").write_text("a\n", encoding="ascii")
-    subprocess.run(["sh", SCRIPT, "p", "0", *PAIR], cwd=tmp_path, input="n9\nn10\n", text=True, check=True)
+    subprocess.run(["sh", SCRIPT, "p", "0", "0", *PAIR], cwd=tmp_path, input="n9\nn10\n", text=True, check=True)
     assert not (tmp_path / "begun").exists()
     assert (tmp_path / "p.nodes").read_text(encoding="ascii").split() == []
+
+
+def asked_job(folder: Path, limit_s: int, asked_s: int) -> subprocess.Popen[str]:
+    """Start the job's script in a folder, with two steps planned, of which the first waits for a file ``go``."""
+    (folder / SCRIPT).write_text(probes_script(), encoding="utf-8")
+    (folder / "a.sh").write_text("echo a >> order; until [ -e go ]; do sleep 0.05; done\n", encoding="ascii")
+    (folder / "p.list").write_text("a\nb\n", encoding="ascii")
+    for step in ("b", "c", "d"):
+        (folder / f"{step}.sh").write_text(f"echo {step} >> order; echo said {step}\n", encoding="ascii")
+    words = ["sh", SCRIPT, "p", str(limit_s), str(asked_s), *PAIR]
+    running = subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, text=True)
+    assert running.stdin is not None
+    running.stdin.close()
+    return running
+
+
+def test_what_is_asked_while_the_job_runs_is_its_next_step_and_it_waits_for_more(tmp_path: Path) -> None:
+    with asked_job(tmp_path, 60, 60) as running:
+        for number, step in enumerate(("c", "d"), start=1):
+            (tmp_path / question("p", number)).write_text(f"{step}\n", encoding="ascii")
+        (tmp_path / "go").touch()
+        while not (tmp_path / "b.out").exists():
+            assert running.poll() is None
+        (tmp_path / "e.sh").write_text("echo e >> order; echo said e\n", encoding="ascii")
+        (tmp_path / question("p", 3)).write_text("e\n", encoding="ascii")
+        while not (tmp_path / "e.out").exists():
+            assert running.poll() is None, "its list is at its end, and it is asked once more"
+        (tmp_path / no_more("p")).touch()
+        assert running.wait(timeout=60) == 0
+    # The first step may have begun before anything was asked.
+    order = (tmp_path / "order").read_text(encoding="ascii").split()
+    assert order[-2:] == ["b", "e"] and sorted(order[:-2]) == ["a", "c", "d"]
+    assert (tmp_path / "d.out").read_text(encoding="ascii") == "said d\n"
+    assert not (tmp_path / "p.look").exists()
+
+
+def test_a_job_whose_time_is_over_answers_nothing_more_and_ends(tmp_path: Path) -> None:
+    (tmp_path / "go").touch()
+    (tmp_path / question("p", 1)).write_text("c\n", encoding="ascii")
+    with asked_job(tmp_path, 0, 0) as running:
+        assert running.wait(timeout=60) == 0
+    assert not (tmp_path / "order").exists()

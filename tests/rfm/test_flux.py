@@ -43,7 +43,9 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_job_asks_for_whole_nodes(job: Any, tmp_path: Path) -> None:
     assert job.scheduler.emit_preamble(job) == [
         "#flux: --job-name=rfm_job", "#flux: --output=rfm_job.out", "#flux: --error=rfm_job.err",
-        f"#flux: --cwd={tmp_path}", "#flux: --nodes=2", "#flux: --time-limit=300s", "#flux: --queue=pbatch",
+        f"#flux: --cwd={tmp_path}", "#flux: --nodes=2", "#flux: --time-limit=300s",
+        "#flux: --setopt=output.mode=append", "#flux: --queue=pbatch",
+        ": > rfm_job.out", ": > rfm_job.err", "exec >> rfm_job.out 2>> rfm_job.err",
     ]  # fmt: skip
     assert job.launcher.run_command(job) == "flux run --nodes=2 --ntasks=4"
     job.num_cpus_per_task = 8

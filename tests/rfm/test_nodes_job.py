@@ -33,38 +33,38 @@ SCRIPTS = {
 #SBATCH --ntasks-per-node=1
 #SBATCH --output=probes-n9-n10.out
 #SBATCH --error=probes-n9-n10.err
-#SBATCH --time=0:4:0
+#SBATCH --time=0:5:0
 #SBATCH --account=abc
 #SBATCH --nodes=4
 #SBATCH --nodelist=n9,n10
 #SBATCH --no-requeue
 module load openmpi
-scontrol show hostnames "$SLURM_JOB_NODELIST" | sh probes.sh probes-n9-n10 150 n9 n10
+scontrol show hostnames "$SLURM_JOB_NODELIST" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
     "pbs": """\
 #!/bin/bash
 #PBS -N probes_n9_n10
 #PBS -o probes-n9-n10.out
 #PBS -e probes-n9-n10.err
-#PBS -l walltime=0:4:0
+#PBS -l walltime=0:5:0
 #PBS -A abc
 #PBS -l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10+2:ncpus=1:mpiprocs=1
 #PBS -l place=scatter
 cd STAGE
 module load openmpi
-sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 n9 n10
+awk '!seen[$0]++' "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
     "torque": """\
 #!/bin/bash
 #PBS -N probes_n9_n10
 #PBS -o probes-n9-n10.out
 #PBS -e probes-n9-n10.err
-#PBS -l walltime=0:4:0
+#PBS -l walltime=0:5:0
 #PBS -A abc
 #PBS -l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1
 cd STAGE
 module load openmpi
-sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 n9 n10
+awk '!seen[$0]++' "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
     "flux-batch": """\
 #!/bin/bash
@@ -72,25 +72,29 @@ sort -u "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 n9 n10
 #flux: --output=probes-n9-n10.out
 #flux: --error=probes-n9-n10.err
 #flux: --cwd=STAGE
-#flux: --time-limit=240s
+#flux: --time-limit=300s
+#flux: --setopt=output.mode=append
 #flux: --setattr=bank=abc
 #flux: --nodes=4
 #flux: --requires=host:n9,n10,n1,n2
+: > probes-n9-n10.out
+: > probes-n9-n10.err
+exec >> probes-n9-n10.out 2>> probes-n9-n10.err
 module load openmpi
-flux hostlist -le | tr ' ' '\\n' | sh probes.sh probes-n9-n10 150 n9 n10
+flux hostlist -le | tr ' ' '\\n' | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
     "lsf": """\
 #!/bin/bash
 #BSUB -J probes-n9-n10
 #BSUB -o probes-n9-n10.out
 #BSUB -e probes-n9-n10.err
-#BSUB -W 4
+#BSUB -W 5
 #BSUB -P abc
 #BSUB -n 4
 #BSUB -m "n9 n10 n1 n2"
 #BSUB -R "span[ptile=1]"
 module load openmpi
-sort -u "$LSB_DJOB_HOSTFILE" | sh probes.sh probes-n9-n10 150 n9 n10
+awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 """,
 }
 ACCESS = {
@@ -139,7 +143,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
 
 def submit(job: ReframeJob, scheduler: str) -> None:
     asked = nodes_asked(scheduler, PAIR, ("n1", "n2", "n3"), 4, whole=False)
-    job.submit("probes-n9-n10", job_lines("probes-n9-n10", asked, PAIR, 150), asked, 4, 240)
+    job.submit("probes-n9-n10", job_lines("probes-n9-n10", scheduler, PAIR, 150, 60), asked, 4, 300)
 
 
 @pytest.mark.parametrize("scheduler", SCRIPTS)

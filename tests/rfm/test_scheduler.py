@@ -1,6 +1,7 @@
 """Our ReFrame scheduler against made records: a job ends with its exit code, or with the reason, and never waits on."""
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,9 @@ from reframe.core.backends import getscheduler
 from railyard.job import slurm
 from railyard.parsers.slurm.jobs import Ended
 from railyard.parsers.slurm.nodes import NodeState
-from railyard.rfm.scheduler import LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
+from railyard.rfm.scheduler import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
+
+TESTS = Path(__file__).parents[1]
 
 
 class Controller:
@@ -156,17 +159,25 @@ def test_a_job_that_never_begins_is_not_waited_for(
     assert said in found.sentence
 
 
+def recorded(name: str) -> str:
+    """Return what Slurm said of a job and of the nodes (tests/parsers/slurm/test_recordings.py says when)."""
+    return (TESTS / "recordings/slurm" / f"{name}.txt").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("record", "kind"),
     [
-        ("JobId=7 JobState=SUSPENDED Reason=None SuspendTime=2026-11-23T06:00:00 NodeList=vn[1-2] \n", "suspended"),
-        ("JobId=7 JobState=PENDING Reason=None ArrayJobId=7 ArrayTaskId=0-3 \n", "several"),
+        ("suspended", "suspended"),
+        ("suspended-resumed", "suspended"),
+        ("several-array", "several"),
+        ("several-array-running", "several"),
+        ("several-heterogeneous", "several"),
     ],
 )
 def test_a_job_that_is_paused_or_several_is_cancelled(
     controller: Controller, scheduler: Any, record: str, kind: str
 ) -> None:
-    controller.text = record
+    controller.text = recorded(record)
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
     assert controller.cancelled == ["7"]
@@ -217,3 +228,46 @@ def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, m
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
     assert ended(job) == Ended("node", "job 7 was ended since a node died: vn2 is not responding", ("vn2",))
+
+
+def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    controller.say("COMPLETING")
+    job = polled(scheduler, submitted(max_pending_time=1.0, waited_s=60.0))
+    now += COMPLETING_MOST_S - 1
+    assert not scheduler.finished(polled(scheduler, job))
+    controller.say("COMPLETED")
+    assert scheduler.finished(polled(scheduler, job))
+    assert (ended(job), job._exitcode, controller.cancelled) == (None, 0, [])
+
+
+@pytest.mark.fault(
+    "scheduler", "a process that no signal ends keeps a job on its node", "not given up by vn2 (Kill task"
+)
+def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    asked: list[str | None] = []
+
+    def nodes(names: str | None) -> tuple[NodeState, ...]:
+        asked.append(names)
+        return (NodeState("vn2", "IDLE+COMPLETING+DRAIN", "Kill task failed"),)
+
+    monkeypatch.setattr(slurm, "show_nodes", nodes)
+    controller.text = recorded("completing")
+    job = polled(scheduler, submitted())
+    now += COMPLETING_MOST_S
+    assert scheduler.finished(polled(scheduler, job))
+    sentence = f"job 9 is over, and still COMPLETING after 10 min: {said} failed)"
+    assert (ended(job), asked) == (Ended("stuck", sentence, ("vn2",)), ["vn2"])
+    assert controller.cancelled == []
+    monkeypatch.setattr(slurm, "show_nodes", lambda names: ())
+    silent = polled(scheduler, submitted())
+    now += COMPLETING_MOST_S
+    polled(scheduler, silent)
+    assert ended(silent) == Ended("stuck", "job 9 is over, and still COMPLETING after 10 min: not given up by vn2")

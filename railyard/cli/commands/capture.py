@@ -9,6 +9,7 @@ import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.base.paths import find_home, runs_folder
+from railyard.base.whole_file import write_whole
 
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan
@@ -141,13 +142,10 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
 
 
 def _write(made: "Plan") -> None:
-    partial = made.path.with_name(f".{made.path.name}.partial")
     try:
         made.path.parent.mkdir(exist_ok=True)
-        partial.write_text(made.after, encoding="utf-8")
-        partial.replace(made.path)
+        write_whole(made.path, made.after)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise SetupError(
             f"{made.path}: the references could not be written ({error.strerror}); nothing changed"
         ) from error

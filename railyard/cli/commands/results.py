@@ -15,6 +15,7 @@ from railyard.base.errors import InputError, RailyardError, SetupError, did_you_
 from railyard.base.finding import problems, tally
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import tracked
+from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
 
 if TYPE_CHECKING:
@@ -243,10 +244,7 @@ def _say_problems(problems: Sequence[str]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        write_whole(path, text)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise SetupError(f"{path}: the export could not be written ({error.strerror}); choose another -o") from error

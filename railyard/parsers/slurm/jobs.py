@@ -28,7 +28,7 @@ FINAL = frozenset(
 )  # fmt: skip
 #: What ended a job.
 Kind = Literal[
-    "time", "memory", "preempted", "requeued", "suspended", "several", "node", "cancelled", "pending", "lost"
+    "time", "memory", "preempted", "requeued", "suspended", "several", "node", "stuck", "cancelled", "pending", "lost"
 ]
 
 
@@ -49,6 +49,11 @@ class JobState:
     time_limit: str | None = None
     suspended: bool = False
     several: bool = False
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether it has ended and a node has not given it up: a process of it, or an epilog, is still there."""
+        return self.state == "COMPLETING"
 
     @property
     def is_final(self) -> bool:
@@ -155,6 +160,18 @@ def still_pending(job: JobState, seconds: float) -> Ended:
 def blocked(job: JobState) -> Ended:
     """Return the end of a job that was cancelled since it could not begin as things are."""
     return Ended("pending", f"job {job.job} could not begin and was cancelled{_because(job)}")
+
+
+def stuck(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) -> Ended:
+    """Return the end of a job that is over and that a node has not given up after so many seconds.
+
+    While it is COMPLETING its record lists those nodes alone (squeue(1), %N); ``nodes`` are they as they are now.
+    """
+    there = tuple(nodes)
+    who = listing([f"{node.name} ({node.reason})" if node.reason else node.name for node in there])
+    said = f"not given up by {who or job.nodes or 'a node that the scheduler does not name'}"
+    sentence = f"job {job.job} is over, and still COMPLETING after {_span(seconds)}: {said}"
+    return Ended("stuck", sentence, tuple(node.name for node in there))
 
 
 def lost(job: str, seconds: float, said: str) -> Ended:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.whole_file import write_whole
 from railyard.provision.rehearsal import node_scripts, sysfs
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.machine import Machine, machine_of
@@ -22,7 +23,6 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.entry import REHEARSAL
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign
 from railyard.provision.testbed.spec import rehearsal_spec
-from railyard.provision.testbed.state import write_whole
 from railyard.site.systems.model import System
 
 _LAID_WITHIN_S = 30.0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.base.whole_file import write_whole
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
@@ -201,9 +202,7 @@ def _have_moved(work: Path, crew: Crew, moves: Moves) -> None:
     dying = {fault.node for fault in crew.rehearsal.faults if fault.kind == "dies"}
     for node, rank in firsts.items():
         lines = moves.lines(node) + (["die"] if dying & {node, form.EVERY_NODE} else [])
-        part = work / f"moves-{rank}.part"
-        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        part.rename(work / f"moves-{rank}")
+        write_whole(work / f"moves-{rank}", "".join(f"{line}\n" for line in lines))
     until = time.monotonic() + patience(os.environ)
     waiting = dict(firsts)
     while waiting:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.whole_file import write_whole
 from railyard.provision.testbed import entry, scripts
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.needs import SEARCH_PATH, outer_options, refusal
@@ -36,12 +37,12 @@ def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
     One that is not ``lasting`` ends with this process, whatever ends it.
     Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
     """
-    states.write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
-    states.write_whole(folder / "agent", entry.AGENT, 0o755)
+    write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
+    write_whole(folder / "agent", entry.AGENT, 0o755)
     with begun(folder, spec, scripts.boot_script(spec), lasting=lasting) as state:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
         text = entry.nodes_file(spec, state.user_namespace, state.first.start, holders)
-        states.write_whole(folder / entry.NODES_FILE, text)
+        write_whole(folder / entry.NODES_FILE, text)
         states.save(folder, state)
 
 
@@ -52,7 +53,7 @@ def begun(folder: Path, spec: TestbedSpec, script: str, *, lasting: bool) -> Ite
     The block is given what runs; the testbed outlives the block only where that ends well, and this process only where
     it is ``lasting``. Raises SetupError with what the script printed in place of its nodes.
     """
-    states.write_whole(folder / BOOT_FILE, script)
+    write_whole(folder / BOOT_FILE, script)
     command = [*outer_options(), "sh", str(folder / BOOT_FILE), scripts.MARK, str(folder)]
     with subprocess.Popen(
         ["sh", "-c", _DETACH, "sh", *command],

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.whole_file import write_whole
 from railyard.parsers.slurm.nodes import NodeState, parse_nodes
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.needs import SEARCH_PATH, needs_user_namespace, require_programs
@@ -30,7 +31,7 @@ from railyard.provision.testbed.slurm_texts import (
     files,
     leaves,
 )
-from railyard.provision.testbed.state import State, write_whole
+from railyard.provision.testbed.state import State
 
 #: Program -> Debian package, as ci/needs.sh has them in its part ``slurm``.
 PACKAGES = {

@@ -3,12 +3,12 @@
 # Format 1: first.
 
 import json
-import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import SetupError
+from railyard.base.whole_file import write_whole
 from railyard.provision.testbed.faults import Degradation
 from railyard.provision.testbed.processes import Process
 from railyard.provision.testbed.spec import TestbedSpec, spec_from_json
@@ -67,14 +67,6 @@ def load(folder: Path) -> State | None:
         return _state(data) if data["format"] == _FORMAT else None
     except (OSError, ValueError, KeyError, TypeError, SetupError):
         return None
-
-
-def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file by renaming a finished one over it."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.chmod(mode)
-    draft.replace(path)
 
 
 def _state(data: dict[str, Any]) -> State:

@@ -1,13 +1,13 @@
 """The reports of a run folder: what is read from it, and what is written beside it, whole or not at all."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import encode
+from railyard.base.whole_file import write_whole
 from railyard.results.csv import csv_text
 from railyard.results.record.file import read_records
 from railyard.results.record.form import FORMAT, Record
@@ -192,13 +192,10 @@ def write_report(path: Path, text: str) -> None:
 
     Raises SetupError where it cannot be written.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        write_whole(path, text)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise SetupError(f"{path}: the report could not be written ({error.strerror}); choose another -o") from error
 
 

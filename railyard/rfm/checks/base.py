@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.plan import Plan
     from railyard.rfm.checks.prober import RailProber
     from railyard.rfm.checks.runner import Left, PlannedJob
+    from railyard.rfm.checks.way_back import WayBack
     from railyard.verdict.assess import Assessment
 
 #: What checks of before could override, and what they declare now in its place.
@@ -135,9 +136,12 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         with as_reframe_error():
             self.runner.start(hold_measurement_lock)
-            for name, text in self.runner.files(self, self._plan.placing).items():
+            back = self.way_back
+            files = {} if back is None else back.files()
+            for name, text in {**self.runner.files(self, self._plan.placing), **files}.items():
                 Path(self.stagedir, name).write_text(text, encoding="utf-8")
-            self.postrun_cmds = [*self.runner.after(self), *self.postrun_cmds]
+            there = [] if back is None else back.lines(self.site.system.scheduler)
+            self.postrun_cmds = [*self.runner.after(self), *there, *self.postrun_cmds]
             self._again, self._clock = Again(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
 
     @run_before("sanity")
@@ -231,6 +235,13 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         one_way = over_one(self.one_way_key, self.one_way_program, self.one_way_arguments) if self.one_way_key else None
         alone = over_one(self.probe_key, self.probe_program, self.probe_arguments)
         return RailProber(self.site, plan.test.fabric, stage, alone, self.runner.watch, place, together, one_way)
+
+    @property
+    def way_back(self) -> "WayBack | None":
+        """The streams of the run's own job in the other direction, where no step of it can be started from here."""
+        from railyard.rfm.checks.way_back import of_plan
+
+        return of_plan(self._plan, self.rail_prober) if self.measures_other_way else None
 
     def _run_again(self) -> None:
         self._job, self._tag = self._again.run(self._tag)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from railyard.job.command import Command
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
+    from railyard.rfm.checks.way_back import WayBack
     from railyard.site.systems.measure import StatedAmounts
 
 
@@ -120,8 +121,9 @@ class Declaration(rfm.RegressionTestPlugin):
     one_way_program = ""
     #: Of a check that streams one way: the tests that see the other, in words; empty for any other check.
     other_way_seen_by = ""
-    #: Whether each rail is measured the other way, too, after a pass (``rfm.checks.other_way``): about a second a rail.
-    measures_other_way = False
+    #: Each rail is measured the other way, too, after a pass (``rfm.checks.other_way``), about a second a rail, unless
+    #: the stack has one of these tools, whose tests do that; None: never.
+    other_way_unless: tuple[str, ...] | None = None
     #: What makes its output, from its set-up on: the benchmark itself, or a recording.
     runner: "Runner"
 
@@ -306,8 +308,20 @@ class Declaration(rfm.RegressionTestPlugin):
             return self.rail_prober
         from railyard.rfm.checks.other_way import OneWay, OtherWay
 
-        asked = OtherWay if self.measures_other_way else OneWay
-        return asked(self.rail_prober, self.other_way_seen_by)
+        if not self.measures_other_way:
+            return OneWay(self.rail_prober, self.other_way_seen_by)
+        return OtherWay(self.rail_prober, self.other_way_seen_by, self.way_back)
+
+    @property
+    def measures_other_way(self) -> bool:
+        """Whether each rail is measured the other way, too, on this stack."""
+        elsewhere = self.other_way_unless
+        return elsewhere is not None and not any(tool in self.current_environ.features for tool in elsewhere)
+
+    @property
+    def way_back(self) -> "WayBack | None":
+        """The streams of the run's own job in the other direction; None of a job that makes none."""
+        return None
 
     @property
     def rail_prober(self) -> "RailProber":

@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, environment, launcher_identity, node_facts, rank_nics
+from railyard.job import client_server, environment, launcher_identity, node_facts, output_bound, rank_nics
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch, exported
@@ -61,6 +61,12 @@ def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[s
         return (), ()
     trap = f"code=$?; [ $code -eq 0 ] || echo {tag} $code > {EXIT_CODE}"
     return (f"trap '{trap}' EXIT",), (f"echo {tag} 0 > {EXIT_CODE}",)
+
+
+def _file_limits(in_testbed: bool) -> list[str]:
+    """Return the lines of a job that bound what it prints, and in a testbed of ours each file of its processes."""
+    every = f"ulimit -H -f {WRITTEN_MOST.value * 2**30 / output_bound.BASH_BLOCK:.0f} 2> /dev/null || :"
+    return [output_bound.line(), *([every] if in_testbed else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +144,9 @@ class Measured:
                 *asked.before(program),
                 *old,
                 *unset,
-                # In KiB. Of a scheduler's job srun would hand it on to every process, whose own files may be larger.
-                *([] if bed is None else [f"ulimit -S -f {WRITTEN_MOST.value * 2**20:.0f}"]),
                 f"mkdir -p {COUNTERS}",
                 *self._says_before(program, launch, scheduling.launcher),
+                *_file_limits(bed is not None),
             ),
             after=last,
             launcher=scheduling.other_launcher,
@@ -268,6 +273,7 @@ class Measured:
             facts=facts,
             job_id=left.job.jobid,
             too_long=left.too_long(),
+            cut=left.cut(),
             launcher=left.text(LAUNCHER),
             environment=left.environments(),
             rehearsed=rehearsal.current() is not None,

@@ -1,31 +1,102 @@
 """What nodes are asked after a failure besides their rails: whether processes start there, and their addresses."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from railyard.base.hostlist import label
+from railyard.base.wording import counted, listing
 from railyard.job.counters import node as counters
 from railyard.job.launch import Launch
-from railyard.rfm.checks.probe_places import Step, printed
+from railyard.results.record.form import Suspect
+from railyard.rfm.checks.ping_pong import PingPong
+from railyard.rfm.checks.probe_places import Held, NotProbed, Place, Series, Step, no_step
 from railyard.rfm.checks.runner import READER
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.findings import with_remark, with_suspects
 
 #: What a process prints that shows that it started.
 STARTED = "railyard-started"
+#: Nodes that are held to be asked alone: nothing is planned.
+QUESTIONS = Series("question", 0)
 #: Gives the words of a step before each process's own.
 Front = Callable[[Launch], list[str]]
 
 
-def starts(front: Front, launch: Launch, stage: Path) -> bool:
-    """Return whether a process started on every node of a launch; its script and output stay in the stage folder."""
+def starts(front: Front, launch: Launch, held: Held) -> bool | None:
+    """Return whether a process started on every node of a launch; None where that could not be asked any more."""
     step = Step(launch.env, [*front(launch), "sh", "-c", f"echo {STARTED}"])
-    return printed(f"start-{'-'.join(launch.nodes)}", step, stage).split().count(STARTED) >= len(launch.nodes)
+    said = held.answer(f"start-{'-'.join(launch.nodes)}", step)
+    return None if said is None else said.split().count(STARTED) >= len(launch.nodes)
 
 
-def hardware(front: Front, launch: Launch, stage: Path) -> dict[str, tuple[str, str]]:
-    """Return node and device of each hardware address of a launch's nodes; nothing of a node that does not answer."""
-    name = f"addresses-{'-'.join(launch.nodes)}"
-    (stage / name).mkdir(exist_ok=True)
-    words = ["sh", READER, name, name, "", launch.meant[0], "--", "true"]
-    printed(name, Step(launch.env, [*front(launch), *words]), stage)
-    texts = [file.read_text(encoding="utf-8") for file in sorted((stage / name).glob("*.counters"))]
-    read = [counters.parse(text, name) for text in texts]
-    return {address: (each.node, device) for each in read for address, device in each.addresses.hardware.items()}
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Asks nodes for the hardware addresses of their interfaces, where two of them have one IPv4 address.
+
+    ``place`` is where they can be asked, None for nowhere, ``stage`` the folder that all nodes see, which has the
+    counter reader, ``ping_pong`` what launches a step over two of them.
+    """
+
+    site: Site
+    place: Place | None
+    ping_pong: PingPong
+    stage: Path
+
+    def with_conflicts(self, found: Assessment) -> Assessment:
+        """Return the assessment with the nodes that have others' addresses; the rails of those others are cleared.
+
+        The run's own nodes say whose address it is and which hardware answers; the others are asked for theirs.
+        """
+        path = found.path
+        try:
+            where, why = self._hardware(found)
+        except NotProbed as not_asked:
+            where, why = {}, f"the other nodes were not asked for their addresses: {not_asked}"
+        told = []
+        for one in path.conflicts:
+            node, device = where.get(one.hardware, (one.node, one.node_device))
+            told.append(replace(one, node=node, node_device=device))
+        sentence = "; ".join(one.sentence for one in told)
+        takers = [Suspect("rail", one.sentence, one.node, one.node_device) for one in told if one.node is not None]
+        owners = {one.owner for one in told}
+        cleared = replace(path, suspects=tuple(one for one in path.suspects if one.node not in owners))
+        look = f"who has {listing([one.address for one in told])} (ip address on every node, arping)"
+        named = Findings(tuple(takers), sentence, fault="set-up", look_at=look)
+        return with_remark(with_suspects(replace(found, path=cleared), named), why)
+
+    def _hardware(self, found: Assessment) -> tuple[dict[str, tuple[str, str]], str | None]:
+        """Return node and device of each hardware address of the other nodes, until those that were seen are known.
+
+        They are asked in pairs, as many as the place holds at once. The sentence is of nodes that were not asked.
+        Raises NotProbed where none could be.
+        """
+        launch, place = found.case.launch, self.place
+        wanted = {one.hardware for one in found.path.conflicts if one.node is None}
+        mine = {label(node) for node in launch.nodes}
+        left = [name for name in self.site.system.nodes.names if label(name) not in mine]
+        where: dict[str, tuple[str, str]] = {}
+        times = 0
+        while place is not None and left and wanted - where.keys() and times != place.most_pairs:
+            pair = (left[0], left[1] if len(left) > 1 else launch.nodes[0])
+            others = tuple(name for name in (*left[2:], *launch.nodes) if name not in pair)
+            with place.held(pair, others, launch.meant, no_step, QUESTIONS) as held:
+                there = [name for name in (*pair, *held.partners) if label(name) not in mine]
+                for two in zip(there[::2], (*there, *pair[::-1])[1::2], strict=False):
+                    where |= self._of(two, launch.meant[0], place, held)
+            done, times = {label(name) for name in there}, times + 1
+            left = [name for name in left if label(name) not in done]
+        is_open = place is not None and bool(left and wanted - where.keys())
+        return where, f"{counted(len(left), 'more node')} not asked for addresses" if is_open else None
+
+    def _of(self, nodes: tuple[str, str], rail: str, place: Place, held: Held) -> dict[str, tuple[str, str]]:
+        """Return node and device of each hardware address of two nodes; nothing of one that does not answer."""
+        name, launch = f"addresses-{'-'.join(nodes)}", self.ping_pong.launch(rail, nodes)
+        (self.stage / name).mkdir(exist_ok=True)
+        words = ["sh", READER, name, name, "", rail, "--", "true"]
+        held.answer(name, Step(launch.env, [*place.front(launch), *words]))
+        texts = [file.read_text(encoding="utf-8") for file in sorted((self.stage / name).glob("*.counters"))]
+        read = [counters.parse(text, name) for text in texts]
+        return {address: (each.node, device) for each in read for address, device in each.addresses.hardware.items()}

@@ -4,17 +4,22 @@ A rail of a node may be slow in what it sends alone, which neither a stream to t
 a ping-pong shows. One stream a rail the other way sees it. Where it is slow, streams with other nodes tell whether the
 one sends slowly or the other receives slowly; where the run's own direction is slow by now too, somebody disturbed it.
 A stream without a result is never taken for a slow one: it is said that the direction was not measured, and why.
+
+From here each stream is started as it is needed. Under a scheduler the run's own job has made them (``way_back``), and
+nodes are asked for once more only where one of them was low or gave nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.bounds import PROBE_SLOW_SHARE
+from railyard.base.hostlist import label
 from railyard.base.wording import listing, number, percent
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.ping_pong import first_line
-from railyard.rfm.checks.probe_places import Here, printed
+from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Series, name_of, no_step
 from railyard.rfm.checks.prober import RailProber
+from railyard.rfm.checks.way_back import WayBack
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Probe
 from railyard.verdict.findings import with_remark, with_slow_way
@@ -23,6 +28,9 @@ from railyard.verdict.findings import with_remark, with_slow_way
 TRIES = 3
 #: Other nodes that tell sender from receiver.
 PARTNERS = 2
+#: Streams one way: nothing is planned, each is asked for when it is needed.
+WAYS = Series("way", 0)
+_NO_STREAM = "the run's job left no stream that its counters prove"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,50 +75,87 @@ class _Way:
 class OtherWay:
     """Asks ``rails`` after a failure, and after a pass measures each rail alone the other way by its short stream.
 
-    Only where a probe can be started from here: on a testbed, or as a step of our own allocation. A job of its own for
-    it would have to wait for its nodes after each run that passed: there it is said that one direction was measured,
-    and ``seen_by``, the tests that see both.
+    ``back`` is what the run's own job has of it, None where the streams are started from here; where neither is, it is
+    said that one direction was measured, and ``seen_by``, the tests that see both.
     """
 
     rails: RailProber
     seen_by: str
+    back: WayBack | None = None
 
     def explain(self, found: Assessment) -> Assessment:
         """Return the assessment with who was found slow, and with what each rail gives the other way."""
         found = self.rails.explain(found)
         nodes, bound = found.case.launch.nodes, PROBE_SLOW_SHARE.value * self.rails.expected_alone_mb_s
-        if not isinstance(self.rails.place, Here) or self.rails.one_way is None or not bound:
+        is_here = isinstance(self.rails.place, Here)
+        if (not is_here and self.back is None) or self.rails.one_way is None or not bound:
             return _only_one(found, self.seen_by)
         if len(nodes) != 2 or found.verdict.state != "pass":
             return found
-        return self._passed(found, nodes[0], nodes[1], bound)
+        if is_here:
+            return self._measured(found, bound)
+        return found if found.path.state != "proven" else self._left(found, bound)
 
-    def _passed(self, found: Assessment, sender: str, receiver: str, bound: float) -> Assessment:
-        said: list[str] = []
+    def _left(self, found: Assessment, bound: float) -> Assessment:
+        """Return the assessment by what the run's job left; what is low or missing is measured again."""
+        assert self.back is not None
+        sender, receiver = found.case.launch.nodes
+        ways = {rail: _Way(self.back.value_mb_s(rail, receiver), _NO_STREAM) for rail in found.case.launch.meant}
+        said = _each_alone(receiver, sender, ways)
+        if all(way.reaches(bound) for way in ways.values()):
+            return with_remark(found, said)
+        why = "its system has probes_within: 0" if self.rails.place is None else ""
+        try:
+            if not why:
+                return self._measured(found, bound)
+        except NotProbed as not_probed:
+            why = str(not_probed)
+        low = next((rail for rail, way in ways.items() if way.is_below(bound)), None)
+        if low is None:
+            return with_remark(found, f"{said}; {why}")
+        reason = f"who of {sender} and {receiver} is slow was not found: {why}"
+        sentence = f"{low} carries {ways[low]} from {receiver} to {sender}, alone ({self._bound}); {reason}"
+        return with_slow_way(found, Findings((Suspect("pair", reason, None, low),), sentence))
+
+    def _measured(self, found: Assessment, bound: float) -> Assessment:
+        """Return the assessment by streams that are made now. Raises NotProbed where no nodes are given for them."""
+        place, stream, launch = self.rails.place, self.rails.one_way, found.case.launch
+        assert place is not None and stream is not None
+        self.rails.write_files(stream)
+        pair = (launch.nodes[0], launch.nodes[1])
+        mine = {label(node) for node in pair}
+        others = tuple(name for name in self.rails.site.system.nodes.names if label(name) not in mine)
+        with place.held(pair, others, launch.meant, no_step, WAYS) as held:
+            return self._judged(found, bound, held)
+
+    def _judged(self, found: Assessment, bound: float, held: Held) -> Assessment:
+        sender, receiver = found.case.launch.nodes
+        ways: dict[str, _Way] = {}
         for rail in found.case.launch.meant:
-            way = self._best(rail, receiver, sender, bound)
-            said.append(f"{rail} {way}")
+            way = ways[rail] = self._best(rail, (receiver, sender), bound, held)
             if not way.is_below(bound):
                 continue
-            own = self._best(rail, sender, receiver, bound)
-            low = (
-                f"{rail} carries {way} from {receiver} to {sender}, and back {own}, each alone (bound "
-                f"{percent(PROBE_SLOW_SHARE.value)} of {number(self.rails.expected_alone_mb_s)} MB/s, "
-                f"{PROBE_SLOW_SHARE.name})"
-            )
+            own = self._best(rail, (sender, receiver), bound, held)
+            low = f"{rail} carries {way} from {receiver} to {sender}, and back {own}, each alone ({self._bound})"
             if own.value_mb_s is None:
                 return with_remark(found, f"{low}; nobody is blamed, since that may be a disturbance")
             if own.is_below(bound):
                 return with_remark(found, f"disturbed: {low}, and more in the run itself; nobody is blamed for that")
-            return with_slow_way(found, self._blamed(rail, sender, receiver, bound, low))
-        return with_remark(found, f"from {receiver} to {sender}, each rail alone: {listing(said)}")
+            return with_slow_way(found, self._blamed(rail, (sender, receiver), bound, low, held))
+        return with_remark(found, _each_alone(receiver, sender, ways))
 
-    def _blamed(self, rail: str, sender: str, receiver: str, bound: float, low: str) -> Findings:
-        """Return whether ``receiver`` sends slowly or ``sender`` receives slowly, by what both do with other nodes."""
-        known = self.rails.site.system.nodes.names
-        others = [name for name in known if name not in (sender, receiver)][:PARTNERS]
-        sent = [self._best(rail, receiver, other, bound) for other in others]
-        received = [self._best(rail, other, sender, bound) for other in others]
+    @property
+    def _bound(self) -> str:
+        """The bound of a stream over one rail, in words."""
+        share, of = percent(PROBE_SLOW_SHARE.value), number(self.rails.expected_alone_mb_s)
+        return f"bound {share} of {of} MB/s, {PROBE_SLOW_SHARE.name}"
+
+    def _blamed(self, rail: str, nodes: tuple[str, str], bound: float, low: str, held: Held) -> Findings:
+        """Return whether the receiver sends slowly or the sender receives slowly, by what both do with other nodes."""
+        sender, receiver = nodes
+        others = held.partners[:PARTNERS]
+        sent = [self._best(rail, (receiver, other), bound, held) for other in others]
+        received = [self._best(rail, (other, sender), bound, held) for other in others]
         to, from_ = _values(sent, others), _values(received, others)
         if any(each.value_mb_s is None for each in (*sent, *received)):
             reason = f"who of the two is slow was not found: {receiver} to others {to}, others to {sender} {from_}"
@@ -124,23 +169,28 @@ class OtherWay:
         reason = f"{rail} is slow from {receiver} to {sender} alone, and no node by itself: the path between them"
         return Findings((Suspect("pair", reason, None, rail),), f"{low}; {reason}")
 
-    def _best(self, rail: str, sender: str, receiver: str, bound: float) -> _Way:
-        """Return the best of some streams; one that reaches the bound is enough."""
+    def _best(self, rail: str, nodes: tuple[str, str], bound: float, held: Held) -> _Way:
+        """Return the best of some streams from the first of two nodes; one that reaches the bound is enough."""
         best = _Way(None, "it printed nothing")
         stream = self.rails.one_way
         assert stream is not None
-        self.rails.write_files(stream)
-        step = self.rails.step(stream, Probe(sender, receiver, rail))
+        step = self.rails.step(stream, Probe(*nodes, rail))
         for turn in range(1, TRIES + 1):
-            text = printed(f"way-{turn}-{rail}-{sender}-{receiver}", step, self.rails.stage)
-            value = stream.value(text)
+            text = held.answer(name_of(WAYS, Probe(*nodes, rail), turn), step)
+            value = None if text is None else stream.value(text)
             if value is not None:
                 best = _Way(max(best.value_mb_s or 0.0, value))
-            elif best.value_mb_s is None and (line := first_line(text)) is not None:
+            elif best.value_mb_s is None and text is None:
+                best = _Way(None, "the time of the job for it was over")
+            elif best.value_mb_s is None and (line := first_line(text or "")) is not None:
                 best = _Way(None, f'"{line}"')
-            if best.reaches(bound):
+            if text is None or best.reaches(bound):
                 break
         return best
+
+
+def _each_alone(sender: str, receiver: str, ways: Mapping[str, _Way]) -> str:
+    return f"from {sender} to {receiver}, each rail alone: {listing([f'{rail} {way}' for rail, way in ways.items()])}"
 
 
 def _all_below(ways: Sequence[_Way], bound: float) -> bool:

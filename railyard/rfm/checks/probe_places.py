@@ -12,8 +12,9 @@ from typing import Literal, Protocol
 
 from railyard.base.bounds import PROBE_TIME
 from railyard.base.errors import RailyardError
+from railyard.base.whole_file import write_whole
 from railyard.base.wording import listing
-from railyard.job import probe_job
+from railyard.job import output_bound, probe_job
 from railyard.job.launch import TESTBEDS, Launch, exported
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
@@ -29,8 +30,10 @@ from railyard.verdict.blame.suspects import Probe, plan_probes
 PROBE_LIMIT_S = 20
 #: A job of its own holds four nodes for minutes: so many pairs of a run's nodes are measured at most.
 _MOST_JOBS = 2
-#: Seconds that a job may take besides its steps: its start, and the step that runs when their time is over. Together
-#: with that time whole minutes, since LSF's limits are.
+#: Seconds that a job's nodes may be asked for more when the time of its planned steps is over.
+_QUESTIONS_S = 60
+#: Seconds that a job may take besides: its start, and the step that runs when all that is over. Together with the time
+#: of its steps whole minutes, since LSF's limits are.
 _AROUND_S = 90
 #: Seconds between two looks at what a job has left, and between two questions to its scheduler.
 _LOOK_S, _ASK_S = 0.5, 5.0
@@ -61,7 +64,7 @@ class Step:
         """The script of a shell that becomes it."""
         exports = "".join(f"export {name}={value}\n" for name, value in exported(self.env).items())
         made = f"mkdir -p {shlex.quote(self.folder)}\n" if self.folder else ""
-        return f"#!/bin/sh\n{made}{exports}exec {shlex.join(self.words)}\n"
+        return f"#!/bin/sh\n{output_bound.line(output_bound.SH_BLOCK)}\n{made}{exports}exec {shlex.join(self.words)}\n"
 
 
 #: A probe and its number among those of its kind -> what it runs.
@@ -77,6 +80,9 @@ class Held(Protocol):
 
     def output(self, probe: Probe, turn: int) -> str | None:
         """Return what a probe of a round printed; None where no more is measured."""
+
+    def answer(self, name: str, step: Step) -> str | None:
+        """Return what one more step printed, whose files begin with ``name``; None where there is no time for it."""
 
     def clock(self) -> float:
         """Return the seconds that count as the probes' time."""
@@ -169,7 +175,10 @@ class _Started:
     is_seen: bool = True
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        return printed(name_of(self.series, probe, turn), self.steps(probe, turn), self.stage)
+        return self.answer(name_of(self.series, probe, turn), self.steps(probe, turn))
+
+    def answer(self, name: str, step: Step) -> str | None:
+        return printed(name, step, self.stage)
 
     def clock(self) -> float:
         return time.monotonic()
@@ -219,13 +228,14 @@ class InJob:
         try:
             self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
             asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive)
-            lines = probe_job.job_lines(name, asked, pair, PROBE_TIME.value)
-            job.submit(name, lines, asked, number, int(PROBE_TIME.value) + _AROUND_S)
-            yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job, series)
+            lines = probe_job.job_lines(name, system.scheduler, pair, PROBE_TIME.value, _QUESTIONS_S)
+            job.submit(name, lines, asked, number, int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S)
+            yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job, series, name)
         except RailyardError as error:
             raise NotProbed(str(error)) from None
         finally:
             job.cancel()
+            write_whole(self.stage / probe_job.no_more(name), "")  # for one that its scheduler does not end
             for partner in partners:  # steps that the job did not come to
                 for script in self.stage.glob(f"{series.name}-*-{partner}.sh"):
                     script.unlink(missing_ok=True)
@@ -238,7 +248,12 @@ class InJob:
 
     def _write(self, name: str, planned: Sequence[Probe], rails: tuple[str, ...], steps: Steps, series: Series) -> None:
         """Write the job's own script, that of every probe of every round, and their list."""
-        (self.stage / f"{name}.nodes").unlink(missing_ok=True)
+        for left in (
+            f"{name}.nodes",
+            probe_job.no_more(name),
+            *(path.name for path in self.stage.glob(f"{name}.ask-*")),
+        ):
+            (self.stage / left).unlink(missing_ok=True)
         (self.stage / probe_job.SCRIPT).write_text(probe_job.probes_script(), encoding="utf-8")
         names = []
         for turn in range(1, series.rounds + 1):
@@ -272,12 +287,23 @@ class _InJob:
     partners: tuple[str, ...]
     job: NodesJob
     series: Series
+    name: str
     is_seen: bool = False
     _asked_s: float = 0.0
     _has_ended: bool = False
+    _questions: int = 0
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        name = f"{name_of(self.series, probe, turn)}.out"
+        return self._printed(f"{name_of(self.series, probe, turn)}.out")
+
+    def answer(self, name: str, step: Step) -> str | None:
+        (self.stage / f"{name}.out").unlink(missing_ok=True)
+        (self.stage / f"{name}.sh").write_text(step.script, encoding="utf-8")
+        self._questions += 1
+        write_whole(self.stage / probe_job.question(self.name, self._questions), f"{name}\n")
+        return self._printed(f"{name}.out")
+
+    def _printed(self, name: str) -> str | None:
         while not is_there(self.stage, name):
             if self._has_ended:
                 return None
@@ -290,6 +316,11 @@ class _InJob:
 
     def clock(self) -> float:
         return 0.0  # the job bounds the time itself, from its first step on
+
+
+def no_step(probe: Probe, turn: int) -> Step:
+    """Stand for the steps of a series that has none, whose nodes are only asked (``Held.answer``)."""
+    raise AssertionError(f"nothing is planned of {probe.rail} in round {turn}")
 
 
 def is_there(folder: Path, name: str) -> bool:

@@ -11,13 +11,12 @@ from typing import Protocol
 
 from railyard.base.bounds import PROBE_ROUNDS_MOST
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing
+from railyard.base.wording import counted
 from railyard.job.counters import node as counters
 from railyard.job.launch import Launch
-from railyard.results.record.form import Suspect
-from railyard.rfm.checks.node_questions import hardware, starts
+from railyard.rfm.checks.node_questions import Addresses, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
-from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Place, Series, Step, name_of, printed
+from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Place, Series, Step, name_of
 from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
 from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
@@ -107,7 +106,7 @@ class RailProber:
         An address that two nodes have explains all that is seen of rails.
         """
         if found.path.conflicts and found.verdict.state == "fail":
-            return self._with_conflicts(found)
+            return Addresses(self.site, self.place, self.ping_pong, self.stage).with_conflicts(found)
         size = probe_size(found, PROBE_DELAY_BYTES, PROBE_SIZE_BYTES)
         at_worst = replace(self, ping_pong=replace(self.ping_pong, size_bytes=size))
         return self._with_lossy_rails(at_worst._with_slow_rails(found))
@@ -202,17 +201,28 @@ class RailProber:
         A pair is blamed only where both its nodes were in the run; a node in the place of its rails where it answers
         over none of them.
         """
-        found = self._in_rounds(self.ping_pong, launch.meant, pair, others, launch)
+        return self._in_rounds(self.ping_pong, launch.meant, pair, others, launch, self._asked_more)
+
+    def _asked_more(self, found: Findings, launch: Launch, held: Held) -> Findings:
+        """Return the findings with what the nodes are asked besides: whether processes start there, and which way a
+        slow rail is slow. It is asked where the rails were measured, while the nodes are held.
+        """
         silent = silent_nodes(found, launch.meant)
         if silent:
             partner = good_partner(found, next(one for one in found.suspects if one.node in silent))
-            asked = () if partner is None or not isinstance(self.place, Here) else silent
-            starts = {node: self._starts(node, partner or "", launch.meant[0]) for node in asked}
-            found = with_silent_nodes(found, launch.meant, starts)
-        return self._with_directions(found)
+            asked = {} if partner is None else {node: self._starts(node, partner, launch, held) for node in silent}
+            known = {node: does for node, does in asked.items() if does is not None}
+            found = with_silent_nodes(found, launch.meant, known)
+        return self._with_directions(found, held)
 
     def _in_rounds(
-        self, way: PingPong, rails: tuple[str, ...], pair: tuple[str, str], others: Sequence[str], launch: Launch
+        self,
+        way: PingPong,
+        rails: tuple[str, ...],
+        pair: tuple[str, str],
+        others: Sequence[str],
+        launch: Launch,
+        then: "Callable[[Findings, Launch, Held], Findings] | None" = None,
     ) -> Findings:
         assert self.place is not None
         self.write_files(way)
@@ -233,12 +243,12 @@ class RailProber:
 
             planned = plan_probes(pair, held.partners, rails)
             found = slow_rails.find(planned, measured, launch.nodes, held.clock)
-        _keep(found.probes, self.stage / PROBES_FILE)
-        return found
+            _keep(found.probes, self.stage / PROBES_FILE)
+            return found if then is None else then(found, launch, held)
 
-    def _with_directions(self, found: Findings) -> Findings:
-        """Return the findings with which way each slow rail is slow, where a stream can be started from here."""
-        if self.one_way is None or not isinstance(self.place, Here) or self.ping_pong.delay_bytes is not None:
+    def _with_directions(self, found: Findings, held: Held) -> Findings:
+        """Return the findings with which way each slow rail is slow, where the tool has a stream one way."""
+        if self.one_way is None or self.ping_pong.delay_bytes is not None:
             return found
         for one in found.suspects:
             partner = good_partner(found, one)
@@ -246,7 +256,7 @@ class RailProber:
                 continue
             if not any(p.value_mb_s for p in found.probes if p.rail == one.rail and one.node in (p.node_a, p.node_b)):
                 continue
-            said = self._direction(one.node, partner, one.rail)
+            said = self._direction(one.node, partner, one.rail, held)
             if said:
                 suspects = [
                     replace(each, reason=f"{each.reason}; {said}") if each is one else each for each in found.suspects
@@ -255,49 +265,23 @@ class RailProber:
                 found = replace(found, suspects=tuple(suspects), sentence=sentence)
         return found
 
-    def _direction(self, node: str, partner: str, rail: str) -> str:
+    def _direction(self, node: str, partner: str, rail: str, held: Held) -> str:
         assert self.one_way is not None
         self.write_files(self.one_way)
         ways: dict[tuple[str, str], list[float | None]] = {(node, partner): [], (partner, node): []}
         for turn in range(1, DIRECTION_TURNS + 1):
             for (first, second), values in ways.items():
                 probe = Probe(first, second, rail)
-                text = printed(f"one-way-{turn}-{rail}-{first}-{second}", self.step(self.one_way, probe), self.stage)
+                text = held.answer(f"one-way-{turn}-{rail}-{first}-{second}", self.step(self.one_way, probe))
+                if text is None:  # the job's time is over: of what was not asked nothing is said
+                    return ""
                 values.append(self.one_way.value(text))
         return direction(node, partner, ways[node, partner], ways[partner, node])
 
-    def _starts(self, node: str, partner: str, rail: str) -> bool:
-        """Return whether a process starts on a node beside one on its partner."""
+    def _starts(self, node: str, partner: str, launch: Launch, held: Held) -> bool | None:
+        """Return whether a process starts on a node beside one on its partner; None where that was not asked."""
         assert self.place is not None
-        return starts(self.place.front, self.ping_pong.launch(rail, (partner, node)), self.stage)
-
-    def _with_conflicts(self, found: Assessment) -> Assessment:
-        """Return the assessment with the nodes that have others' addresses; the rails of those others are cleared.
-
-        The run's own nodes say whose address it is and which hardware answers; the others are asked for theirs here.
-        """
-        path = found.path
-        where = self._hardware(found.case.launch) if isinstance(self.place, Here) else {}
-        told = []
-        for one in path.conflicts:
-            node, device = where.get(one.hardware, (one.node, one.node_device))
-            told.append(replace(one, node=node, node_device=device))
-        sentence = "; ".join(one.sentence for one in told)
-        takers = [Suspect("rail", one.sentence, one.node, one.node_device) for one in told if one.node is not None]
-        owners = {one.owner for one in told}
-        cleared = replace(path, suspects=tuple(one for one in path.suspects if one.node not in owners))
-        look = f"who has {listing([one.address for one in told])} (ip address on every node, arping)"
-        named = Findings(tuple(takers), sentence, fault="set-up", look_at=look)
-        return with_suspects(replace(found, path=cleared), named)
-
-    def _hardware(self, launch: Launch) -> dict[str, tuple[str, str]]:
-        """Return node and device of each hardware address of the other nodes, which are asked in pairs."""
-        assert self.place is not None
-        others = [name for name in self.site.system.nodes.names if name not in launch.nodes]
-        found: dict[str, tuple[str, str]] = {}
-        for pair in zip(others[::2], (*others, *launch.nodes)[1::2], strict=False):
-            found |= hardware(self.place.front, self.ping_pong.launch(launch.meant[0], pair), self.stage)
-        return found
+        return starts(self.place.front, self.ping_pong.launch(launch.meant[0], (partner, node)), held)
 
     def lossy_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
         """Return who loses packets, from what TCP sends again over each rail alone between the pair and good partners.
@@ -343,10 +327,12 @@ class RailProber:
         for name, text in way.files(way.size_bytes).items():
             (self.stage / name).write_text(text, encoding="utf-8")
 
+    def counted_step(self, way: PingPong, probe: Probe, name: str) -> Step:
+        """Return what a probe runs under the counter reader, which writes to a folder of the probe's own, ``name``."""
+        return replace(self.step(way, probe, ("sh", READER, name, name, probe.rail, "", "--")), folder=name)
+
     def _loss_step(self, probe: Probe, turn: int) -> Step:
-        """Return a probe under the counter reader, which writes to a folder of the probe's own."""
-        name = name_of(LOSSES, probe, turn)
-        return replace(self.step(self.ping_pong, probe, ("sh", READER, name, name, probe.rail, "", "--")), folder=name)
+        return self.counted_step(self.ping_pong, probe, name_of(LOSSES, probe, turn))
 
 
 def segments(folder: Path, tag: str) -> tuple[int, int] | None:

@@ -5,13 +5,13 @@ A test chooses one of them once, by ``runner_of``; nothing else asks which it is
 """
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from railyard.base.bounded_file import read_bounded, too_long
-from railyard.job import environment, node_facts, rank_nics
+from railyard.job import environment, node_facts, output_bound, rank_nics
 from railyard.job.command import Command
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
@@ -118,9 +118,15 @@ class Left:
 
     def too_long(self) -> str | None:
         """Return the sentence of an output that is longer than what is read of it; None where both were read whole."""
+        return self._first(too_long)
+
+    def cut(self) -> str | None:
+        """Return the sentence of an output at whose limit the job was ended; None where it reached none."""
+        return self._first(output_bound.why_cut)
+
+    def _first(self, said: Callable[[Path, str], str | None]) -> str | None:
         outputs = {self.stdout: "the job's output", self.stderr: "the job's error output"}
-        found = (too_long(self.stage / file, name) for file, name in outputs.items())
-        return next((sentence for sentence in found if sentence is not None), None)
+        return next((found for file, name in outputs.items() if (found := said(self.stage / file, name))), None)
 
     def facts(self) -> tuple[node_facts.NodeFacts, ...]:
         """Return what each node said of its processors and clocks in this very job."""

@@ -122,7 +122,7 @@ class Job:
     check of the data that it moved: None where it printed none, which fails where ``validates`` is set.
     ``unlike_asked`` is how the output differs from what the run was told: more tables, other message sizes. ``unended``
     names the tables behind which the tool's own end is missing, ``end_line`` is that end; empty for a tool without.
-    ``too_long`` is why the output was read in part alone.
+    ``too_long`` is why the output was read in part alone, ``cut`` why the job was ended for its length.
     ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
     parser's where the output is none of the tool's. ``not_meant`` says which of launcher, library and environment
     was another one than the run was meant to have, ``rails_unlike`` which rail is not set or wired as the file
@@ -156,11 +156,12 @@ class Job:
     unended: tuple[str, ...] = ()
     end_line: str = ""
     too_long: str | None = None
+    cut: str | None = None
 
     @property
     def is_explained(self) -> bool:
         """Whether the run's own set-up says why it failed, so that no rail need be measured alone."""
-        return bool(self.refused or self.not_meant or self.rails_unlike)
+        return bool(self.refused or self.not_meant or self.rails_unlike or self.cut)
 
 
 @dataclass(frozen=True, slots=True)

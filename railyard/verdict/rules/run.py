@@ -191,11 +191,19 @@ def _nodes(inputs: Inputs) -> RuleResult | None:
     return failed(1, sentence, "scheduler", "how the launcher was given hosts and ranks per node")
 
 
+_PRINTS_MUCH = "what prints so much: the beginning and the end of the kept output"
+
+
+def _cut(inputs: Inputs) -> RuleResult | None:
+    if inputs.job.cut is None:
+        return None
+    return failed(1, f"{inputs.job.cut}{_first_failure(inputs.job)}", "set-up", _PRINTS_MUCH)
+
+
 def _too_long(inputs: Inputs) -> RuleResult | None:
     if inputs.job.too_long is None:
         return None
-    sentence = f"{inputs.job.too_long}{_first_failure(inputs.job)}"
-    return failed(1, sentence, "set-up", "what prints so much: the beginning and the end of the kept output")
+    return failed(1, f"{inputs.job.too_long}{_first_failure(inputs.job)}", "set-up", _PRINTS_MUCH)
 
 
 def _failures(inputs: Inputs) -> RuleResult | None:
@@ -265,6 +273,11 @@ _ENDED: Mapping[str, tuple[FaultClass, str]] = {
     "suspended": ("scheduler", "who suspends jobs of this partition (PreemptMode, gang scheduling); then run it again"),
     "several": ("set-up", "what makes it several: access and options of the system's file, SBATCH_ARRAY_INX"),
     "node": ("node", "the nodes' own logs, and why the scheduler has them down (scontrol show node)"),
+    "stuck": (
+        "node",
+        "ask the cluster's administrator for processes on that node which no signal ends (ps -eo stat,pid,args: D) "
+        "and for an epilog that hangs (slurmd's log), and to set the node down and resume it (scontrol update)",
+    ),
     "cancelled": ("scheduler", "who cancelled the job: the scheduler's log"),
     "pending": ("scheduler", "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)"),
     "lost": ("scheduler", "whether the scheduler answers (scontrol ping), and how long it keeps them (MinJobAge)"),
@@ -277,6 +290,7 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _not_meant,
     _refused,
     _rails_unlike,
+    _cut,
     _timed_out,
     _wrong_data,
     _exit_code,

@@ -1,5 +1,6 @@
 """A benchmark that is run: the job that it becomes, the files beside it, and what it leaves, without ReFrame."""
 
+import shlex
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,8 +9,9 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.job import output_bound
 from railyard.job.command import ClientAndServer
-from railyard.job.counters.node import IDLE
+from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.placement import SCRIPT, Placing
 from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.plan import Plan, planned
@@ -54,7 +56,7 @@ def test_before_the_launch_the_job_says_what_it_is_linked_to(virtual: Site) -> N
     program = found.words[found.words.index("--") + 1]
     assert found.before[0] == f"echo before {program}"
     assert "rm -f 'out put.txt'\nunset A_VARIABLE\n" in before
-    linked, launcher = found.before[-2:]
+    linked, launcher = [line for line in found.before if not line.startswith("ulimit")][-2:]
     assert linked == f"LC_ALL=C ldd {program} > {LINKED} 2>&1 || :"
     own = f"{virtual.home}/.stacks/mpich/bin/mpirun"
     assert launcher == (
@@ -62,17 +64,56 @@ def test_before_the_launch_the_job_says_what_it_is_linked_to(virtual: Site) -> N
     )
 
 
-def test_a_job_of_the_virtual_cluster_that_prints_without_end_is_ended(virtual: Site, tmp_path: Path) -> None:
-    (line,) = [line for line in job(virtual).before if line.startswith("ulimit")]
-    assert line == "ulimit -S -f 4194304"  # KiB
-    small = line.replace("4194304", "4")
-    script = f"{small}\nbash -c yes > out 2>/dev/null; echo $? $(stat -c %s out)\n"
-    ran = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    )
-    assert ran.stdout == "153 4096\n"
+LAUNCHER_OF_ANOTHER_PROCESS = """\
+#!/bin/sh
+# Writes itself what its process prints, as srun and every mpirun do
+"$@" | cat
+"""
+#: What is no benchmark: it writes a file of its own that is longer than what a job may print, and prints without end.
+NOISE = "head -c 20000 /dev/zero > own; exec yes"
+
+
+def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.CompletedProcess[bytes]:
+    """Return how a job's script ends that ReFrame would write, with a launcher of ours, its limit made small."""
+    (folder / "launcher").write_text(LAUNCHER_OF_ANOTHER_PROCESS, encoding="ascii")
+    (folder / READER).write_text(reader_script(), encoding="utf-8")
+    (folder / COUNTERS).mkdir()
+    limits = [line for line in found.before if line.startswith("ulimit")]
+    small = "\n".join(limits).replace(f"{output_bound.most_bytes() // 1024} ", f"{most // 1024} ")
+    noise = f"sh ./launcher sh {READER} {COUNTERS} {TAG} '' '' -- sh -c {shlex.quote(NOISE)}"
+    script = f"trap 'exit $?' ERR\nset -o pipefail\n{small}\n{noise}\necho went on >> more\n"
+    with (folder / "job.out").open("w") as out, (folder / "job.err").open("w") as err:
+        return subprocess.run(
+            ["bash", "-c", script], cwd=folder, stdout=out, stderr=err, check=False, timeout=PATIENCE_S
+        )
+
+
+@pytest.mark.fault("output", "a benchmark prints without end", "the job's output was cut at")
+@pytest.mark.parametrize(
+    "change",
+    [{}, *({"scheduler": name, "launcher": "mpirun", "provider": "nodes"} for name in ("slurm", "pbs", "lsf", "flux"))],
+    ids=["testbed", "slurm", "pbs", "lsf", "flux"],
+)
+def test_a_job_that_prints_without_end_is_ended_at_its_limit_under_every_scheduler(
+    virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], said: str
+) -> None:
+    found = job(changed(virtual, **change))
+    launched(found, tmp_path, 8192)
+    assert ((tmp_path / "job.out").stat().st_size, (tmp_path / "more").exists()) == (8192, False)
+    # Of its own files the benchmark is told nothing.
+    assert (tmp_path / "own").stat().st_size == 20_000
+    left = Left(Job(153), tmp_path, "job.out", "job.err", TAG)
+    assert left.cut() is None, "8 KiB are no cut output where a job may print more"
+    monkeypatch.setattr(output_bound, "most_bytes", lambda: 8192)
+    why = plan(virtual).runner.evidence(MadeCheck(), left, plan(virtual).launch, Placing(None)).cut
+    assert why == f"{said} 8,192 bytes: a job prints at most 1 GiB (printed-most), and was ended for more"
+
+
+def test_a_job_of_a_testbed_bounds_each_file_of_its_processes_and_one_of_a_scheduler_none(virtual: Site) -> None:
+    limits = [line for line in job(virtual).before if line.startswith("ulimit")]
+    assert limits == ["ulimit -S -f 1048576 2> /dev/null || :", "ulimit -H -f 4194304 2> /dev/null || :"]  # KiB
     other = job(changed(virtual, scheduler="slurm", launcher="srun", provider="nodes"))
-    assert not any("ulimit" in line for line in other.before)
+    assert [line for line in other.before if "ulimit" in line] == limits[:1]
 
 
 def test_srun_is_nobodys_launcher_and_is_not_asked_whose_it_is(virtual: Site) -> None:

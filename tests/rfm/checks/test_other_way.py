@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from railyard.job.launch import Launch
 from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.other_way import OneWay, OtherWay
 from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import Here
@@ -45,6 +47,17 @@ def asked(tmp_path: Path, virtual: Site) -> Asked:
         return OtherWay(RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs")
 
     return make
+
+
+@pytest.mark.parametrize(
+    ("unless", "features", "measures"),
+    [(None, [], False), ((), ["imb"], True), (("imb",), ["osu", "imb"], False), (("imb",), ["osu", "rails2"], True)],
+)
+def test_of_a_stack_one_tool_measures_the_other_way(
+    unless: tuple[str, ...] | None, features: list[str], measures: bool
+) -> None:
+    check = SimpleNamespace(other_way_unless=unless, current_environ=SimpleNamespace(features=features))
+    assert vars(Declaration)["measures_other_way"].fget(check) is measures
 
 
 def test_healthy_rails_are_said_and_pass(asked: Asked, assessed: Callable[..., Assessment], tmp_path: Path) -> None:

@@ -22,9 +22,12 @@ from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site
 from railyard.site.systems.model import System
 from railyard.stacks import ask
+from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 
 PAIR = ("n9", "n10")
+#: How the script of a step begins: what it may print is bounded, in blocks of 512 B.
+LIMITED = "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\n"
 #: What the scheduler gave the job.
 GIVEN = "n10 n5 n7 n9"
 
@@ -90,7 +93,8 @@ def made(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Iter
     programs = {
         "scontrol": 'printf "%s\\n" $3',
         "srun": "for word; do case $word in --nodelist=*) NODES=${word#*=};; --probe) break;; esac; done\n"
-        'export NODES; eval "$SCRIPT"',
+        "for last; do :; done; WAY=${last#--probe}; WORDS=$*; export NODES WAY WORDS\n"
+        'eval "$SCRIPT"',
     }
     for name, text in programs.items():
         (commands / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
@@ -111,9 +115,9 @@ def made(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Iter
         job = FakeJob(stage, str(commands), **how)  # type: ignore[arg-type]
         jobs.append(job)
         place = InJob(site, stage, "srun", "mpich", lambda: job)
-        one = RailProber(
-            site, "hsn", stage, LastWord("imb/PingPong", nothing, launch, lambda launch, size: ["--probe"]), no, place
-        )
+        way = LastWord("imb/PingPong", nothing, launch, lambda launch, size: ["--probe"])
+        stream = replace(way, key="imb/Uniband", words=lambda launch, size: ["--probe", "--one-way"])
+        one = RailProber(site, "hsn", stage, way, no, place, one_way=stream)
         return one, replace(launch("hsn0", PAIR), meant=rails), job
 
     yield make
@@ -139,7 +143,7 @@ def test_a_slow_rail_is_blamed_beside_the_nodes_that_the_scheduler_chose(made: M
     assert found.sentence.startswith("hsn1 of n9 is slow with every partner: at best 43.10 MB/s with ")
     assert {node for probe in found.probes for node in (probe.node_a, probe.node_b)} == {"n5", "n7", "n9", "n10"}
     assert job.asked is not None
-    assert (job.asked[0].options[1], job.asked[1:]) == ("--nodelist=n9,n10", (4, 240))
+    assert (job.asked[0].options[1], job.asked[1:]) == ("--nodelist=n9,n10", (4, 300))
     # It is ended as soon as it is known, and leaves no step that it did not come to.
     assert job.cancelled == 1
     assert list(prober.stage.glob("*partner*")) == []
@@ -149,8 +153,9 @@ def test_a_step_is_told_its_nodes_and_leaves_script_and_output(made: Made) -> No
     prober, launch, _ = made("echo $NODES 47.8")
     probed(prober, launch)
     assert (prober.stage / "probe-1-hsn1-n9-n5.sh").read_text(encoding="utf-8") == (
-        f"#!/bin/sh\nexport RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
-        "exec timeout -k 5 20 srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 --mpi=pmi2 --probe\n"
+        f"{LIMITED}export RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
+        "exec timeout -k 5 20 srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 --mpi=pmi2 "
+        "--distribution=arbitrary --probe\n"
     )
     assert (prober.stage / "probe-1-hsn1-n9-n5.out").read_text(encoding="utf-8") == "n9,n5 47.8\n"
 
@@ -248,7 +253,76 @@ def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
     assert said in found.sentence
     name = "loss-1-hsn1-n9-n5"
     script = (prober.stage / f"{name}.sh").read_text(encoding="utf-8")
-    assert script.startswith(f"#!/bin/sh\nmkdir -p {name}\n")
-    assert script.endswith(f" --mpi=pmi2 sh reader.sh {name} {name} hsn1 '' -- --probe\n")
+    assert script.startswith(f"{LIMITED}mkdir -p {name}\n")
+    assert script.endswith(f" --mpi=pmi2 --distribution=arbitrary sh reader.sh {name} {name} hsn1 '' -- --probe\n")
     assert job.cancelled == 1
     assert list(prober.stage.glob("*partner*")) == []
+
+
+# --- what the nodes of the job are asked besides
+
+
+@pytest.mark.parametrize("rails", [("hsn1",), ("hsn0", "hsn1")])
+@pytest.mark.fault(
+    "rail", "only what n9 sends over a rail is slow, in a job", "; only what n9 sends is slow: 20.00 MB/s to"
+)
+def test_which_way_a_rail_is_slow_is_asked_in_the_job(made: Made, rails: tuple[str, ...], said: str) -> None:
+    # A ping-pong sees half of it; the nodes stand in the order of the ranks.
+    one_way = "case $RAIL$WAY$NODES in hsn1--one-way*n9,*) echo 20;; *--one-way*) echo 47.8;; hsn1*n9*) echo 30;; "
+    prober, launch, job = made(f"{one_way} *) echo 47.8;; esac", rails=rails)
+    found = probed(prober, launch)
+    assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
+    assert said in found.sentence
+    assert job.cancelled == 1
+    assert list(prober.stage.glob("one-way-1-hsn1-n9-*.out"))
+
+
+@pytest.mark.parametrize("dead", [True, False], ids=["starts nothing", "starts processes"])
+@pytest.mark.fault("session", "a node on which no process starts, asked in a job", "n9 does not answer: no process")
+def test_whether_a_process_starts_on_a_silent_node_is_asked_in_the_job(made: Made, dead: bool, said: str) -> None:
+    started = "case $WORDS in *railyard-started*) echo railyard-started; {} exit;; esac; "
+    second = "case $NODES in *n9*) ;; *) echo railyard-started;; esac;" if dead else "echo railyard-started;"
+    silent = "case $NODES in *n9*) exit 1;; *) echo 47.8;; esac"
+    prober, launch, _ = made(started.format(second) + silent, rails=("hsn0", "hsn1"))
+    found = probed(prober, launch)
+    assert [(one.kind, one.node) for one in found.suspects] == [("node", "n9")]
+    assert (said in found.sentence) is dead
+    assert ("though processes start on it" in found.sentence) is not dead
+
+
+def test_of_what_could_not_be_asked_any_more_nothing_is_said(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job's time is over with its last round: no output is no process that did not start, and no slow way."""
+    monkeypatch.setattr(probe_places._InJob, "answer", lambda held, name, step: None)
+    prober, launch, _ = made("case $NODES in *n9*) exit 1;; *) echo 47.8;; esac", rails=("hsn0", "hsn1"))
+    sentence = probed(prober, launch).sentence
+    assert "n9 gives nobody a result over any of its rails" in sentence and "process" not in sentence
+    slow, launch, _ = made(SLOW, rails=("hsn0", "hsn1"))
+    assert "only what" not in probed(slow, launch).sentence
+
+
+THIEFS = "0a:00:00:00:01:03"
+READING = f"'railyard-counters 1 %s\\nnode vn3\\nbefore hsn0 hardware/hsn0 {THIEFS}\\nend 0\\n'"
+
+
+@pytest.mark.fault(
+    "session", "an address of vn2 that vn3 has too, asked in a job", "hsn0 of vn3 (0a:00:00:00:01:03) answers for"
+)
+def test_who_has_the_address_of_another_is_asked_in_a_job(
+    made: Made, assessed: Callable[..., Assessment], counters_text: Callable[..., str], said: str
+) -> None:
+    tag = "addresses-vn3-vn4"
+    script = f"case $WORDS in *{tag}*) printf {READING} {tag} >{tag}/vn3.counters;; esac"
+    prober, _, job = made(script)
+    moved = {"hsn0": (0.1, 0.1)}
+    first = f"after hsn0 arp/10.1.1.2 {THIEFS}\nbefore - own/10.1.1.1 yes\nend 1"
+    second = "before hsn0 hardware/hsn0 0a:00:00:00:01:02\nbefore - own/10.1.1.2 yes\nend 1"
+    texts = (counters_text("vn1", moved, first), counters_text("vn2", moved, second))
+    run = assessed(exit_code=1, output="", counters=texts)
+    verdict = prober.explain(run).verdict
+    assert said in verdict.text
+    assert {(each.kind, each.node, each.rail) for each in verdict.suspects} == {("rail", "vn3", "hsn0")}
+    assert job.asked is not None and job.asked[0].options[1] == "--nodelist=vn3,vn4"
+    refused, _, _ = made(script, refused="sbatch: error: Invalid account")
+    text = refused.explain(run).verdict.text
+    assert "a machine that is none of the nodes asked" in text
+    assert "the other nodes were not asked for their addresses: the scheduler refused" in text

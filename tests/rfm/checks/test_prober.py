@@ -129,7 +129,7 @@ def test_every_probe_leaves_its_script_and_output(prober: Probers) -> None:
     assert left == sorted(["probes.json", *(f"{name}.{kind}" for name in names for kind in ("sh", "out"))])
     bed = home / ".railyard/testbed"
     assert (stage / f"{names[0]}.sh").read_text(encoding="utf-8") == (
-        "#!/bin/sh\nexport NODES=vn1-vn2\nexport RAIL=hsn1\n"
+        "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\nexport NODES=vn1-vn2\nexport RAIL=hsn1\n"
         f"exec flock {bed}/job.lock timeout -k 5 20 {bed}/enter vn1 -- sh -c 'echo $NODES 47.8' probe\n"
     )
     outputs = [(stage / f"{name}.out").read_text(encoding="utf-8") for name in names]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import packaged_text
+from railyard.base.whole_file import write_whole
 from railyard.provision.testbed import boot, entry
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.guests import initramfs, texts
@@ -175,9 +176,9 @@ class Guests:
             echo(f"guests: KVM runs no guest here ({why_not}), so every instruction is emulated (QEMU's TCG)")
         python = os.path.realpath(sys.executable)
         agent = packaged_text("provision/testbed/guests/agent.py")
-        states.write_whole(self.folder / "agent.py", agent)
-        states.write_whole(self.folder / "enter", texts.enter_text(python), 0o755)
-        states.write_whole(self.folder / "agent", entry.AGENT, 0o755)
+        write_whole(self.folder / "agent.py", agent)
+        write_whole(self.folder / "enter", texts.enter_text(python), 0o755)
+        write_whole(self.folder / "agent", entry.AGENT, 0o755)
         for node in self.spec.nodes:
             setup = texts.setup_script(self.spec, node, python)
             made = first_files(kernel, self.home, {"setup": setup, "agent.py": agent,
@@ -189,7 +190,7 @@ class Guests:
                 first = state.first
                 text = texts.nodes_text(self.spec, state.user_namespace, first.pid, first.start)
                 self._await_ready(state)
-                states.write_whole(self.folder / texts.NODES_FILE, text)
+                write_whole(self.folder / texts.NODES_FILE, text)
                 states.save(self.folder, state)
         finally:
             for archive in self.folder.glob(texts.archive_name("*")):

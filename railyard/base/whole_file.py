@@ -1,0 +1,21 @@
+"""Writes a file whole or not at all: whoever reads it meanwhile, or after a kill, has the old one or the new one."""
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, text: str, mode: int | None = None) -> None:
+    """Write a file by renaming a finished one over it.
+
+    ``mode`` are its permissions; None for what the process gives new files. Raises OSError; nothing is left of the new
+    one then.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,141 @@
+"""The streams that a run's own job makes the other way, over each rail alone, once its benchmark has ended.
+
+Where no step can be started from here, and a job of its own would queue after each run that passed, the run's job has
+the nodes still. Its script runs the steps as that of a job of probes does (``job.probe_job``), the second of its nodes
+first; only what is low, or gave nothing, is measured again elsewhere (``other_way``). Which way a stream went is proven
+by the counters of both its nodes: a launcher that keeps an order of its own proves nothing.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from railyard.base.errors import RailyardError
+from railyard.base.hostlist import label
+from railyard.job import probe_job
+from railyard.job.counters import node as counters
+from railyard.job.launch import Launch, counter_drivers, counters_can_prove
+from railyard.rfm.checks.plan import Plan
+from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here, InJob, NodesJob, Series, name_of
+from railyard.rfm.checks.prober import RailProber
+from railyard.site.systems.jobs import FAMILIES
+from railyard.verdict.blame.suspects import Probe
+
+#: Two streams over each rail: one that a disturbance hit is left out.
+BACK = Series("back", 2)
+_JOB = f"{BACK.name}s"
+#: Seconds that the streams may take all together, and what is left of the job's limit behind the last that may begin.
+_WITHIN_S, _LEFT_S = 60, PROBE_LIMIT_S + 20
+#: In the place of the pair's names, which nobody knows before the job runs: no node has such a name, so that both nodes
+#: are "chosen by the scheduler".
+_NOBODY = ("-", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """What the job of a run over two nodes is given. ``rails`` makes the steps, ``launch`` is the run's own."""
+
+    rails: RailProber
+    launch: Launch
+    limit_s: int
+
+    def files(self) -> Mapping[str, str]:
+        """Return what is to be beside the job's script: name and text; nothing where no step can be said."""
+        try:
+            steps = self._steps()
+        except RailyardError:  # a launcher that is not told which of a job's nodes to use, or in which order
+            return {}
+        assert self.rails.one_way is not None
+        listed = "".join(f"{name}\n" for name in steps)
+        return {
+            probe_job.SCRIPT: probe_job.probes_script(),
+            f"{_JOB}.list": listed,
+            **self.rails.one_way.files(self.rails.one_way.size_bytes),
+            **{f"{name}.sh": script for name, script in steps.items()},
+        }
+
+    def lines(self, scheduler: str) -> list[str]:
+        """Return the lines of the job behind its benchmark's launch; whatever fails there fails nothing."""
+        if not self.files():
+            return []
+        unset = "".join(f" -u {name}" for name in self.launch.env if name not in self._alone(self.launch.meant[0]).env)
+        left = f"{self.limit_s - _LEFT_S} - SECONDS"  # bash's own clock of the job's script
+        within = f"$(({left} < {_WITHIN_S} ? {left} : {_WITHIN_S}))"
+        words = f'sh {probe_job.SCRIPT} {_JOB} "{within}" 0 {shlex.join(_NOBODY)}'
+        return [
+            # What an earlier measurement of the test left is not this one's.
+            f"rm -f {BACK.name}-*.out; : > {probe_job.no_more(_JOB)}",
+            f"{probe_job.lists_nodes(scheduler)} | env{unset} {words} || :",
+        ]
+
+    def value_mb_s(self, rail: str, sender: str) -> float | None:
+        """Return the best of the streams over a rail that were sent by a node; None where none is proven to be."""
+        way, stage = self.rails.one_way, self.rails.stage
+        assert way is not None
+        values = []
+        for turn in range(1, BACK.rounds + 1):
+            begin = name_of(BACK, Probe("", "", rail), turn).rstrip("-")
+            for output in sorted(stage.iterdir()):
+                if output.suffix == ".out" and output.name.startswith(f"{begin}-"):
+                    if sent_by(stage / output.stem, rail, self._drivers) == label(sender):
+                        values.append(way.value(output.read_text(encoding="utf-8", errors="replace")))
+        return max((value for value in values if value is not None), default=None)
+
+    def _steps(self) -> dict[str, str]:
+        first, second = probe_job.PARTNERS
+        assert self.rails.one_way is not None
+        steps = {}
+        for turn in range(1, BACK.rounds + 1):
+            for rail in self.launch.meant:
+                probe = Probe(second, first, rail)
+                name = name_of(BACK, probe, turn)
+                steps[name] = self.rails.counted_step(self.rails.one_way, probe, name).script
+        return steps
+
+    @property
+    def _drivers(self) -> Mapping[str, str]:
+        return counter_drivers(self.rails.site)
+
+    def _alone(self, rail: str) -> Launch:
+        assert self.rails.one_way is not None
+        return self.rails.one_way.launch(rail, probe_job.PARTNERS)
+
+
+def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
+    """Return what the job of a test is given, whose rails ``rails`` measures; None for one that makes no streams.
+
+    Those are made where steps are started from here, and neither of a recording nor between more ranks than two; where
+    no counter proves which way a stream went, it would prove nothing.
+    """
+    system = plan.site.system
+    is_asked = system.scheduler in FAMILIES and system.provider != "replay" and not isinstance(rails.place, Here)
+    if not is_asked or (plan.ranks.total, plan.ranks.per_node) != (2, 1):
+        return None
+    if not plan.launch.meant or not counters_can_prove(plan.site, plan.test.fabric):
+        return None
+    # Also where a site wants no jobs of probes: these steps are the run's own job's.
+    place = InJob(plan.site, rails.stage, plan.scheduling.launcher, plan.test.stack, _no_job)
+    return WayBack(replace(rails, place=place), plan.launch, plan.scheduling.limit_s)
+
+
+def _no_job() -> NodesJob:
+    raise AssertionError("the steps of the way back are the run's own job's")
+
+
+def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
+    """Return the node whose counters say that it sent more over a rail than it received, of the two of a stream.
+
+    ``drivers`` maps devices to rows of the counters' table. None where a counter is missing, or they contradict each
+    other.
+    """
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
+    read = [counters.parse(text, folder.name, drivers) for text in texts]
+    found = {each.node: each.device(rail) for each in read if each.problem is None}
+    sent = {}
+    for node, device in found.items():
+        if device is None or device.tx.delta_bytes is None or device.rx.delta_bytes is None:
+            return None
+        sent[node] = device.tx.delta_bytes > device.rx.delta_bytes
+    senders = [node for node, more in sent.items() if more]
+    return label(senders[0]) if len(sent) == 2 and len(senders) == 1 else None

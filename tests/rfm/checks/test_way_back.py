@@ -1,0 +1,225 @@
+"""The other direction under a scheduler: what the run's own job streams, which way that went, and who is asked then."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from railyard.job.launch import Launch
+from railyard.rfm.checks.other_way import OtherWay
+from railyard.rfm.checks.probe_places import Here
+from railyard.rfm.checks.prober import RailProber
+from railyard.rfm.checks.way_back import WayBack, of_plan, sent_by
+from railyard.site.site import Site
+from railyard.verdict.assess import Assessment
+from tests.made.check import MadeCheck
+from tests.made.judged import counters_file
+from tests.rfm.checks.test_measured import plan
+from tests.rfm.checks.test_plan import changed
+from tests.rfm.checks.test_probe_places import FakeJob, Made, made  # noqa: F401  # a fixture
+
+RAILS = ("hsn0", "hsn1")
+#: As the reader of both nodes writes: of the two nodes of a step the first sends. ORDER may turn them round.
+READER = """\
+case $WORDS in *reader.sh*)
+    set -- $WORDS
+    while [ "$1" != reader.sh ]; do shift; done
+    both=$NODES
+    [ -z "$ORDER" ] || both=$ORDER
+    for node in ${both%,*} ${both#*,}; do
+        sed "s/TAG/$2/; s/NODE/$node/; s/RAIL/$4/" "$KIND" >"$2/$node.counters"
+        KIND=received
+    done;;
+esac
+"""
+
+
+@dataclass
+class Job:
+    """A run's job of which the benchmark has ended: ``run`` runs what stands behind it, on this machine."""
+
+    prober: OtherWay
+    back: WayBack
+    stage: Path
+    asked: FakeJob
+
+    def run(self, seconds: int = 0, **env: str) -> None:
+        for name, text in self.back.files().items():
+            (self.stage / name).write_text(text, encoding="utf-8")
+        for kind, moved in (("sent", (9.0, 0.1)), ("received", (0.1, 9.0))):
+            (self.stage / kind).write_text(counters_file("NODE", {"RAIL": moved}, ("RAIL",), tag="TAG"))
+        lines = ["trap 'exit 7' ERR", f"SECONDS={seconds}", *self.back.lines("slurm-nodb"), "echo end"]
+        path = f"{self.asked.path}:{os.environ['PATH']}"
+        told = {**os.environ, "PATH": path, "SLURM_JOB_NODELIST": "vn1 vn2", "KIND": "sent", "ORDER": "", **env}
+        done = subprocess.run(
+            ["bash", "-c", "\n".join(lines)], cwd=self.stage, env=told, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+    @property
+    def streams(self) -> list[str]:
+        return sorted(path.name for path in self.stage.glob("back-*.out"))
+
+
+@pytest.fixture
+def job(made: Made) -> Callable[..., Job]:  # noqa: F811
+    """Return a maker of a job whose streams are this shell script, with NODES and RAIL, under Slurm."""
+
+    def make(script: str, rails: tuple[str, ...] = RAILS, limit_s: int = 300, **how: object) -> Job:
+        prober, launch, asked = made(f"{READER}{script}", rails=rails, **how)
+        back = WayBack(prober, replace(launch, env={"STRIPED": "yes", **launch.env}, nodes=()), limit_s)
+        return Job(OtherWay(prober, "AllPairs", back), back, prober.stage, asked)
+
+    return make
+
+
+def test_the_runs_own_job_streams_back_over_each_rail_and_no_other_is_asked_for(
+    job: Callable[..., Job], assessed: Callable[..., Assessment]
+) -> None:
+    one = job("echo $STRIPED 47.8")
+    one.run(STRIPED="yes")
+    assert one.streams == [f"back-{turn}-{rail}-vn2-vn1.out" for turn in (1, 2) for rail in RAILS]
+    # What spreads a message over several rails is not told of one alone.
+    assert (one.stage / "back-1-hsn1-vn2-vn1.out").read_text(encoding="utf-8") == "47.8\n"
+    verdict = one.prober.explain(assessed(rails=2)).verdict
+    said = "from vn2 to vn1, each rail alone: hsn0 47.80 MB/s and hsn1 47.80 MB/s"
+    assert (verdict.state, verdict.remarks[-1], one.asked.asked) == ("pass", said, None)
+
+
+@pytest.mark.fault(
+    "rail", "only what vn2 sends over a rail is slow, under a scheduler", "only what vn2 sends over hsn1 is slow"
+)
+def test_a_rail_that_is_slow_back_alone_is_named_after_a_job_that_asks_others(
+    job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
+) -> None:
+    one = job("case $RAIL$NODES in hsn1vn2,*) echo 38.2;; *) echo 47.8;; esac")
+    one.run()
+    verdict = one.prober.explain(assessed(rails=2)).verdict
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 4, "fabric")
+    assert said in verdict.sentence
+    assert [(each.kind, each.node, each.rail) for each in verdict.suspects] == [("rail", "vn2", "hsn1")]
+    assert one.asked.asked is not None and one.asked.cancelled == 1
+
+
+@pytest.mark.fault(
+    "rail", "a slow way back, and no free nodes to ask who it is", "who of vn1 and vn2 is slow was not found"
+)
+def test_a_rail_that_is_slow_back_fails_also_where_nobody_can_be_asked(
+    job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
+) -> None:
+    script = "case $RAIL in hsn1) echo 38.2;; *) echo 47.8;; esac"
+    one = job(script, refused="sbatch: error: QOSMaxJobsPerUserLimit")
+    one.run()
+    verdict = one.prober.explain(assessed(rails=2)).verdict
+    assert (verdict.state, verdict.rule, [each.kind for each in verdict.suspects]) == ("fail", 4, ["pair"])
+    assert verdict.sentence.startswith("hsn1 carries 38.20 MB/s from vn2 to vn1, alone (bound 85.0 % of ")
+    assert f"{said}: the scheduler refused the job for it: sbatch: error: QOSMax" in verdict.sentence
+    switched_off = replace(one.prober, rails=replace(one.prober.rails, place=None))
+    off = switched_off.explain(assessed(rails=2)).verdict
+    assert (off.state, f"{said}: its system has probes_within: 0" in off.sentence) == ("fail", True)
+
+
+def test_a_disturbance_of_one_of_two_streams_is_left_out_and_of_both_measured_again(
+    job: Callable[..., Job], assessed: Callable[..., Assessment]
+) -> None:
+    once = job("if mkdir once 2>/dev/null; then echo 20; else echo 47.8; fi", rails=("hsn0",))
+    once.run()
+    assert once.prober.explain(assessed()).verdict.state == "pass" and once.asked.asked is None
+    both = job('echo >>count; if [ "$(wc -l <count)" -lt 3 ]; then echo 20; else echo 47.8; fi', rails=("hsn0",))
+    both.run()
+    verdict = both.prober.explain(assessed()).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert verdict.remarks[-1] == "from vn2 to vn1, each rail alone: hsn0 47.80 MB/s"
+    assert both.asked.asked is not None
+
+
+@pytest.mark.fault("rail", "a launcher that keeps an order of nodes of its own", "no stream that its counters prove")
+def test_a_stream_that_went_the_same_way_again_proves_nothing(
+    job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
+) -> None:
+    one = job("echo 47.8", rails=("hsn0",), refused="sbatch: error: Invalid account")
+    one.run(ORDER="vn1,vn2")
+    verdict = one.prober.explain(assessed()).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert f"hsn0 not measured (the run's job left {said})" in verdict.remarks[-1]
+    assert verdict.remarks[-1].endswith("; the scheduler refused the job for it: sbatch: error: Invalid account")
+
+
+def test_no_stream_begins_that_the_jobs_limit_would_end(job: Callable[..., Job]) -> None:
+    one = job("echo 47.8", limit_s=100)
+    one.run()
+    assert len(one.streams) == 4
+    one.run(seconds=70)  # and what an earlier measurement left is gone
+    assert one.streams == []
+
+
+def test_a_stream_that_hangs_or_fails_fails_no_job(
+    job: Callable[..., Job], assessed: Callable[..., Assessment]
+) -> None:
+    one = job("echo srun: error; exit 1", rails=("hsn0",))
+    one.run()
+    verdict = one.prober.explain(assessed()).verdict
+    assert (verdict.state, verdict.suspects) == ("pass", ())
+    assert verdict.remarks[-1] == 'from vn2 to vn1, each rail alone: hsn0 not measured ("srun: error")'
+    launcher = replace(one.back.rails, place=replace(one.back.rails.place, launcher="ibrun"))  # type: ignore[type-var]
+    unknown = replace(one.back, rails=launcher)
+    assert (unknown.files(), unknown.lines("slurm-nodb")) == ({}, [])
+
+
+def test_a_run_that_failed_is_not_asked_for_its_way_back(
+    job: Callable[..., Job], assessed: Callable[..., Assessment]
+) -> None:
+    one = job("echo 20")
+    failed = assessed(output="")
+    assert one.prober.explain(failed) == one.prober.rails.explain(failed)
+    unseen = replace(assessed(), path=replace(assessed().path, state="not-judged"))
+    assert one.prober.explain(unseen) is unseen
+
+
+def test_counters_that_contradict_each_other_say_no_way(tmp_path: Path) -> None:
+    folder = tmp_path / "back-1-hsn0-vn2-vn1"
+    folder.mkdir()
+
+    def left(**moved: tuple[float, float]) -> str | None:
+        for node, each in moved.items():
+            text = counters_file(node, {"hsn0": each}, ("hsn0",), tag=folder.name)
+            (folder / f"{node}.counters").write_text(text, encoding="utf-8")
+        return sent_by(folder, "hsn0", {})
+
+    assert left(vn2=(9.0, 0.1)) is None
+    assert left(vn1=(0.1, 9.0)) == "vn2"
+    assert left(vn1=(9.0, 0.1)) is None
+    assert sent_by(folder, "hsn1", {}) is None
+
+
+Changes = dict[str, str]
+SLURM: Changes = {"scheduler": "slurm-nodb", "launcher": "srun", "provider": "nodes"}
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "is_made"),
+    [
+        (SLURM, MadeCheck(), True),
+        ({**SLURM, "scheduler": "pbs", "launcher": "mpirun"}, MadeCheck(), True),
+        (SLURM, MadeCheck(ranks_per_node=2), False),
+        ({**SLURM, "provider": "replay"}, MadeCheck(), False),
+        ({}, MadeCheck(), False),
+    ],
+    ids=["Slurm", "PBS", "two ranks a node", "a replay", "a testbed, whose streams are started from here"],
+)
+def test_whose_job_streams_back(
+    virtual: Site, job: Callable[..., Job], change: Changes, check: MadeCheck, is_made: bool
+) -> None:
+    rails: RailProber = job("echo 47.8").prober.rails
+    if not change:
+        rails = replace(rails, place=Here(rails.stage, lambda launch: []))
+    there = plan(changed(virtual, **{**change, **({"provider": "nodes"} if change.get("provider") else {})}), check)
+    there = replace(there, site=changed(virtual, **change))
+    found = of_plan(there, rails)
+    assert (found is not None) is is_made
+    if found is not None:
+        launch: Launch = found.launch
+        assert (launch.meant, found.limit_s) == (("hsn0",), virtual.system.limit_s())
