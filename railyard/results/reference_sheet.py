@@ -192,4 +192,4 @@ def fact_words(fact: Fact) -> str:
     """Return a fact's number with its unit, or its table: ``1: 5026, 2: 1961 nodes``."""
     if fact.table is not None:
         return ", ".join(f"{value:g} ({key} {fact.by})" for key, value in fact.table.items()) + f" {fact.unit}"
-    return f"{fact.value:g} {fact.unit}"
+    return f"{fact.value:.10g} {fact.unit}"

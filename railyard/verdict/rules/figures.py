@@ -3,6 +3,7 @@
 The references hold over the whole curve, and there is a reference.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
@@ -43,7 +44,7 @@ class WorstRatio:
 
 def possible(inputs: Inputs) -> RuleResult:
     """Return rule 3: bandwidths against the link's limit, latencies against the least one, work against the peak,
-    message rates against the card's upper limit.
+    message rates against the card's upper limit and the packets that the link carries.
 
     Not judged where no metric has anything to be held against, with the reason.
     """
@@ -136,7 +137,7 @@ def _bound_of(metric: MetricInput) -> RuleResult | str:
     """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or nothing."""
     if metric.declared.limited:
         return _limit(metric)
-    if metric.upper_limits:
+    if metric.upper_limits or metric.messages is not None:
         return _rate(metric)
     return _latency(metric) if metric.most is None else _work(metric, metric.most)
 
@@ -160,26 +161,34 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
 
 def _rate(metric: MetricInput) -> RuleResult | str:
     declared, share = metric.declared, 0.0
+    other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
+    if other is not None:
+        return f"?{declared.name} is in {declared.unit} and {_cited(other)} in {other.unit}"
     nearest = f"?no size of {declared.name} is one that its upper limit holds for"
     for size, value in points(metric):
-        for band in metric.upper_limits:
-            bound = band.bound_at(size)
-            if bound is None or bound.high is None:
-                continue
-            if band.unit != declared.unit:
-                return f"?{declared.name} is in {declared.unit} and {_cited(band)} in {band.unit}"
+        for bound, what, look in _most_often(metric, size):
             shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)}"
-            described = f"{percent(value / bound.high)} of the upper limit, {number(bound.high)} {band.unit}"
-            if value > bound.high * IMPOSSIBLE_FACTOR.value:
-                sentence = (
-                    f"impossible: {shown} is {described}, of {_cited(band)}; at most "
-                    f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
-                )
-                look = "whether both ranks of a pair ran on one node, and whether the upper limit is of this card"
-                return failed(3, sentence, "set-up", look)
-            if value / bound.high > share:
-                share, nearest = value / bound.high, f"{shown} is {described}, of {_cited(band)}"
+            described = f"{percent(value / bound)} of {what}"
+            if value > bound * IMPOSSIBLE_FACTOR.value:
+                sentence = f"impossible: {shown} is {described}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+                return failed(3, sentence, "set-up", f"whether both ranks of a pair ran on one node, and {look}")
+            if value / bound > share:
+                share, nearest = value / bound, f"{shown} is {described}"
     return nearest
+
+
+def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, str]]:
+    """Yield each bound from above at a size: its value, what it is, and what else to look at."""
+    for band in metric.upper_limits:
+        bound = band.bound_at(size)
+        if bound is not None and bound.high is not None:
+            what = f"the upper limit, {number(bound.high)} {band.unit}, of {_cited(band)}"
+            yield bound.high, what, "whether the upper limit is of this card"
+    if metric.messages is not None:
+        most = metric.messages.value
+        terms = f"{metric.messages.terms}; {metric.messages.source}"
+        what = f"what the link carries, {number(most)} {metric.declared.unit} ({terms})"
+        yield most, what, "whether the library joins several messages in a packet"
 
 
 def _judged(metric: MetricInput) -> list[tuple[int, float]]:

@@ -70,6 +70,17 @@ class LimitLike(Protocol):
     def at(self, size_bytes: int, /) -> float: ...
 
 
+class MessagesLike(Protocol):
+    """The most messages that the link carries in a second (``limits.MessageLimit``)."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def terms(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+
+
 class MostLike(Protocol):
     """The most that processors can compute, in ``unit`` (``apps.peak.Most``)."""
 
@@ -213,8 +224,8 @@ class MetricInput:
     ``one_way``: the link's limit of one direction, by which a message of many bytes takes its time; None where that
     does not bound it.
     ``most`` bounds what is computed, as ``limit`` does what is moved, and ``upper_limits`` (each a bound from above
-    alone) how often a card does something. ``passes``: what each pass of a run that made several gave, of which
-    ``measured`` is the median: each must be sound and possible by itself.
+    alone) how often a card does something, ``messages`` how many of them the link carries. ``passes``: what each pass
+    of a run that made several gave, of which ``measured`` is the median: each must be sound and possible by itself.
     """
 
     declared: Declared
@@ -227,6 +238,7 @@ class MetricInput:
     upper_limits: tuple[BandLike, ...] = ()
     passes: tuple[Measured, ...] = ()
     one_way: LimitLike | None = None
+    messages: MessagesLike | None = None
 
     @property
     def cited(self) -> tuple[BandLike, ...]:
