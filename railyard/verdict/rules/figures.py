@@ -27,10 +27,14 @@ from railyard.verdict.rules.model import (
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it."""
+    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it.
+
+    ``better``: the value is better than the reference allows.
+    """
 
     sentence: str
     unjudged: bool = False
+    better: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +276,10 @@ def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> f
     bound = band.bound_at(size)
     if bound is None:
         return None
+    if bound.ends is not None:  # all that a source's range holds is as good as the source
+        low, high = bound.ends
+        nearest = min(max(value, low), high)
+        return value / nearest if higher_is_better else nearest / value
     kept = bound.low if higher_is_better else bound.high
     wanted = bound.target if bound.target is not None else kept
     if wanted is None or wanted <= 0:
@@ -298,7 +306,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
         return Violation(f"{declared.name} was not measured{where}, which {_cited(band)} requires", unjudged=True)
     judged = False
-    worst: tuple[float, str] | None = None
+    worst: tuple[float, str, bool] | None = None
     for size, value in pairs:
         bound = band.bound_at(size)
         if bound is None or (bound.low is None and bound.high is None):
@@ -306,13 +314,21 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
             shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is {side} "
-            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the bound of {_cited(band)}"
+            of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
+            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {_cited(band)}"
             if worst is None or broken > worst[0]:
-                worst = (broken, sentence)
+                worst = (broken, sentence, (side == "above") == declared.higher_is_better)
     if not judged:
         why = f"{declared.name} has no size at which {_cited(band)} holds, so that reference was not judged"
         return Violation(why, unjudged=True)
-    return None if worst is None else Violation(worst[1])
+    return None if worst is None else Violation(worst[1], better=worst[2])
+
+
+def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:
+    """Return a range with its margin at an edge: ``range of 6 to 7 us, less 10 %,``."""
+    near, sign = (ends[0], "less") if edge <= ends[0] else (ends[1], "plus")
+    margin = "" if edge == near else f", {sign} {percent(abs(edge / near - 1))},"
+    return f"range of {ends[0]:.10g} to {ends[1]:.10g} {unit}{margin}"
 
 
 def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[str, float, float]]:
@@ -336,6 +352,12 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
+    if violation.better:
+        look = (
+            "the unit, and whether nodes, card and benchmark are those of the reference; if the system did get better, "
+            "write its new numbers"
+        )
+        return failed(5, where, "reference", look)
     look = f"each rail alone ({rails}){between}, then link state and error counters"
     return failed(5, where, "fabric", look)
 

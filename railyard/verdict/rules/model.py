@@ -29,7 +29,10 @@ RULE_NAMES: dict[int, str] = {1: "complete", 2: "metrics", 3: "possible", 4: "pa
 
 
 class BoundLike(Protocol):
-    """What a reference demands at one size; None where it demands nothing on that side."""
+    """What a reference demands at one size; None where it demands nothing on that side.
+
+    ``ends`` are those of a range, in place of one value; ``target`` is then the one at which a run is worse.
+    """
 
     @property
     def low(self) -> float | None: ...
@@ -37,6 +40,8 @@ class BoundLike(Protocol):
     def high(self) -> float | None: ...
     @property
     def target(self) -> float | None: ...
+    @property
+    def ends(self) -> tuple[float, float] | None: ...
 
 
 class BandLike(Protocol):
