@@ -25,7 +25,10 @@ def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord,
             continue
         for curve in record.curves:
             if _counts(record.benchmark, curve.metric):
-                best = max(curve.values) if curve.metric == BANDWIDTH else min(curve.values)
+                known = [value for at, value in zip(curve.sizes, curve.values, strict=True) if at not in curve.computed]
+                if not known:  # a replay's, and nobody's
+                    continue
+                best = max(known) if curve.metric == BANDWIDTH else min(known)
                 found.setdefault(TestId(record.fabric, record.stack, record.rails), []).append(
                     (curve.metric, (best, best))
                 )
