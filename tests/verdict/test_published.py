@@ -115,7 +115,7 @@ def test_between_its_points_a_curve_was_computed(asked: dict[str, Need]) -> None
 def test_a_latency_that_no_source_printed_is_left_out(asked: dict[str, Need]) -> None:
     for fabric, peak_mb_s in (("sci", 117.96), ("tengige", 484.97)):
         record = shown("survey-2004", fabric, "tcp", "NetpipeTcpPingPong", asked)
-        assert [(figure.name, figure.computed) for figure in record.figures] == [("peak", False), ("n_half", True)]
+        assert [(figure.name, figure.computed) for figure in record.figures] == [("peak", False)]
         assert record.figures[0].value == pytest.approx(peak_mb_s, rel=ROUNDED)
         assert {curve.metric: (curve.sizes, curve.computed) for curve in record.curves} == {
             "bandwidth": ((4 << 20,), ()),
