@@ -100,7 +100,7 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
             size, value = largest(curve) if each.shape == "pingpong" else peak(curve.from_size(peak_from) or curve)
             found.append(Figure("peak", value, curve.unit, size))
             half = n_half(curve, value)
-            if half != float("inf"):
+            if half != float("inf") and len(curve.sizes) > 1:  # of one size it is not known where half is reached
                 found.append(Figure("n_half", half, "B", None))
         else:
             size, value = peak(curve)

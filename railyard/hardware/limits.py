@@ -27,6 +27,8 @@ DAY_ONE_FROM_BYTES = 1 << 20
 _DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
 _DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
 _DAY_ONE_SOURCE = "day-one floor: the lowest healthy systems published are FDR at 92 % one way and 79 % both ways"
+#: Of ``HEADERS``: those by which no packet carries two messages.
+_A_PACKET_EACH = {"infiniband", "rocev2"}
 _ROCE_JUDGED_UP_TO_GBIT_S = 200.0
 DAY_ONE_LATENCY_US = 10.0
 _DAY_ONE_LATENCY_UP_TO_BYTES = 8
@@ -63,6 +65,19 @@ class Limit:
             return self.value_mb_s
         waits = size_bytes - self.burst_bytes
         return self.value_mb_s * size_bytes / waits if waits > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLimit:
+    """No wire carries more packets, in 1/s, and each message is a packet of its own: its headers at least.
+
+    Its bytes are left out, as ``Limit`` bounds those, and since some MPI libraries (MVAPICH) may join small messages in
+    one packet. ``terms`` is the sum in words, ``source`` where its constants stand.
+    """
+
+    value: float
+    terms: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +156,22 @@ def limit(
         terms = f"{_times(cards, 'card')}slot {budget_terms}, below the link's {wire:.1f} MB/s = {value:.1f} MB/s"
         sources = [slot.source]
     return Limit(value, terms, "; ".join(sources), link.limit_from_bytes, burst)
+
+
+def message_limit(link: Link, ports: int, directions: int) -> MessageLimit | None:
+    """Return the bound on messages a second over so many ports; None where a link's messages share packets by design.
+
+    Over InfiniBand and RoCE a message is a packet or several. TCP joins messages to segments, so that none of its
+    packets is a message's. ``directions`` 2: the messages of both are counted.
+    """
+    rate, headers = data_rate_mb_s(link), HEADERS[link.headers]
+    if rate is None or link.headers not in _A_PACKET_EACH:
+        return None
+    value = ports * rate * directions * 1e6 / headers.outside
+    terms = (
+        f"{_times(ports, 'port')}{link.name} {rate:.1f} MB/s{_both_ways(directions)} / {headers.outside} B of headers"
+    )
+    return MessageLimit(value, terms, f"{link.source}; {headers.source}")
 
 
 def combine(limits: Iterable[Limit | None]) -> Limit | None:

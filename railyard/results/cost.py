@@ -12,30 +12,38 @@ from railyard.site.references.model import ANY, BAD_CASE
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
-#: What was measured at each place: metric and value.
-_Figures = Mapping[TestId, Sequence[tuple[str, float]]]
+#: What is known at each place: metric, and both ends of its figure, which are one where no range is printed.
+_Figure = tuple[str, tuple[float, float]]
+_Figures = Mapping[TestId, Sequence[_Figure]]
 
 
 def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord, ...]:
     """Return the priced fabrics with what a run measured over them, cheapest first; () where nothing is priced."""
-    found: dict[TestId, list[tuple[str, float]]] = {}
+    found: dict[TestId, list[_Figure]] = {}
     for record in records:
         if record.system != system.system or record.state not in ("pass", "report-only"):
             continue
         for curve in record.curves:
             if _counts(record.benchmark, curve.metric):
-                best = max(curve.values) if curve.metric == BANDWIDTH else min(curve.values)
-                found.setdefault(TestId(record.fabric, record.stack, record.rails), []).append((curve.metric, best))
+                known = [value for at, value in zip(curve.sizes, curve.values, strict=True) if at not in curve.computed]
+                if not known:  # a replay's, and nobody's
+                    continue
+                best = max(known) if curve.metric == BANDWIDTH else min(known)
+                found.setdefault(TestId(record.fabric, record.stack, record.rails), []).append(
+                    (curve.metric, (best, best))
+                )
     return _costs(system, found)
 
 
 def costs_of_references(references: References) -> tuple[CostRecord, ...]:
     """Return the priced fabrics with the figures of their references, cheapest first; () where nothing is priced."""
-    found: dict[TestId, list[tuple[str, float]]] = {}
+    found: dict[TestId, list[_Figure]] = {}
     for entry in references.entries:
         if entry.kind == BAD_CASE or not any(_counts(name, entry.metric) for name in entry.benchmark):
             continue
-        given = list((entry.curve or {}).values()) + ([entry.value] if isinstance(entry.value, float) else [])
+        given = [(value, value) for value in (entry.curve or {}).values()]
+        given += [(entry.value, entry.value)] if isinstance(entry.value, float) else []
+        given += [entry.ends] if entry.ends is not None else []
         if not given:
             continue
         best = max(given) if entry.metric == BANDWIDTH else min(given)
@@ -55,7 +63,7 @@ def _counts(benchmark: str, metric: str) -> bool:
     return metric == BANDWIDTH and any(each.name == BANDWIDTH and each.directions == 1 for each in known.metrics)
 
 
-def _with_any(found: Mapping[TestId, list[tuple[str, float]]]) -> _Figures:
+def _with_any(found: Mapping[TestId, list[_Figure]]) -> _Figures:
     """Return the figures with those for any stack added to each stack of that fabric and number of rails."""
     stacks = {place for place in found if place.stack != ANY}
     merged = {place: list(figures) for place, figures in found.items()}
@@ -73,8 +81,8 @@ def _with_any(found: Mapping[TestId, list[tuple[str, float]]]) -> _Figures:
 def _costs(system: System, found: _Figures) -> tuple[CostRecord, ...]:
     rows = []
     for place, figures in found.items():
-        bandwidths = [value for metric, value in figures if metric == BANDWIDTH]
-        latencies = [value for metric, value in figures if metric == LATENCY]
+        bandwidths = [low for metric, (low, _) in figures if metric == BANDWIDTH]
+        quickest = min((ends for metric, ends in figures if metric == LATENCY), default=None)
         for price in system.prices:
             if place.fabric in price.fabric and price.rails == place.rails:
                 rows.append(
@@ -90,7 +98,8 @@ def _costs(system: System, found: _Figures) -> tuple[CostRecord, ...]:
                         nodes_from=price.nodes.first,
                         nodes_to=price.nodes.last,
                         bandwidth_mb_s=max(bandwidths, default=None),
-                        latency_us=min(latencies, default=None),
+                        latency_us=None if quickest is None else quickest[0],
+                        latency_high_us=None if quickest is None or quickest[0] == quickest[1] else quickest[1],
                     )
                 )
     return tuple(sorted(rows, key=lambda row: (row.price, row.fabric, row.stack)))
@@ -115,5 +124,5 @@ def _beats(one: CostRecord, other: CostRecord) -> bool:
 
 
 def _merits(row: CostRecord) -> tuple[float, float]:
-    """Return bandwidth and the inverse of latency; what was not measured is worth nothing."""
-    return row.bandwidth_mb_s or 0.0, 1 / row.latency_us if row.latency_us else 0.0
+    """Return bandwidth and the inverse of latency (of a range its middle); what was not measured is worth nothing."""
+    return row.bandwidth_mb_s or 0.0, 1 / row.latency_middle_us if row.latency_middle_us else 0.0

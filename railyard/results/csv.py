@@ -13,6 +13,7 @@ HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "state", "nodes", "replayed"),
     *("kind", "name", "size_bytes", "value", "unit"),
     *("percent_of_reference", "percent_of_limit", "split_percent", "verdict", "attempts", "starved", "rehearsal"),
+    "computed",
 )
 _NOTHING = "–"
 _FORMULA = ("=", "+", "-", "@")
@@ -22,7 +23,8 @@ def csv_text(records: Sequence[Record]) -> str:
     """Return the table with its head: a row a key figure (kind ``figure``) and a row a point of each curve (``curve``).
 
     A test without any has one row with its state. Numbers are whole, with a point; what is not known is empty. A text
-    that a spreadsheet would take for a formula has an apostrophe before it.
+    that a spreadsheet would take for a formula has an apostrophe before it. ``computed`` is yes for a number that was
+    made for a replay and that no source printed.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -39,17 +41,18 @@ def _rows(record: Record) -> Iterator[list[str]]:
     last = [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.text]
     last += [str(len(record.attempts)), "" if record.starved is None else repr(record.starved)]
     last += [record.rehearsal or ""]
-    for number in list(_numbers(record)) or [[""] * 5]:
-        yield ["" if text == _NOTHING else guarded(text) for text in map(one_line, (*head, *number, *last))]
+    for *number, computed in list(_numbers(record)) or [[""] * 6]:
+        told = (*head, *number, *last, computed)
+        yield ["" if text == _NOTHING else guarded(text) for text in map(one_line, told)]
 
 
 def _numbers(record: Record) -> Iterator[list[str]]:
     for figure in record.figures:
         size = "" if figure.size is None else str(figure.size)
-        yield ["figure", figure.name, size, repr(figure.value), figure.unit]
+        yield ["figure", figure.name, size, repr(figure.value), figure.unit, "yes" if figure.computed else ""]
     for curve in record.curves:
         for at, value in zip(curve.sizes, curve.values, strict=True):
-            yield ["curve", curve.metric, str(at), repr(value), curve.unit]
+            yield ["curve", curve.metric, str(at), repr(value), curve.unit, "yes" if at in curve.computed else ""]
 
 
 def guarded(text: str) -> str:

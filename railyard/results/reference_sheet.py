@@ -30,6 +30,8 @@ def _entry_json(entry: Entry, system: str) -> dict[str, Any]:
     given: dict[str, Any] = {
         name: _amount(getattr(entry, name)) for name in _AMOUNTS if getattr(entry, name) is not None
     }
+    if entry.ends is not None:
+        given["range"] = list(entry.ends)
     if entry.curve is not None:
         given["curve"] = {str(size): value for size, value in entry.curve.items()}
     return {
@@ -65,7 +67,8 @@ def _source_json(source: Source) -> dict[str, Any]:
 
 
 def _plain(fact: Fact) -> dict[str, Any]:
-    return {**fact.model_dump(mode="json", exclude_none=True, exclude={"source"}), "source": _source_json(fact.source)}
+    plain = fact.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"source"})
+    return {**plain, "source": _source_json(fact.source)}
 
 
 def _relation_json(relation: Relation, references: References) -> dict[str, Any]:
@@ -116,6 +119,9 @@ def amount_words(entry: Entry) -> str:
     if entry.curve is not None:
         points = ", ".join(f"{value:g} at {message_size(size)}" for size, value in entry.curve.items())
         return f"{head} {points} {entry.unit}{_tolerance_words(entry)}"
+    if entry.ends is not None:
+        ends = f"{range_words(entry.ends)} {entry.unit}"
+        return f"{head} {ends}{sizes_words(entry.sizes)}{_tolerance_words(entry)}"
     for name, words in (
         ("value", ""),
         ("floor", "at least "),
@@ -136,6 +142,11 @@ def _amount_words(amount: float | Share, unit: str) -> str:
         base = "one rail's data rate" if amount.of == "data-rate" else "the limit"
         return f"{100 * amount.fraction:g} % of {base}{times}"
     return f"{amount:.10g} {unit}"
+
+
+def range_words(ends: tuple[float, float]) -> str:
+    """Return both ends of a range in words: ``6 to 7``."""
+    return f"{ends[0]:.10g} to {ends[1]:.10g}"
 
 
 def sizes_words(sizes: Range) -> str:
@@ -189,7 +200,10 @@ def relation_words(relation: Relation, references: References) -> str:
 
 
 def fact_words(fact: Fact) -> str:
-    """Return a fact's number with its unit, or its table: ``1: 5026, 2: 1961 nodes``."""
+    """Return a fact's number with its unit, its range, or its table: ``1: 5026, 2: 1961 nodes``."""
     if fact.table is not None:
-        return ", ".join(f"{value:g} ({key} {fact.by})" for key, value in fact.table.items()) + f" {fact.unit}"
-    return f"{fact.value:g} {fact.unit}"
+        stated = {key: range_words(one) if isinstance(one, tuple) else f"{one:g}" for key, one in fact.table.items()}
+        return ", ".join(f"{words} ({key} {fact.by})" for key, words in stated.items()) + f" {fact.unit}"
+    if fact.ends is not None:
+        return f"{range_words(fact.ends)} {fact.unit}"
+    return f"{fact.value:.10g} {fact.unit}"

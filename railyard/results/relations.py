@@ -19,6 +19,8 @@ from railyard.stacks.model import number_alone
 
 #: Why none is judged of a rehearsal: its curves are made one by one, each from the references of that test alone.
 NOT_OF_A_REHEARSAL = "not judged: a rehearsal makes its figures from the references themselves, one curve at a time"
+#: Behind the figures of a replay that no source printed.
+_COMPUTED = " (figures of a replay: computed, not published)"
 #: Rules whose failure leaves no curve that can be compared; a failed reference (rule 5) leaves one.
 _LAST_RULE = 5
 
@@ -33,7 +35,9 @@ def _judge(relation: Relation, references: References, records: Sequence[Record]
     if any(record.rehearsal is not None for record in records if record.system == system):
         return [_result(relation, "not-judged", NOT_OF_A_REHEARSAL)]
     both = sides(relation, references.entries)
-    found = [_by_stack(side, [record for record in records if record.system == system]) for side in both]
+    own = [record for record in records if record.system == system]
+    made = _COMPUTED if any(_is_computed(side, relation, own) for side in both) else ""
+    found = [_by_stack(side, own) for side in both]
     missing = [_why_missing(side, records) for side, each in zip(both, found, strict=True) if not each]
     if missing:
         return [_result(relation, "not-judged", f"not judged: {'; '.join(missing)}")]
@@ -44,14 +48,34 @@ def _judge(relation: Relation, references: References, records: Sequence[Record]
                 f"{side.words} with {listing(list(each))}" for side, each in zip(both, found, strict=True)
             )
             return [_result(relation, "not-judged", f"not judged: no stack ran on both sides: {told}")]
-        return [_result(relation, *compare(relation, [each[stack] for each in found]), stack) for stack in shared]
+        return [
+            _result(relation, *_marked(compare(relation, [each[stack] for each in found]), made), stack)
+            for stack in shared
+        ]
     chosen = []
     for side, each in zip(both, found, strict=True):
         if len(each) > 1:
             sentence = f"not judged: {side.words} ran with {listing(list(each))}, and the relation names none"
             return [_result(relation, "not-judged", sentence)]
         chosen.append(next(iter(each.values())))
-    return [_result(relation, *compare(relation, chosen))]
+    return [_result(relation, *_marked(compare(relation, chosen), made))]
+
+
+def _marked(judged: tuple[RelationState, str], made: str) -> tuple[RelationState, str]:
+    return judged[0], f"{judged[1]}{made}"
+
+
+def _is_computed(side: Side, relation: Relation, records: Sequence[Record]) -> bool:
+    """Return whether a curve of this side was computed for a replay, at a size of the relation."""
+    first, last = relation.sizes.first or 0, relation.sizes.last
+    return any(
+        size >= first and (last is None or size <= last)
+        for record in records
+        if _is_of(side, record) and _is_usable(record)
+        for curve in record.curves
+        if curve.metric == metric_of(side)
+        for size in curve.computed
+    )
 
 
 def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, Measured]:

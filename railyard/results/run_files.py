@@ -33,7 +33,8 @@ class CostRecord:
     """What one node pays for a fabric in a cluster of ``nodes_from`` to ``nodes_to`` nodes, and what it gets for that.
 
     ``bandwidth_mb_s``: the largest one way of any benchmark, ``latency_us`` the smallest half round trip; None where
-    neither was measured. ``kept_by``: whose figures they are (a run's, or the references').
+    neither was measured. ``latency_high_us`` is the other end where the source prints a range. ``kept_by``: whose
+    figures they are (a run's, or the references').
     """
 
     fabric: str
@@ -48,6 +49,7 @@ class CostRecord:
     nodes_to: int | None
     bandwidth_mb_s: float | None
     latency_us: float | None
+    latency_high_us: float | None = None
     extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     @property
@@ -63,7 +65,15 @@ class CostRecord:
     @property
     def latency_price(self) -> float | None:
         """us times thousands of the currency: half of it is as good as half the latency or half the price."""
-        return None if self.latency_us is None else self.latency_us * self.price / 1000
+        middle = self.latency_middle_us
+        return None if middle is None else middle * self.price / 1000
+
+    @property
+    def latency_middle_us(self) -> float | None:
+        """The latency, or the middle of its range, in us."""
+        if self.latency_us is None or self.latency_high_us is None:
+            return self.latency_us
+        return (self.latency_us + self.latency_high_us) / 2
 
 
 def written_beside(items: Sequence[RelationRecord] | Sequence[CostRecord], name: str) -> str:

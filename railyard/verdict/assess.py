@@ -18,13 +18,14 @@ from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import AttemptRecord
-from railyard.verdict import identity, rail_setup, verdict
+from railyard.verdict import identity, published, rail_setup, verdict
 from railyard.verdict.asked import unlike_asked
 from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, read_of
 from railyard.verdict.path import proof
 from railyard.verdict.path.run import judged_path
+from railyard.verdict.published import Computed
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail
 from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
@@ -37,7 +38,8 @@ class Assessment:
 
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
     ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
-    in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric.
+    in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric. ``computed``:
+    what of a replay no source printed.
     """
 
     case: Case
@@ -51,6 +53,7 @@ class Assessment:
     starved: float | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     deficits: Mapping[str, Deficit] = field(default_factory=dict)
+    computed: Computed = field(default_factory=Computed)
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -63,6 +66,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     again = assessor.steps(evidence.again, parse)
     judged = assessor.judged(tables, again)
     measured = read_of(judged, case.benchmark, case.node_pairs)
+    computed = published.computed(case, evidence.played, measured.curves)
     curves = measured.curves
     run = _run(case, assessor, judged)
     drivers = counter_drivers(case.site)
@@ -107,12 +111,14 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
-        *metrics.key_figures(curves, case.benchmark, alone.from_bytes if alone else 0),
+        *metrics.key_figures(computed.without_invented(curves), case.benchmark, alone.from_bytes if alone else 0),
         *assessor.figures(case, curves, tables),
     )
+    figures = computed.mark(figures, case.benchmark)
     if figures:  # beside what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
+    reached = replace(reached, rules=computed.say(reached.rules))
     if evidence.too_long is not None and evidence.too_long not in reached.sentence:
         reached = reached.with_remarks(evidence.too_long)
     if evidence.rehearsed:
@@ -134,6 +140,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     return Assessment(
         *(case, inputs, reached, curves, figures, path, assessor.kept(tables, again), version),
         deficits={name: found for name, found in deficits.items() if found is not None},
+        computed=computed,
     )
 
 

@@ -10,7 +10,7 @@ from railyard.base.wording import counted, message_size
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.job.case import Case
@@ -249,8 +249,17 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         upper_limits=upper_limits,
         floor_remark=held if isinstance(held, str) else None,
         most=run.most.get(metric.name),
+        messages=_messages(run, metric) if bounded else None,
         one_way=target.limit(1) if bounded and quantity == "latency" else None,
     )
+
+
+def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:
+    """Return the most messages a second that the link carries; None for any other metric."""
+    if metric.name != MESSAGE_RATE:
+        return None
+    directions = max(each.directions for each in run.benchmark.metrics)
+    return run.target.fabric.message_limit(run.target.rails, directions, run.target.policy)
 
 
 def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | None) -> tuple[Band, ...] | str:

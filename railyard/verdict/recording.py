@@ -87,6 +87,7 @@ def _curve(curve: Curve, assessment: Assessment) -> CurveRecord:
     metric = next(m for m in assessment.inputs.metrics if m.declared.name == curve.metric)
     judged = next(c for c in assessment.verdict.curves if c.metric == curve.metric)
     record = _curve_record(curve, metric, judged, assessment.case.benchmark)
+    record = replace(record, computed=assessment.computed.sizes.get(curve.metric, ()))
     found = assessment.deficits.get(curve.metric)
     if found is None:
         return record

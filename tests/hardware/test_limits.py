@@ -22,6 +22,7 @@ from railyard.hardware.limits import (
     day_one_floor,
     day_one_latency,
     limit,
+    message_limit,
 )
 from railyard.hardware.links import LINKS, SLOTS, Link
 
@@ -302,3 +303,24 @@ def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(nam
 )
 def test_other_links_have_none_and_say_so(name: str, generation: str) -> None:
     assert day_one_latency(LINKS[name]) == f"not judged: no day-one latency has a source for {generation}"
+
+
+@pytest.mark.parametrize(
+    ("link", "ports", "directions", "millions"),
+    [
+        ("ib-fdr", 1, 1, 262.2),  # 6818.2 MB/s / 26 B
+        ("ib-fdr", 2, 1, 524.5),
+        ("ib-fdr", 1, 2, 524.5),
+        ("ib-edr", 1, 1, 480.8),
+        ("roce-100", 1, 1, 152.4),  # 12500 / 82
+    ],
+)
+def test_each_message_is_a_packet_of_its_own(link: str, ports: int, directions: int, millions: float) -> None:
+    found = message_limit(LINKS[link], ports, directions)
+    assert found is not None
+    assert found.value / 1e6 == pytest.approx(millions, rel=1e-3)
+
+
+@pytest.mark.parametrize("link", ["eth-100", "slingshot-11", "myrinet-2000", "opa-100"])
+def test_a_link_whose_messages_may_share_a_packet_bounds_no_rate(link: str) -> None:
+    assert message_limit(LINKS[link], 1, 1) is None

@@ -7,7 +7,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.results.cost import best_for, costs_of_references, costs_of_run
 from railyard.results.record.form import CurveRecord, Record
-from railyard.results.report.beside import cost_lines
+from railyard.results.report.beside import cost_cells, cost_lines
 from railyard.results.run_files import CostRecord
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_system
@@ -110,7 +110,10 @@ def test_the_survey_says_which_network_for_how_many_nodes() -> None:
     assert by_fabric["myrinet", "mpich", 2, 128].price == 1650
     assert by_fabric["quadrics", "mpich", 1, 1024].price == 4078
     assert by_fabric["infiniband", "mpich", 1, None].bandwidth_mb_s == pytest.approx(884.74)
-    assert by_fabric["infiniband", "mvapich2", 1, None].latency_us == 7
+    ranged = by_fabric["infiniband", "mvapich2", 1, None]
+    assert (ranged.latency_us, ranged.latency_high_us, ranged.latency_price) == (6, 7, 6.5 * 1400 / 1000)
+    assert cost_cells(ranged)[-2] == "6.00–7.00"
+    assert by_fabric["gige", "tcp", 1, 480].price == 750
     assert by_fabric["tengige", "tcp", 1, 48].latency_us is None
 
 

@@ -48,7 +48,6 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
     ("dual-rail-qdr", "fdr-latency", None, 1.67),
     ("topspin-2003", "ib-latency", None, 7),
     ("topspin-2003", "myrinet-latency", None, 11),
-    ("topspin-2003", "ib-sendrecv", 4 << 20, 800),
     ("topspin-2003", "newer-myrinet-sendrecv", 4 << 20, 489),
     ("topspin-2003", "newer-myrinet-bandwidth", 4 << 20, 250),
     ("survey-2004", "gige-latency", None, 31),
@@ -80,6 +79,36 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
     ("eiger-2022", "latency", 8, 2.33),
     ("alps-2024", "bandwidth", 4 << 20, 24000),
 ]
+
+
+#: System, entry, both ends that the source prints.
+RANGES = [
+    ("survey-2004", "myrinet-latency", (6, 7)),
+    ("survey-2004", "myrinet-tcp-latency", (27, 30)),
+    ("survey-2004", "quadrics-latency", (2, 3)),
+    ("survey-2004", "infiniband-latency", (6, 7)),
+]
+
+
+@pytest.mark.parametrize(("name", "entry_id", "ends"), RANGES)
+def test_a_range_of_the_source_has_both_ends(name: str, entry_id: str, ends: tuple[float, float]) -> None:
+    assert entry(name, entry_id).ends == ends
+
+
+def test_every_range_is_held_against_its_source() -> None:
+    found = {(name, each.id) for name in PUBLISHED for each in references(name).entries if each.ends is not None}
+    assert found == {(name, entry_id) for name, entry_id, _ in RANGES}
+
+
+def test_what_is_stated_as_a_range_has_both_ends() -> None:
+    stated = {each.id: each for each in references("survey-2004").facts}
+    assert stated["early-gige"].ends == (300, 500)
+    assert stated["sci-nodes"].table == {2: (64, 100), 3: (640, 1000)}
+
+
+def test_what_is_close_to_a_bound_of_the_hardware_is_not_that_bound() -> None:
+    found = entry("topspin-2003", "ib-sendrecv")
+    assert (found.kind, found.floor, found.curve, found.value) == ("class", 720, None, None)
 
 
 @pytest.mark.parametrize(("name", "entry_id", "size", "figure"), FIGURES)
@@ -206,7 +235,7 @@ def test_the_command_lists_entries_with_what_the_issue_asks(
     monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
     assert main(["references", "--system", "dell-c6320", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 14, 4, [])
+    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 13, 4, [])
     first = listed["entries"][0]
     assert {
         key: first[key] for key in ("system", "fabric", "stack", "rails", "benchmark", "metric", "unit", "kind")
@@ -224,6 +253,8 @@ def test_the_command_lists_entries_with_what_the_issue_asks(
     assert (first["source"]["at"], first["source"]["date"]) == ("figure 2", "2016-02-02")
     assert main(["references"]) == 0
     everything = capsys.readouterr().out
+    assert " netpipe/pingpong latency 6 to 7 us up to 8 B, -10 %, +10 %\n" in everything
+    assert "what early Gigabit Ethernet reached in PCs at best: 300 to 500 Mb/s\n" in everything
     assert "survey-2004: Two Dell 2650" in everything and "What it costs" in everything
     assert "  edr-bandwidth  edr, hpcx, 1 rail: osu/osu_bw bandwidth 12400 at 4 MiB MB/s, -3 %\n" in everything
 

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 
 import click
 
@@ -10,8 +11,9 @@ from railyard.base.errors import RailyardError
 from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.wrong_lines import with_wrong_lines
+from railyard.provision.replay.form import said_of_itself
 
 
 @click.command(name="parse")
@@ -51,7 +53,9 @@ def read(file: str, tool: str | None = None) -> Parsed:
     """
     # sys.stdin is None where it was closed
     text = read_output(file, getattr(sys.stdin, "buffer", io.BytesIO()))
+    made = said_of_itself(text)
     try:
-        return with_wrong_lines(parse(text, tool), text)
+        parsed = with_wrong_lines(parse(text, tool), text)
+        return parsed if made is None else replace(parsed, remarks=(Remark(*made), *parsed.remarks))
     except ParseError as error:
         raise RailyardError(f"{shown_name(file)}: {error}") from error

@@ -17,6 +17,8 @@ WORDS: dict[Origin, str] = {
 #: What is said where it is not known whose output was played, or none was.
 REPLAYED = "replayed: not measured"
 
+#: In how many lines of an output what it says of itself is looked for: below the longest head of a tool.
+_HEAD_LINES = 20
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 
 
@@ -27,6 +29,15 @@ def file_of(test: TestId) -> str:
     """
     name = _NOT_IN_A_FILE_NAME.sub("_", test.check).strip("_")
     return f"{test.fabric}/{test.stack}/{test.rails}/{name}.out"
+
+
+def said_of_itself(text: str) -> tuple[int, str] | None:
+    """Return where an output says that it was computed, line number and sentence; None for one that does not."""
+    phrases = [WORDS[origin].removeprefix("replayed: ") for origin in ("computed", "model")]
+    for number, line in enumerate(text.splitlines()[:_HEAD_LINES], start=1):
+        if any(phrase in line for phrase in phrases):
+            return number, line.lstrip("# ").rstrip()
+    return None
 
 
 def words_of(test: TestId) -> str:

@@ -138,7 +138,11 @@ def _output(
         source = "; ".join(filter(None, (f"{FOLDER}/{site.system.system}/{FILE_NAME}: {names}", source)))
     if not points:
         raise RailyardError(f"references/{site.system.system}.yaml has no number for {test.benchmark} here")
-    all_sizes = tuple(sorted({*sizes, *(size for size in points if size)}))
+    printed = tuple(sorted(size for size in points if size))
+    metric = micro.find(test.benchmark).metrics[0]
+    # A ping-pong's small messages are its latency: where the source prints none, they are nobody's figures.
+    has_start = metric.shape != "pingpong" or drawn or _published_start(site, test) is not None
+    all_sizes = tuple(sorted({*sizes, *printed})) if has_start else printed
     model = _model(site, test, points)
     origin: Origin = "model" if drawn else "computed"
     sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; t = t0 + n/B between the points"
@@ -240,11 +244,17 @@ def _model(site: Site, test: TestId, points: dict[int, float]) -> MessageTime:
 
 def _start(site: Site, test: TestId) -> float:
     """Return the latency of the smallest published message of this fabric, else that of its kind."""
+    start = _published_start(site, test)
+    return start or _START_US.get(site.system.fabrics[test.fabric].kind, _START_ELSEWHERE_US)
+
+
+def _published_start(site: Site, test: TestId) -> float | None:
+    """Return the latency of the smallest published message of this fabric and stack, in us; None without one."""
     for key in _LATENCY_KEYS:
         found = [points for _, points in _targets(site, test, key, LATENCY, (1, 2, 4))]
         if found:
             return min(value for points in found for value in points.values())
-    return _START_US.get(site.system.fabrics[test.fabric].kind, _START_ELSEWHERE_US)
+    return None
 
 
 def _bandwidth(site: Site, test: TestId) -> float:

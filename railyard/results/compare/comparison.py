@@ -19,7 +19,10 @@ from railyard.results.record.form import CurveRecord, Record
 
 @dataclass(frozen=True, slots=True)
 class FigureResult:
-    """A key figure on both sides. ``better``: which way is good, None where neither is."""
+    """A key figure on both sides. ``better``: which way is good, None where neither is.
+
+    ``computed``: on which sides, of A and B, it was made for a replay and printed by no source.
+    """
 
     name: str
     unit: str
@@ -28,11 +31,15 @@ class FigureResult:
     shift: Shift
     finding: Finding
     better: Better | None
+    computed: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True, slots=True)
 class CurveResult:
-    """A metric's curves on both sides: where they differ, with the sentence; ``sizes`` that both have, in bytes."""
+    """A metric's curves on both sides: where they differ, with the sentence; ``sizes`` that both have, in bytes.
+
+    ``computed`` are those at which a value of either side was made for a replay and printed by no source.
+    """
 
     metric: str
     unit: str
@@ -40,6 +47,7 @@ class CurveResult:
     stretches: tuple[Stretch, ...]
     sentence: str
     better: Better | None
+    computed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,8 @@ def _figures(matched: Matched, noise: float | None, alike: bool, refused: list[s
         better = better_of(matched.benchmark, name)
         unit = units[0][0]
         said = finding(of, unit, better, noise)
-        found.append(FigureResult(name, unit, of.base, _median(b), of, said, better))
+        made = (any(figure.computed for figure in a), any(figure.computed for figure in b))
+        found.append(FigureResult(name, unit, of.base, _median(b), of, said, better, made))
     return found
 
 
@@ -174,9 +183,9 @@ def _curve(matched: Matched, metric: str, refused: list[str]) -> CurveResult | N
         return None  # a benchmark without sizes: its key figure says all
     values = [[_at(curve, common) for curve in side] for side in (a, b)]
     found = stretches(common, *values)
-    return CurveResult(
-        metric, a[0].unit, tuple(common), found, _told(found, *values), better_of(matched.benchmark, metric)
-    )
+    made = tuple(sorted(set(common) & {size for curve in (*a, *b) for size in curve.computed}))
+    better = better_of(matched.benchmark, metric)
+    return CurveResult(metric, a[0].unit, tuple(common), found, _told(found, *values), better, made)
 
 
 def _form(units: Sequence[str], ways: Sequence[int]) -> str:

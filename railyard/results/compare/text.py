@@ -14,6 +14,7 @@ from railyard.results.compare.shift import CONFIDENCE
 FORMAT = 1
 _SGR = {"better": "32", "worse": "1;31", "different": "33", "none": "2", "cannot-tell": "35"}
 _MOST_NAMED = 6
+_COMPUTED = "computed, not published"
 
 
 def text(
@@ -52,6 +53,7 @@ def _test_json(test: Compared) -> dict[str, Any]:
         "figures": [
             {
                 **{"name": each.name, "unit": each.unit, "a": each.a, "b": each.b, "better": each.better},
+                "computed": list(each.computed),
                 **{"shift": each.shift.value, "low": each.shift.low, "high": each.shift.high},
                 **{
                     "method": each.shift.method,
@@ -96,7 +98,8 @@ def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
     for figure in test.figures:
         yield folded(_figure(figure, colour), width, "    ", "  ")
     for curve in test.curves:
-        yield folded(f"{curve.metric} along {len(curve.sizes)} sizes: {curve.sentence}", width, "    ", "  ")
+        made = f", {len(curve.computed)} of them {_COMPUTED}" if curve.computed else ""
+        yield folded(f"{curve.metric} along {len(curve.sizes)} sizes{made}: {curve.sentence}", width, "    ", "  ")
     for reason in test.refused:
         yield folded(f"not compared: {reason}", width, "    ", "  ")
     for idle in test.idle:
@@ -106,7 +109,8 @@ def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
 def _figure(figure: FigureResult, colour: bool) -> str:
     words = KIND_WORDS[figure.finding.kind]
     shown = f"\x1b[{_SGR[figure.finding.kind]}m{words}\x1b[0m" if colour else words
-    values = f"{number(figure.a)} on A, {number(figure.b)} on B, {figure.unit}"
+    a, b = (f" ({_COMPUTED})" if made else "" for made in figure.computed)
+    values = f"{number(figure.a)}{a} on A, {number(figure.b)}{b} on B, {figure.unit}"
     # where nothing can be told or seen, the sentence begins with these words
     told = figure.finding.sentence.removeprefix(words)
     if told != figure.finding.sentence:

@@ -127,7 +127,8 @@ class CurveRecord:
 
     ``percent_of_reference`` is the worst ratio to the references and ``percent_of_reference_size`` where it was;
     ``percent_of_limit`` is the largest value against the limit. ``deficit``: what was found at least; None where no
-    reference bounds it, or it is at fault.
+    reference bounds it, or it is at fault. ``computed`` are the sizes whose values were made for a replay, and which no
+    source printed; none for a measurement.
     """
 
     metric: str
@@ -141,6 +142,7 @@ class CurveRecord:
     percent_of_reference_size: int | None = None
     percent_of_limit: float | None = None
     deficit: DeficitRecord | None = None
+    computed: tuple[int, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -55,9 +55,14 @@ def cost_cells(cost: CostRecord) -> tuple[str, ...]:
         f"{_BOUND_WORDS.get(cost.bound, '')}{price} {one_line(cost.currency)}",
         number(cost.bandwidth_mb_s),
         number(cost.bandwidth_per_price),
-        number(cost.latency_us),
+        _latency_words(cost),
         number(cost.latency_price),
     )
+
+
+def _latency_words(cost: CostRecord) -> str:
+    low, high = number(cost.latency_us), number(cost.latency_high_us)
+    return low if cost.latency_high_us is None else f"{low}–{high}"
 
 
 def nodes_words(cost: CostRecord) -> str:

@@ -30,9 +30,17 @@ from railyard.results.report.summary import (
     row,
     suspect_words,
 )
-from railyard.results.report.svg import Earlier, Grids, bars, svg
+from railyard.results.report.svg import Earlier, Grids, bars, computed_words, svg
 from railyard.results.report.sweep_charts import sweep_charts
-from railyard.results.report.text import STATE_WORDS, bytes_moved, number, percent, rule_words
+from railyard.results.report.text import (
+    COMPUTED_MARK,
+    STATE_WORDS,
+    bytes_moved,
+    figure_number,
+    number,
+    percent,
+    rule_words,
+)
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
@@ -150,7 +158,7 @@ def _environment() -> Any:
     )
     environment.filters |= {"number": number, "percent": percent, "size": message_size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
-    environment.filters |= {"named_policy": named_policy}
+    environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
 
 
@@ -236,9 +244,9 @@ def _peak_size(curve: CurveRecord, record: Record) -> int | None:
 
 def _figure_words(figure: Figure) -> str:
     """Return a key figure with its unit and its size: ``47.8 MB/s at 4 MiB``; a ratio in per cent."""
-    words = f"{number(figure.value)} {figure.unit}"
+    words = f"{figure_number(figure)} {figure.unit}"
     if figure.unit == _RATIO:
-        words = f"{figure.value * 100:.1f} %"
+        words = f"{figure.value * 100:.1f}{COMPUTED_MARK if figure.computed else ''} %"
     return words if figure.size is None else f"{words} at {message_size(figure.size)}"
 
 

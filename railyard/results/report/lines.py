@@ -11,7 +11,7 @@ from railyard.results.record.form import Record
 from railyard.results.report.axes import HEIGHT, axes_of, grid, path, rounded
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import drawing
-from railyard.results.report.text import number
+from railyard.results.report.text import COMPUTED_MARK, COMPUTED_WORDS, number
 
 MOST_LINES = 8
 
@@ -67,11 +67,17 @@ def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
     there = [line for line in lines if line is not None][:MOST_LINES]
     if not there:
         return ()
-    told = "; ".join(f"{one.name} from {number(one.at[0])} us to {number(max(one.values))} MB/s" for one in there)
+    made = any(curve.computed for one in of_signature for curve in one.curves)
+    mark = COMPUTED_MARK if made else ""
+    told = "; ".join(
+        f"{one.name} from {number(one.at[0])}{mark} us to {number(max(one.values))}{mark} MB/s" for one in there
+    )
     heading = of_signature[0].benchmark
     title = f"Network signature of {heading}: {told}"
     drawn = lines_svg(there, "bandwidth, MB/s", "time of a message, us", title, base=10)
     words = "Bandwidth over the time that a message takes: a line begins at the latency and ends at the peak."
+    if made:
+        words += f" {COMPUTED_WORDS}; which of them a source printed is marked at the test's own curve."
     return (Chart(heading, drawn, words, tuple(line.name for line in there)),)
 
 

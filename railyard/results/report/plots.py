@@ -62,7 +62,7 @@ def _plot(pyplot: Any, record: Record, path: Path) -> None:
             _band(axes, curve, band)
         if curve.limit:
             axes.axhline(curve.limit.value, linestyle="--", linewidth=0.8, color="0.4", label="limit")
-        axes.plot(curve.sizes, curve.values, marker="o", markersize=2.5, linewidth=1, label="measured")
+        _line(axes, record, curve)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log" if min(curve.values) > 0 else "linear")
         ticks = curve.sizes[:: max(1, len(curve.sizes) // 5)]
@@ -76,6 +76,18 @@ def _plot(pyplot: Any, record: Record, path: Path) -> None:
         figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={})
     finally:
         pyplot.close(figure)
+
+
+def _line(axes: Any, record: Record, curve: CurveRecord) -> None:
+    """Draw the curve: a measured one as one line, of a replay that was computed the published points alone as dots."""
+    words = "measured" if record.no_measurement is None else "not measured"
+    if not curve.computed:
+        axes.plot(curve.sizes, curve.values, marker="o", markersize=2.5, linewidth=1, label=words)
+        return
+    axes.plot(curve.sizes, curve.values, linestyle=":", linewidth=1, label="computed, not published")
+    there = [(at, value) for at, value in zip(curve.sizes, curve.values, strict=True) if at not in curve.computed]
+    if there:
+        axes.plot(*zip(*there, strict=True), marker="o", markersize=3, linestyle="none", label="published")
 
 
 def _band(axes: Any, curve: CurveRecord, band: BandRecord) -> None:

@@ -8,7 +8,14 @@ from railyard.base.clean_text import one_line
 from railyard.base.wording import counted
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
-from railyard.results.report.text import STATE_WORDS, number, percent, state_words
+from railyard.results.report.text import (
+    COMPUTED_WORDS,
+    STATE_WORDS,
+    figure_number,
+    number,
+    percent,
+    state_words,
+)
 from railyard.results.run_files import RelationRecord
 from railyard.site.test_id import named_policy
 from railyard.stacks.model import SINGLE
@@ -107,7 +114,7 @@ def row(record: Record, policies: bool = False) -> Row:
         stack=record.stack,
         rails=_rails(record, policies),
         benchmark=record.benchmark,
-        peak=number(figure.value if figure else None),
+        peak=figure_number(figure),
         unit=figure.unit if figure else "",
         percent_of_reference=percent(_first(record.curves, "percent_of_reference")),
         percent_of_limit=percent(_first(record.curves, "percent_of_limit")),
@@ -212,6 +219,8 @@ def _not_measured(records: Sequence[Record]) -> list[str]:
     """Return what was played or rehearsed in place of a measurement, by its words; nothing for a run that measured."""
     played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
     told = [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
+    if any(figure.computed for record in played for figure in record.figures):
+        told.append(COMPUTED_WORDS)
     return [*told, "this is a rehearsal: nothing was measured"] if rehearsals(records) else told
 
 

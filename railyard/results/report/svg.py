@@ -10,7 +10,7 @@ from railyard.base.wording import message_size
 from railyard.benchmarks.curve import Curve, peak
 from railyard.results.record.form import BandRecord, CurveRecord
 from railyard.results.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
-from railyard.results.report.text import number
+from railyard.results.report.text import COMPUTED_MARK, number
 
 _TIMES = ("us", "ms", "s", "ns")
 #: Height of the strip below that shows each value against its nearest bound, and what it shows, in per cent.
@@ -55,8 +55,8 @@ def svg(
     ``marked`` is the size whose value is named (the key figure's); None marks the peak, or of a time its first value.
     With ``grids`` the axes are put there and only named here.
 
-    Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, mark, and text. Nothing for no
-    values.
+    Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, computed, mark, and text.
+    Nothing for no values.
     """
     if not curve.sizes:
         return Markup("")
@@ -75,10 +75,11 @@ def svg(
         before = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, earlier.values, strict=True)]
         parts.append(f'<path class="before" d="{path(before)}"/>')
     points = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, curve.values, strict=True)]
-    parts.append(f'<path class="line" d="{path(points)}"/>')
-    bad = set(out_of_bounds(curve))
+    parts.append(f'<path class="{"line computed" if curve.computed else "line"}" d="{path(points)}"/>')
+    bad, made = set(out_of_bounds(curve)), set(curve.computed)
     for name, chosen in (
-        ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad]),
+        ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad | made]),
+        ("dots computed", [p for p, at in zip(points, curve.sizes, strict=True) if at in made - bad]),
         ("dots bad", [p for p, at in zip(points, curve.sizes, strict=True) if at in bad]),
     ):
         dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in chosen)
@@ -98,7 +99,7 @@ def drawing(parts: str, title: str, height: int = HEIGHT) -> Markup:
 def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
     """Return what the drawing shows in a sentence, for those who do not see it."""
     at, value = _marked(curve, marked)
-    told = f"{benchmark} {curve.metric}: {number(value)} {curve.unit} at {message_size(at)}"
+    told = f"{benchmark} {curve.metric}: {number(value)}{_made(curve, at)} {curve.unit} at {message_size(at)}"
     if curve.limit:
         told += f", limit {number(curve.limit.value)} {curve.unit}"
     bad = out_of_bounds(curve)
@@ -106,7 +107,19 @@ def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None)
         told += f", outside its references at {', '.join(map(message_size, bad))}"
     elif curve.bands:
         told += ", within its references"
+    if curve.computed:
+        told += f". {computed_words(curve)}"
     return one_line(told)
+
+
+def computed_words(curve: CurveRecord) -> str:
+    """Return how much of a replay's curve was computed: dashed, and marked where a number of it is told."""
+    printed = len(curve.sizes) - len(curve.computed)
+    return f"* computed, not published (pale dots): the source printed {printed} of {len(curve.sizes)} values."
+
+
+def _made(curve: CurveRecord, at: int) -> str:
+    return COMPUTED_MARK if at in curve.computed else ""
 
 
 def out_of_bounds(curve: CurveRecord) -> tuple[int, ...]:
@@ -210,7 +223,7 @@ def _mark(curve: CurveRecord, axes: Axes, marked: int | None) -> list[str]:
     x, y = axes.x(at), axes.y(value)
     right = x > WIDTH / 2
     below = y + 26 if y < FLOOR - 40 else y - 12
-    words = escape(one_line(f"{number(value)} {curve.unit} at {message_size(at)}"))
+    words = escape(one_line(f"{number(value)}{_made(curve, at)} {curve.unit} at {message_size(at)}"))
     return [
         f'<circle class="mark" cx="{rounded(x)}" cy="{rounded(y)}" r="4.5"/>',
         f'<text class="mark-name" x="{rounded(x if right else x + 2)}" y="{rounded(below)}"'

@@ -1,6 +1,7 @@
 """Figures, sizes and states as words: how a number is written in every report."""
 
 from railyard.base import wording
+from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import Record, RuleRecord, State
 
 STATE_WORDS: dict[State, str] = {
@@ -19,6 +20,18 @@ _NOTHING = "–"
 def number(value: float | None) -> str:
     """Return a figure with three significant digits, as 0.850, 4.75, 47.8, 766 or 12418; ``–`` for None."""
     return _NOTHING if value is None else wording.number(value, 3)
+
+
+#: Behind a figure that was made for a replay, and what it means.
+COMPUTED_MARK = "*"
+COMPUTED_WORDS = "* computed, not published: made for a replay, and printed by no source"
+
+
+def figure_number(figure: Figure | None) -> str:
+    """Return a key figure's number, marked where it was computed; ``–`` for None."""
+    if figure is None:
+        return _NOTHING
+    return f"{number(figure.value)}{COMPUTED_MARK if figure.computed else ''}"
 
 
 def percent(value: float | None) -> str:

@@ -21,7 +21,7 @@ from railyard.results.store.finals import final_of
 
 INDEX_FILE = "index.sqlite"
 #: Raised with any change of the tables below.
-VERSION = 2
+VERSION = 3
 
 #: What a condition may name: column, and what it holds.
 COLUMNS: Mapping[str, str] = MappingProxyType(
@@ -48,7 +48,7 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "starved": "share of the time in which its processes waited for a processor, 0 to 1",
         "nodes": "names of its nodes, commas between",
         "job_id": "id of the scheduler's job",
-        "peak": "key figure: largest bandwidth, MB/s",
+        "peak": "key figure: largest bandwidth, MB/s; as each key figure left out where a replay computed it",
         "n_half": "key figure: message size at half of the peak, B",
         "small_message_latency": "key figure, us",
         "message_rate": "key figure, 1/s",
@@ -152,7 +152,7 @@ def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) ->
 
 
 def _row(record: Record) -> tuple[object, ...]:
-    figures = {figure.name: figure.value for figure in reversed(record.figures)}
+    figures = {figure.name: figure.value for figure in reversed(record.figures) if not figure.computed}
     return (
         record.run,
         record.time,

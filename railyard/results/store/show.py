@@ -15,6 +15,13 @@ _HOW: Mapping[str, str] = {
 }
 
 
+_COMPUTED = "computed, not published"
+
+
+def _made(is_computed: bool) -> str:
+    return f" ({_COMPUTED})" if is_computed else ""
+
+
 def run_lines(found: Sequence[RunSummary]) -> list[str]:
     """Return a line a run: id, when, systems, how many tests in each state, and what could not be read."""
     width = max(len(one.run) for one in found)
@@ -38,7 +45,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
             record.stack,
             counted(record.rails, "rail"),
             record.benchmark,
-            ", ".join(f"{number(one.value)} {one.unit}" for one in record.figures[:1]),
+            ", ".join(f"{number(one.value)}{_made(one.computed)} {one.unit}" for one in record.figures[:1]),
         )
         for record in records
     ]
@@ -66,7 +73,8 @@ def detail_lines(values: Mapping[str, Any]) -> list[str]:
             band for band in curve["bands"] if any(side != [None] * len(side) for side in (band["low"], band["high"]))
         ]
         for place, (size, value) in enumerate(zip(curve["sizes"], curve["values"], strict=True)):
-            told = ", ".join(filter(None, (_bound(band, place, size) for band in bounds)))
+            made = _COMPUTED if size in curve.get("computed", ()) else ""
+            told = ", ".join(filter(None, (made, *(_bound(band, place, size) for band in bounds))))
             lines.append(f"    {message_size(size):>10}  {number(value):>10}{f'  ({told})' if told else ''}")
     return lines
 

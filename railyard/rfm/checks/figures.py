@@ -1,11 +1,12 @@
 """The key figures of an assessment in ReFrame's form: performance variables, and what the references assert of them."""
 
+from railyard.benchmarks.figure import Figure
 from railyard.verdict.assess import Assessment
 
 
 def shown_figures(found: Assessment) -> list[tuple[str, float, str]]:
     """Return name, value and unit of each key figure and, for each curve, of its worst ratio and where that is."""
-    figures = [(figure.name, figure.value, figure.unit) for figure in found.figures]
+    figures = [(_name(figure), figure.value, figure.unit) for figure in found.figures]
     for curve in found.verdict.curves:
         if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
             figures.append((f"{curve.metric}_percent_of_reference", round(curve.percent_of_reference, 2), "%"))
@@ -23,5 +24,10 @@ def asserted_bounds(found: Assessment) -> dict[str, tuple[float, float | None, f
         bounds = [band.bound_at(figure.size) for band in metric.bands] if metric and figure.size is not None else []
         lows = [bound.low for bound in bounds if bound is not None and bound.low is not None]
         if lows:
-            asserted[figure.name] = (max(lows), 0, None, figure.unit)
+            asserted[_name(figure)] = (max(lows), 0, None, figure.unit)
     return asserted
+
+
+def _name(figure: Figure) -> str:
+    """Return ReFrame's name of a key figure: it has no place for a mark, so that the name says what was computed."""
+    return f"{figure.name}_computed" if figure.computed else figure.name

@@ -25,7 +25,9 @@ def ended(line: str, records: Path) -> str | None:
     count = f"({found['done']:>{len(found['all'])}}/{found['all']})"
     if record is None:
         return f"{count} {found['word'].lower():<11} {found['case']}"
-    named = {f.name: f"{f.value:.4g} {f.unit}" for f in record.figures}
+    named = {
+        f.name: f"{f.value:.4g} {f.unit}{', computed, not published' if f.computed else ''}" for f in record.figures
+    }
     figure = named.get("peak") or next(iter(named.values()), "")
     policy = named_policy(record.case)
     rails = f"{counted(record.rails, 'rail'):<7}{f', {policy}' if policy else ''}"

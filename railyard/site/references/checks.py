@@ -28,7 +28,12 @@ from railyard.stacks.model import number_alone
 
 #: How far a value may fall, as a fraction, where falling is the fault: a wider tolerance would fail no slow run.
 WIDEST_FALL = 1 - REFERENCE_SHARE.value
-_AMOUNTS = ("value", "floor", "ceiling", "curve", "upper_limit")
+#: The field of the model and its name in the file.
+_AMOUNTS = {
+    "value": "value",
+    "ends": "range",
+    **{name: name for name in ("floor", "ceiling", "curve", "upper_limit")},
+}
 
 
 def check_entries(entries: tuple[Entry, ...], system: System, document: Document) -> None:
@@ -66,9 +71,10 @@ def check_facts(facts: tuple[Fact, ...], system: System, document: Document) -> 
         for name, known, field in ((fact.fabric, system.fabrics, "fabric"), (fact.stack, system.stacks, "stack")):
             if name is not None:
                 _check_name(name, known, field, system, (*path, field), document)
-        if (fact.value is None) == (fact.table is None):
-            found = "both value and table" if fact.table else "neither value nor table"
-            raise document.error(path, found, "one of them")
+        given = [name for name in ("value", "ends", "table") if getattr(fact, name) is not None]
+        if len(given) != 1:
+            found = " and ".join(given).replace("ends", "range") or "none of value, range and table"
+            raise document.error(path, found, "exactly one of value, range and table")
         if (fact.table is None) != (fact.by is None):
             found = "a table without by" if fact.table else "by without a table"
             raise document.error(path, found, "both: by says what the table's keys are")
@@ -122,9 +128,9 @@ def _check_name(name: str, known: Collection[str], what: str, system: System, pa
 
 
 def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
-    given = [name for name in _AMOUNTS if getattr(entry, name) is not None]
+    given = [name for field, name in _AMOUNTS.items() if getattr(entry, field) is not None]
     if len(given) != 1:
-        names = "value, floor, ceiling, curve and upper_limit"
+        names = "value, range, floor, ceiling, curve and upper_limit"
         found = " and ".join(given) if given else f"none of {names}"
         raise document.error((*path, *given[1:2]), found, f"exactly one of {names}")
     unit = UNITS[entry.metric]
@@ -190,15 +196,24 @@ def _check_tolerance(entry: Entry, path: Path_, document: Document) -> None:
         raise document.error(path, "no tolerance", "how far a value may lie from the reference", "add tolerance")
     if isinstance(tolerance, ByRegime):
         if entry.curve is None:
-            raise document.error(here, "a tolerance by regime beside one value", "one {low, high}", "or give a curve")
+            beside = "one value" if entry.ends is None else "a range"
+            raise document.error(here, f"a tolerance by regime beside {beside}", "one {low, high}", "or give a curve")
         for name in ("latency", "middle", "bandwidth", "switch"):
             part: Tolerance | None = getattr(tolerance, name)
             if part is not None:
                 _check_side(entry, part, (*here, name), document)
         return
-    if entry.value is not None:
+    if entry.curve is None:
         _refuse_switches(entry, path, document)
+    _check_both_sides(entry, tolerance, here, document)
     _check_side(entry, tolerance, here, document)
+
+
+def _check_both_sides(entry: Entry, tolerance: Tolerance, path: Path_, document: Document) -> None:
+    for side in ("low", "high") if entry.ends is not None else ():
+        if getattr(tolerance, side) is None:
+            expected = f"{side}, since both ends of a range hold"
+            raise document.error(path, f"no {side}", expected, f"add {side}, a fraction of that end (0: none)")
 
 
 def _refuse_switches(entry: Entry, path: Path_, document: Document) -> None:
@@ -240,14 +255,15 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
         return  # no link limits it
     fabric = system.fabrics[entry.fabric]
     rails, policy = min(entry.rails, default=1), alone(entry)
-    for name in _AMOUNTS:
+    for name in ("value", "floor", "ceiling"):
         amount = getattr(entry, name)
         if isinstance(amount, Share):
             _check_share(entry, amount, system, (*path, name), document)
     limit = fabric.limit(rails, entry.directions, policy=policy)
     if not is_of_link(entry) or limit is None or (entry.kind == "published" and entry.source.note):
         return
-    for size, value, where in demands(entry, system):
+    reached = [] if entry.ends is None else [(entry.sizes.last, entry.ends[1], ("range",))]
+    for size, value, where in [*demands(entry, system), *reached]:
         if value > limit.at(size or 0) and (size is None or size >= limit.from_bytes):
             found = f"{value:g} MB/s, above the physical limit of {counted(rails, 'rail')}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
@@ -281,6 +297,8 @@ def demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path_
     """Return (size or None, demanded value, where it stands) of all that must be reached: targets and floors."""
     if entry.curve is not None:
         return [(size, value, ("curve",)) for size, value in entry.curve.items()]
+    if entry.ends is not None:
+        return [(entry.sizes.last, entry.ends[0], ("range",))]
     name = "value" if entry.value is not None else "floor"
     amount = getattr(entry, name)
     if amount is None:
@@ -317,7 +335,7 @@ def are_twins(one: Entry, other: Entry) -> bool:
             return all(
                 getattr(one, field) == getattr(other, field) for field in ("stack", "rails", "policy", "hops", "sizes")
             )
-    targets = [entry.value is not None or entry.curve is not None for entry in (one, other)]
+    targets = [any((entry.value, entry.ends, entry.curve)) for entry in (one, other)]
     return all(targets) and _share_a_size(one, other)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from itertools import product
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing
@@ -57,7 +58,7 @@ def _above_limit(references: References) -> Iterator[str]:
         limit = fabric.limit(rails, entry.directions, policy=entry.policy[0])
         # A limit may hold from a size on only: shorter messages pass out of a shaper's bucket.
         held = [] if limit is None else [v for size, v in (entry.curve or {}).items() if size >= limit.from_bytes]
-        given = [*held, *(a for a in (entry.value, entry.floor) if isinstance(a, float))]
+        given = [*held, *(a for a in (entry.value, entry.floor) if isinstance(a, float)), *(entry.ends or ())]
         above = [value for value in given if limit is not None and value > limit.value_mb_s]
         if limit is not None and above:
             yield (
@@ -71,19 +72,30 @@ def _contradicted(references: References) -> Iterator[str]:
     for relation in references.relations:
         if relation.form == "spread":
             continue
-        measured = [_of_entries(side, references.entries, relation) for side in sides(relation, references.entries)]
-        known = [each for each in measured if each is not None]
-        if len(known) < 2 or not set(known[0].curve.sizes) & set(known[1].curve.sizes):
+        both = sides(relation, references.entries)
+        if relation.form == "crossover" or len(both) < 2:  # figures at one end of it say nothing of the other
             continue
-        if relation.form == "crossover":  # figures at one end of it say nothing of the other
-            continue
-        state, sentence = compare(relation, known)
-        if state == "fail":
-            yield f"{relation.id}: the entries' own figures break it: {sentence}"
+        found = [[_of_entries(side, references.entries, relation, end) for end in (0, 1)] for side in both]
+        broken = [_broken(relation, known) for known in product(*found)]
+        # Of a range any figure may be the true one: the relation is broken where it is by each of their ends.
+        if all(broken):
+            yield f"{relation.id}: the entries' own figures break it: {broken[0]}"
 
 
-def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation) -> Measured | None:
-    """Return the figures that the entries give for a side, a value at each end of its range; None where none do."""
+def _broken(relation: Relation, known: Sequence[Measured | None]) -> str:
+    """Return how these figures break a relation; empty where they do not, or have no message size in common."""
+    measured = [each for each in known if each is not None]
+    if len(measured) < 2 or not set(measured[0].curve.sizes) & set(measured[1].curve.sizes):
+        return ""
+    state, sentence = compare(relation, measured)
+    return sentence if state == "fail" else ""
+
+
+def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation, end: int) -> Measured | None:
+    """Return the figures that the entries give for a side, a value at both of its sizes; None where none do.
+
+    ``end``: which end of a range is taken, 0 the low one and 1 the high one.
+    """
     points: dict[int, float] = {}
     for entry in entries:
         policy = "single" if side.policy == ANY else side.policy
@@ -91,9 +103,9 @@ def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation) -> Mea
         if not entry.matches(TestId(side.fabric, stack, side.rails, side.benchmark, policy=policy), metric_of(side)):
             continue
         points |= entry.curve or {}
-        if isinstance(entry.value, float):
-            ends = (entry.sizes.first, entry.sizes.last)
-            points |= {size: entry.value for size in ends if size is not None}
+        value = entry.value if entry.ends is None else entry.ends[end]
+        if isinstance(value, float):
+            points |= {size: value for size in (entry.sizes.first, entry.sizes.last) if size is not None}
     first, last = relation.sizes.first or 0, relation.sizes.last
     kept = {size: value for size, value in points.items() if size >= first and (last is None or size <= last)}
     if not kept:

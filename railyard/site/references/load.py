@@ -53,12 +53,14 @@ def regime(size_bytes: int) -> str:
 class Bound:
     """What is demanded at one size, in the band's unit; None where nothing is demanded on that side.
 
-    ``target`` is the reference's own value, from which the bounds were made; None for a bare floor or ceiling.
+    ``target`` is the reference's own value, from which the bounds were made; None for a bare floor or ceiling. Of a
+    range it is the end at which a run is worse, and ``ends`` has both.
     """
 
     low: float | None
     high: float | None
     target: float | None
+    ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def shared(band: Band, by: float) -> Band:
 
 def _divided(bound: Bound, by: float) -> Bound:
     low, high, target = (None if value is None else value / by for value in (bound.low, bound.high, bound.target))
-    return Bound(low, high, target)
+    ends = None if bound.ends is None else (bound.ends[0] / by, bound.ends[1] / by)
+    return Bound(low, high, target, ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +269,11 @@ def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
         points = {size: _around(value, tolerances[size]) for size, value in entry.curve.items()}
         return curve_band(*head, points)
     first, last = entry.sizes.first, entry.sizes.last
+    flat = entry.tolerance if isinstance(entry.tolerance, Tolerance) else Tolerance()
     if entry.value is not None:
-        flat = entry.tolerance if isinstance(entry.tolerance, Tolerance) else Tolerance()
         bound = _around(_resolve(entry, entry.value, link, limit_mb_s), flat)
+    elif entry.ends is not None:
+        bound = _outside(entry.ends, flat, entry.metric)
     elif entry.floor is not None:
         bound = Bound(_resolve(entry, entry.floor, link, limit_mb_s), None, None)
     elif entry.ceiling is not None:
@@ -314,6 +319,12 @@ def _around(target: float, tolerance: Tolerance) -> Bound:
     low = None if tolerance.low is None else target * (1 - tolerance.low)
     high = None if tolerance.high is None else target * (1 + tolerance.high)
     return Bound(low, high, target)
+
+
+def _outside(ends: tuple[float, float], tolerance: Tolerance, metric: str) -> Bound:
+    """Return the bounds of a range: both ends hold, each with its tolerance."""
+    low, high = ends[0] * (1 - (tolerance.low or 0.0)), ends[1] * (1 + (tolerance.high or 0.0))
+    return Bound(low, high, ends[0] if metric in HIGHER_IS_BETTER else ends[1], ends)
 
 
 LISTS = ("entries", "relations", "facts")

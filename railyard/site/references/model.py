@@ -24,6 +24,7 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
+from railyard.site.references.stated_range import Ends, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
 
@@ -336,6 +337,7 @@ class Entry(Model):
     directions: Literal[1, 2] = Field(1, description="2: a bandwidth that sums both directions (Biband, osu_bibw)")
     kind: Kind
     value: Amount | None = None
+    ends: Ends | None = Field(None, alias="range", description="Low and high end of what the source prints; both hold")
     floor: Amount | None = None
     ceiling: Amount | None = None
     upper_limit: Positive | None = Field(None, description="A message rate that no card of this kind exceeds")
@@ -377,7 +379,8 @@ class Fact(Model):
     fabric: Name | None = None
     stack: Name | None = None
     value: Number | None = None
-    table: dict[Count, Number] | None = Field(None, min_length=1, description="Where there are several: key, number")
+    ends: Ends | None = Field(None, alias="range", description="In place of a value: its low and high end")
+    table: dict[Count, Stated] | None = Field(None, min_length=1, description="Several: key, number or [low, high]")
     by: Prose | None = Field(None, description="What the table's keys are, such as nodes")
     unit: Prose
     kind: FactKind

@@ -94,11 +94,13 @@ def _demanded(entry: Entry, system: System) -> list[tuple[int, float, Path_]]:
         return []
     if entry.curve is not None:
         return [(size, value, ("curve",)) for size, value in entry.curve.items()]
+    last = (entry.sizes.first or 0) if entry.sizes.last is None else entry.sizes.last
+    if entry.ends is not None:
+        return [(last, entry.ends[1], ("range",))]
     name = "value" if entry.value is not None else "ceiling"
     amount = getattr(entry, name)
     if amount is None or isinstance(amount, Share):
         return []
-    last = (entry.sizes.first or 0) if entry.sizes.last is None else entry.sizes.last
     return [(last, amount, (name,))]
 
 

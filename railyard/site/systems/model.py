@@ -212,6 +212,15 @@ class Fabric(Model):
             for (slot, sharing), count in groups.items()
         )
 
+    def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:
+        """Return the most messages that these rails carry in a second, or None where no link bounds them.
+
+        Rails that share a port are counted as ports of their own: the bound stays an upper one. Raises ValueError for
+        rails that are not there.
+        """
+        ports = sum(rail.bonded_ports for rail in self.used(rails, policy))
+        return limits.message_limit(self.link, ports, directions)
+
 
 class Nodes(Model):
     """Which nodes there are: names, or how many the scheduler can give."""

@@ -3,6 +3,7 @@
 The references hold over the whole curve, and there is a reference.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
@@ -26,10 +27,14 @@ from railyard.verdict.rules.model import (
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it."""
+    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it.
+
+    ``better``: the value is better than the reference allows.
+    """
 
     sentence: str
     unjudged: bool = False
+    better: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class WorstRatio:
 
 def possible(inputs: Inputs) -> RuleResult:
     """Return rule 3: bandwidths against the link's limit, latencies against the least one, work against the peak,
-    message rates against the card's upper limit.
+    message rates against the card's upper limit and the packets that the link carries.
 
     Not judged where no metric has anything to be held against, with the reason.
     """
@@ -136,7 +141,7 @@ def _bound_of(metric: MetricInput) -> RuleResult | str:
     """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or nothing."""
     if metric.declared.limited:
         return _limit(metric)
-    if metric.upper_limits:
+    if metric.upper_limits or metric.messages is not None:
         return _rate(metric)
     return _latency(metric) if metric.most is None else _work(metric, metric.most)
 
@@ -160,26 +165,34 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
 
 def _rate(metric: MetricInput) -> RuleResult | str:
     declared, share = metric.declared, 0.0
+    other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
+    if other is not None:
+        return f"?{declared.name} is in {declared.unit} and {_cited(other)} in {other.unit}"
     nearest = f"?no size of {declared.name} is one that its upper limit holds for"
     for size, value in points(metric):
-        for band in metric.upper_limits:
-            bound = band.bound_at(size)
-            if bound is None or bound.high is None:
-                continue
-            if band.unit != declared.unit:
-                return f"?{declared.name} is in {declared.unit} and {_cited(band)} in {band.unit}"
+        for bound, what, look in _most_often(metric, size):
             shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)}"
-            described = f"{percent(value / bound.high)} of the upper limit, {number(bound.high)} {band.unit}"
-            if value > bound.high * IMPOSSIBLE_FACTOR.value:
-                sentence = (
-                    f"impossible: {shown} is {described}, of {_cited(band)}; at most "
-                    f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
-                )
-                look = "whether both ranks of a pair ran on one node, and whether the upper limit is of this card"
-                return failed(3, sentence, "set-up", look)
-            if value / bound.high > share:
-                share, nearest = value / bound.high, f"{shown} is {described}, of {_cited(band)}"
+            described = f"{percent(value / bound)} of {what}"
+            if value > bound * IMPOSSIBLE_FACTOR.value:
+                sentence = f"impossible: {shown} is {described}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+                return failed(3, sentence, "set-up", f"whether both ranks of a pair ran on one node, and {look}")
+            if value / bound > share:
+                share, nearest = value / bound, f"{shown} is {described}"
     return nearest
+
+
+def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, str]]:
+    """Yield each bound from above at a size: its value, what it is, and what else to look at."""
+    for band in metric.upper_limits:
+        bound = band.bound_at(size)
+        if bound is not None and bound.high is not None:
+            what = f"the upper limit, {number(bound.high)} {band.unit}, of {_cited(band)}"
+            yield bound.high, what, "whether the upper limit is of this card"
+    if metric.messages is not None:
+        most = metric.messages.value
+        terms = f"{metric.messages.terms}; {metric.messages.source}"
+        what = f"what the link carries, {number(most)} {metric.declared.unit} ({terms})"
+        yield most, what, "whether the library joins several messages in a packet"
 
 
 def _judged(metric: MetricInput) -> list[tuple[int, float]]:
@@ -263,6 +276,10 @@ def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> f
     bound = band.bound_at(size)
     if bound is None:
         return None
+    if bound.ends is not None:  # all that a source's range holds is as good as the source
+        low, high = bound.ends
+        nearest = min(max(value, low), high)
+        return value / nearest if higher_is_better else nearest / value
     kept = bound.low if higher_is_better else bound.high
     wanted = bound.target if bound.target is not None else kept
     if wanted is None or wanted <= 0:
@@ -289,7 +306,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
         return Violation(f"{declared.name} was not measured{where}, which {_cited(band)} requires", unjudged=True)
     judged = False
-    worst: tuple[float, str] | None = None
+    worst: tuple[float, str, bool] | None = None
     for size, value in pairs:
         bound = band.bound_at(size)
         if bound is None or (bound.low is None and bound.high is None):
@@ -297,13 +314,21 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
             shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is {side} "
-            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the bound of {_cited(band)}"
+            of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
+            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {_cited(band)}"
             if worst is None or broken > worst[0]:
-                worst = (broken, sentence)
+                worst = (broken, sentence, (side == "above") == declared.higher_is_better)
     if not judged:
         why = f"{declared.name} has no size at which {_cited(band)} holds, so that reference was not judged"
         return Violation(why, unjudged=True)
-    return None if worst is None else Violation(worst[1])
+    return None if worst is None else Violation(worst[1], better=worst[2])
+
+
+def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:
+    """Return a range with its margin at an edge: ``range of 6 to 7 us, less 10 %,``."""
+    near, sign = (ends[0], "less") if edge <= ends[0] else (ends[1], "plus")
+    margin = "" if edge == near else f", {sign} {percent(abs(edge / near - 1))},"
+    return f"range of {ends[0]:.10g} to {ends[1]:.10g} {unit}{margin}"
 
 
 def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[str, float, float]]:
@@ -327,6 +352,12 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
+    if violation.better:
+        look = (
+            "the unit, and whether nodes, card and benchmark are those of the reference; if the system did get better, "
+            "write its new numbers"
+        )
+        return failed(5, where, "reference", look)
     look = f"each rail alone ({rails}){between}, then link state and error counters"
     return failed(5, where, "fabric", look)
 

@@ -29,7 +29,10 @@ RULE_NAMES: dict[int, str] = {1: "complete", 2: "metrics", 3: "possible", 4: "pa
 
 
 class BoundLike(Protocol):
-    """What a reference demands at one size; None where it demands nothing on that side."""
+    """What a reference demands at one size; None where it demands nothing on that side.
+
+    ``ends`` are those of a range, in place of one value; ``target`` is then the one at which a run is worse.
+    """
 
     @property
     def low(self) -> float | None: ...
@@ -37,6 +40,8 @@ class BoundLike(Protocol):
     def high(self) -> float | None: ...
     @property
     def target(self) -> float | None: ...
+    @property
+    def ends(self) -> tuple[float, float] | None: ...
 
 
 class BandLike(Protocol):
@@ -68,6 +73,17 @@ class LimitLike(Protocol):
     @property
     def from_bytes(self) -> int: ...
     def at(self, size_bytes: int, /) -> float: ...
+
+
+class MessagesLike(Protocol):
+    """The most messages that the link carries in a second (``limits.MessageLimit``)."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def terms(self) -> str: ...
+    @property
+    def source(self) -> str: ...
 
 
 class MostLike(Protocol):
@@ -214,8 +230,8 @@ class MetricInput:
     ``one_way``: the link's limit of one direction, by which a message of many bytes takes its time; None where that
     does not bound it.
     ``most`` bounds what is computed, as ``limit`` does what is moved, and ``upper_limits`` (each a bound from above
-    alone) how often a card does something. ``passes``: what each pass of a run that made several gave, of which
-    ``measured`` is the median: each must be sound and possible by itself.
+    alone) how often a card does something, ``messages`` how many of them the link carries. ``passes``: what each pass
+    of a run that made several gave, of which ``measured`` is the median: each must be sound and possible by itself.
     """
 
     declared: Declared
@@ -228,6 +244,7 @@ class MetricInput:
     upper_limits: tuple[BandLike, ...] = ()
     passes: tuple[Measured, ...] = ()
     one_way: LimitLike | None = None
+    messages: MessagesLike | None = None
 
     @property
     def cited(self) -> tuple[BandLike, ...]:

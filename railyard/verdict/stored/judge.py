@@ -17,6 +17,7 @@ from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.first_cause import first_cause
@@ -103,11 +104,14 @@ def judge(
     if benchmark is not None and all(key != benchmark for key, _ in found):
         said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
-    return tuple(
+    made = said_of_itself(text)
+    remarks = () if made is None else (f"{made[1]} (line {made[0]}): what lies between published values is nobody's",)
+    judged = (
         _judged(failures, key, tables, target, node_pairs, sizes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
+    return tuple(replace(one, remarks=(*remarks, *one.remarks)) for one in judged)
 
 
 def _failures(parsed: Parsed, target: Target, text: str) -> tuple[OutputLine, ...]:

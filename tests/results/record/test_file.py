@@ -54,7 +54,7 @@ LINE = {
     "policy": "single",
     "elapsed_s": 5.1,
     "nodes": ["vn1", "vn2"],
-    "figures": [{"name": "peak", "value": 47.8, "unit": "MB/s", "size": 4194304}],
+    "figures": [{"name": "peak", "value": 47.8, "unit": "MB/s", "size": 4194304, "computed": False}],
     "curves": [
         {
             "metric": "bandwidth",
@@ -77,6 +77,7 @@ LINE = {
             "percent_of_reference_size": 4194304,
             "percent_of_limit": 98.4,
             "deficit": None,
+            "computed": [],
         }
     ],
     "path_proof": {

@@ -360,13 +360,13 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "value: 12300",
             "value: 12300\n    floor: 12000",
             "references/site.yaml:39: entries[2].floor: found value and floor, "
-            "expected exactly one of value, floor, ceiling, curve and upper_limit",
+            "expected exactly one of value, range, floor, ceiling, curve and upper_limit",
         ),
         (
             "    value: 12300\n",
             "",
-            "references/site.yaml:29: entries[2]: found none of value, floor, ceiling, curve and upper_limit, "
-            "expected exactly one of value, floor, ceiling, curve and upper_limit",
+            "references/site.yaml:29: entries[2]: found none of value, range, floor, ceiling, curve and upper_limit, "
+            "expected exactly one of value, range, floor, ceiling, curve and upper_limit",
         ),
         (
             "    value: 12300\n    tolerance: {low: 0.02}\n",
