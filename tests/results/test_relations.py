@@ -445,8 +445,8 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             f"{{form: faster, of: {A}, to: {B}}}",
-            'relations[0].form: found "faster", expected a known value; known: ahead, crossover, difference, ratio, '
-            "same, spread",
+            'relations[0].form: found "faster", expected a known value; known: ahead, crossover, difference, dip, '
+            "fall, peak, ratio, same, spread",
         ),
     ],
 )

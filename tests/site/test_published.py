@@ -235,7 +235,7 @@ def test_the_command_lists_entries_with_what_the_issue_asks(
     monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
     assert main(["references", "--system", "dell-c6320", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 13, 4, [])
+    assert (listed["format"], len(listed["entries"]), len(listed["relations"]), listed["costs"]) == (1, 15, 4, [])
     first = listed["entries"][0]
     assert {
         key: first[key] for key in ("system", "fabric", "stack", "rails", "benchmark", "metric", "unit", "kind")

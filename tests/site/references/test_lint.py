@@ -158,7 +158,8 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
         "site: remark: qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx\n"
         "site: remark: fdr-bw: no check that runs here measures osu/osu_bw over fdr, 1 rail, hpcx\n"
         "site: remark: fdr-put: no check that runs here measures osu/osu_put_bw over fdr\n"
-        "3 entries of 1 system: 0 files refused, 0 problems, 3 remarks\n"
+        "site: remark: doubled: no check that is here measures osu/osu_bw\n"
+        "3 entries of 1 system: 0 files refused, 0 problems, 4 remarks\n"
     )
     path = home / "references" / "site.yaml"
     path.write_text(TABLE.replace("high: 2.0", "high: 1.9"), encoding="utf-8")
@@ -167,7 +168,7 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
     assert (told["entries"], told["errors"], [each["weight"] for each in told["findings"]]) == (
         3,
         [],
-        ["problem", "remark", "remark", "remark"],
+        ["problem", "remark", "remark", "remark", "remark"],
     )
     path.write_text(TABLE.replace("unit: MB/s", "unit: GB/s", 1), encoding="utf-8")
     assert main(["lint"]) == 2
