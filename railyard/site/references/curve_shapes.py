@@ -7,6 +7,9 @@ from railyard.benchmarks.curve import Curve
 from railyard.site.references.model import Range, Relation
 from railyard.site.references.relation_state import RelationState as State
 
+#: Of a share that is computed from two values: a value that is 10 % lower is 9.999999999999998 % lower.
+_ROUNDING = 1e-9
+
 
 def _inside(curve: Curve, sizes: Range) -> list[int]:
     first, last = sizes.first or 0, sizes.last
@@ -48,7 +51,7 @@ def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     size = min(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
-    state: State = "pass" if depth >= asked else "fail"
+    state: State = "pass" if depth >= asked - _ROUNDING else "fail"
     verb = "falls" if state == "pass" else "does not fall"
     return state, f"{name} {verb}{_words(relation.sizes)}: {told}, at least {asked:.1%} less is asked"
 
@@ -62,7 +65,7 @@ def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     size = max(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
-    if depth < asked:
+    if depth < asked - _ROUNDING:
         return "fail", f"{name} does not dip{_words(relation.sizes)}: {told}, at least {asked:.1%} less is asked"
     if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
         return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that again"
