@@ -301,3 +301,13 @@ def test_quadrics_costs_nearly_twice_what_its_dearest_competitor_costs() -> None
     (ratio,) = (fact.value for fact in references("survey-2004").facts if fact.id == "quadrics-price-ratio")
     assert dearest == middle["infiniband"]
     assert middle["quadrics"] / dearest == pytest.approx(ratio, rel=0.25)
+
+
+def test_jumbo_frames_make_a_sixth_of_the_packets_as_was_measured_on_a_veth_pair() -> None:
+    stated = next(fact.value for fact in references("survey-2004").facts if fact.id == "jumbo-factor")
+    for name in ("jumbo-packets", "jumbo-softirqs"):
+        counted = next(fact.table for fact in references("virtual").facts if fact.id == name)
+        assert counted is not None
+        small, jumbo = (value for _, value in sorted(counted.items()))
+        assert isinstance(small, float | int) and isinstance(jumbo, float | int)
+        assert small / jumbo == pytest.approx(stated, rel=0.05)
