@@ -3,8 +3,9 @@
     .venv/bin/python benchmarks/jumbo.py [--repeats 3] [--mebibytes 256]
 
 Two network namespaces and a veth pair, as the nodes of the virtual cluster have them, but with one segment a packet
-(gso_max_segs 1): else the pair hands on up to 64 KiB at a time, whatever its MTU. /proc/softirqs is of the whole machine,
-so that other traffic is counted too; the packets are the pair's own. Needs ip and what the virtual cluster needs.
+(gso_max_segs 1): else the pair hands on up to 64 KiB at a time, whatever its MTU. /proc/softirqs is of the whole
+machine, so that other traffic is counted too; the packets are the pair's own.
+Needs what the virtual cluster needs.
 """
 
 import argparse

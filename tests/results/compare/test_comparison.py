@@ -76,14 +76,14 @@ def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ..
 
 def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> None:
     """ReFrame numbers them (--repeat): their names differ, the test is one."""
-    numbered = [
+    a, b = (
         [
             dataclasses.replace(one, case=one.case.replace(" @", f" %.repeat_no={number} @"))
             for number, one in enumerate(repeats(side, 4))
         ]
         for side in ("a", "b")
-    ]
-    (test,) = compare(*numbered).tests
+    )
+    (test,) = compare(a, b).tests
     assert (test.name, test.repeats) == ("imb/Uniband (virtual, hsn, mpich, rails 1, single)", (4, 4))
 
 
