@@ -96,8 +96,9 @@ def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
     failed = next((record for record in records if record.state != "pass"), None)
     if failed is not None:
         return [("fail", f"FAIL: {failed.verdict.sentence}")]
-    # a model's curve goes through the published figures too: only what is no figure of the source was drawn
-    return [_passed(entry.kind == "class" and all(_is_drawn(record) for record in records))]
+    # a model's curve goes through the published figures too: only what is no measured figure of the source was drawn
+    is_bound = entry.kind == "class" or entry.upper_limit is not None
+    return [_passed(is_bound and all(_is_drawn(record) for record in records))]
 
 
 def _of_relation(found: RelationRecord, drawn: bool) -> tuple[str, str]:
