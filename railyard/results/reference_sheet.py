@@ -7,6 +7,7 @@ from railyard.base.json_codec import encode
 from railyard.base.wording import message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.cost import costs_of_references
+from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, Entry, Fact, Range, Relation, Share, Source
 from railyard.site.references.relation_checks import sides
@@ -185,6 +186,8 @@ def relation_words(relation: Relation, references: References) -> str:
     if relation.form == "spread":
         than = f"more than that of {rest[0]}" if rest else f"at most {100 * (relation.high or 0):g} %"
         return f"spread over repeats of {one}{where}, {than}"
+    if relation.form in SHAPES:
+        return _shape_words(relation, one)
     other = rest[0]
     if relation.form == "ratio":
         return f"{one} over {other}{where}, {' and '.join(asked)}"
@@ -197,6 +200,14 @@ def relation_words(relation: Relation, references: References) -> str:
         return f"{one} ahead up to {first}, {other} from {last}"
     by = "" if relation.by is None else f" by at least {100 * relation.by:g} %"
     return f"{one} ahead of {other}{by}{where or everywhere}{' in places' if relation.where == 'somewhere' else ''}"
+
+
+def _shape_words(relation: Relation, one: str) -> str:
+    """Return what the shape of one curve is to be, in words."""
+    if relation.form == "peak" and relation.between is not None:
+        return f"{one} has its peak{sizes_words(relation.between)}"
+    verb = "falls" if relation.form == "fall" else "dips"
+    return f"{one} {verb}{sizes_words(relation.sizes)} by at least {100 * (relation.by or 0):g} %"
 
 
 def fact_words(fact: Fact) -> str:

@@ -6,7 +6,7 @@ A name is ``OsuBandwidth %rails=2 %policy=round-robin``; that of a case has `` @
 from dataclasses import dataclass
 from typing import ClassVar
 
-_RAILS, _POLICY = "%rails=", "%policy="
+_RAILS, _POLICY, _REPEAT = "%rails=", "%policy=", "%.repeat_no="
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,11 @@ def plain_check(name: str) -> str:
     What stands behind " @" (system, partition and environment) is left out.
     """
     return _without(name, _RAILS, _POLICY)
+
+
+def without_repeat(check: str) -> str:
+    """Return a check without the number that ReFrame gives each repeat of a test (``--repeat``)."""
+    return _without(check, _REPEAT)
 
 
 def check_of(name: str) -> str:

@@ -45,6 +45,8 @@ RUN = {
     "fabric --own": 0,
     "run --system NAME --dry-run": 0,
     "ci generate --system mine --tag mycluster-login": 0,
+    "run --system dell-c6320 -n HplScaling --repeat 5": 0,
+    "compare last:fabric=edr last:fabric=fdr": 0,
 }
 
 #: What the rest of a command begins with -> why it is not run here, and where it is.

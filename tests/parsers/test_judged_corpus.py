@@ -131,7 +131,7 @@ def test_the_other_outputs_of_a_wrong_fabric_get_no_pass_and_a_sentence(
 def test_other_systems_outputs_against_the_published_one(
     corpus: Path, file: str, fabric: str, state: str, cause: list[str]
 ) -> None:
-    (found,) = judge(read(str(corpus / file)), of_system(site_at(ROOT, "dell-c6320"), fabric))
+    (found,) = judge(read(str(corpus / file)), of_system(site_at(ROOT, "dell-c6320"), fabric, "hpcx"))
     assert (found.state, [one.cause for one in found.causes]) == (state, cause)
 
 

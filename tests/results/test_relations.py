@@ -56,13 +56,15 @@ SHORT = {
 LA, LB = A.replace("osu_bw", "osu_latency"), B.replace("osu_bw", "osu_latency")
 
 
-def references(folder: Path, relation: str) -> References:
+def references(folder: Path, relation: str, says: str = "it is so") -> References:
     (folder / "systems").mkdir(exist_ok=True)
     (folder / "references").mkdir(exist_ok=True)
     (folder / "systems" / "site.yaml").write_text(SITE, encoding="utf-8")
     # the flow mapping of a case becomes the relation's own lines
     lines = "\n    ".join(part.strip() for part in _parts(relation[1:-1]))
-    (folder / "references" / "site.yaml").write_text(TABLE.replace("RELATION", lines), encoding="utf-8")
+    (folder / "references" / "site.yaml").write_text(
+        TABLE.replace("RELATION", lines).replace("it is so", says), encoding="utf-8"
+    )
     return load_references(folder / "references" / "site.yaml", load_system(folder / "systems" / "site.yaml"))
 
 
@@ -377,6 +379,47 @@ def test_a_relation_carries_its_source(tmp_path: Path) -> None:
     assert found == RelationRecord("r", "it is so", "ratio", "pass", found.sentence, "a blog, 2016-02-02")
 
 
+def shaped(*values: float) -> list[Record]:
+    """Return one run over EDR: MB/s at 4, 8, 16, 32 KiB …"""
+    return [record("edr", {4 * K << place: value for place, value in enumerate(values)})]
+
+
+DIP = f"{{form: dip, of: {A}, sizes: {{from: 8K, to: 16K}}, by: 0.02, margin_reason: a graph}}"
+FALL = f"{{form: fall, of: {A}, sizes: {{from: 16K}}, by: 0.1, margin_reason: a graph}}"
+PEAK = f"{{form: peak, of: {A}, between: {{from: 16K}}}}"
+NAME = "osu/osu_bw over edr with hpcx"
+
+
+@pytest.mark.parametrize(
+    ("relation", "values", "state", "sentence"),
+    [
+        (DIP, (10, 20, 18, 30), "pass", "dips: 18.00 MB/s at 16 KiB is 10.0% below the 20.00 MB/s at 8 KiB"),
+        (DIP, (20, 18, 19, 30), "pass", "dips: 18.00 MB/s at 8 KiB is 10.0% below the 20.00 MB/s at 4 KiB"),
+        (DIP, (10, 20, 25, 30), "fail", "does not dip from 8 KiB to 16 KiB: 25.00 MB/s at 16 KiB is 25.0% above"),
+        (DIP, (10, 20, 19.7, 30), "fail", "does not dip from 8 KiB to 16 KiB: 19.70 MB/s at 16 KiB is 1.5% below the"),
+        # lower for good is no dip, and lower outside the range is none there
+        (DIP, (10, 20, 18, 19), "fail", "falls and does not come back: 18.00 MB/s at 16 KiB is 10.0% below the 20.00"),
+        (
+            DIP,
+            (10, 20, 25, 30, 12, 40),
+            "fail",
+            "does not dip from 8 KiB to 16 KiB: 25.00 MB/s at 16 KiB is 25.0% above",
+        ),
+        (FALL, (10, 20, 18, 17), "pass", "falls from 16 KiB: 18.00 MB/s at 16 KiB is 10.0% below the 20.00 MB/s at 8"),
+        (FALL, (10, 20, 18, 19), "fail", "does not fall from 16 KiB: 19.00 MB/s at 32 KiB is 5.0% below the 20.00"),
+        (FALL, (10, 20), "fail", "has no message size from 16 KiB behind another one, where it is to fall"),
+        (PEAK, (10, 20, 30, 25), "pass", "has its peak, 30.00 MB/s at 16 KiB; asked is a peak from 16 KiB"),
+        (PEAK, (10, 40, 30, 25), "fail", "has its peak, 40.00 MB/s at 8 KiB; asked is a peak from 16 KiB"),
+        (PEAK, (10, 20), "fail", "has its peak, 20.00 MB/s at 8 KiB; asked is a peak from 16 KiB"),
+    ],
+)
+def test_the_shape_of_one_curve(
+    tmp_path: Path, relation: str, values: tuple[float, ...], state: str, sentence: str
+) -> None:
+    found, told = one(tmp_path, relation, shaped(*values))
+    assert (found, told.startswith(f"{NAME} {sentence}")) == (state, True), told
+
+
 def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path: Path) -> None:
     first, second = references(tmp_path, RATIO).entries
     assert first.source.cite() == "a blog, figure 2, 2016-02-02"
@@ -444,9 +487,26 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
             "relations[0].between: found an open end, expected both from and to: between them the curves cross",
         ),
         (
+            f"{{form: dip, of: {LA}, by: 0.1, margin_reason: a graph}}",
+            "relations[0].of: found latency, expected a metric of which more is better in the form dip",
+        ),
+        (
+            f"{{form: fall, of: {A}, by: 0.1}}",
+            "relations[0]: found no margin_reason, expected it in a relation of the form fall",
+        ),
+        (
+            f"{{form: fall, of: {A}, by: 1.5, margin_reason: a graph}}",
+            "relations[0].by: found 1.5, expected a fraction above 0 and below 1: by how much a fall is below the best "
+            "before it",
+        ),
+        (
+            f"{{form: peak, of: {A}, to: {B}, between: {{from: 8K}}}}",
+            "relations[0].to: found the field to, expected of between alone in the form peak; leave it out",
+        ),
+        (
             f"{{form: faster, of: {A}, to: {B}}}",
-            'relations[0].form: found "faster", expected a known value; known: ahead, crossover, difference, ratio, '
-            "same, spread",
+            'relations[0].form: found "faster", expected a known value; known: ahead, crossover, difference, dip, '
+            "fall, peak, ratio, same, spread",
         ),
     ],
 )
@@ -477,3 +537,31 @@ def test_no_relation_is_judged_of_a_rehearsal(tmp_path: Path) -> None:
         "not-judged",
         "not judged: a rehearsal makes its figures from the references themselves, one curve at a time",
     )
+
+
+@pytest.mark.parametrize(
+    ("says", "relation", "sentence"),
+    [
+        pytest.param(
+            *("EDR is nearly FDR", f"{{form: ahead, of: {A}, to: {B}}}"),
+            'found a relation without a margin, expected a margin, since it says "nearly"; give it one of low, high, '
+            "by, between and within, or sizes, and say why in margin_reason",
+            marks=pytest.mark.fault(
+                "reference", 'a relation that says "nearly" and has no margin', "found a relation without a margin"
+            ),
+        ),
+        (
+            *("EDR is about FDR", f"{{form: same, of: {A}, to: {B}, within: 0.1}}"),
+            'found a margin without a reason, expected a margin_reason, since it says "about"; say why the margin is '
+            "what it is",
+        ),
+    ],
+)
+def test_who_says_about_says_how_far_and_why(tmp_path: Path, says: str, relation: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, relation, says)
+    assert str(caught.value).partition(" relations[0].says: ")[2] == sentence
+    reasoned = relation.replace("}}", "}, within: 0.1, margin_reason: a graph}").replace("form: ahead", "form: same")
+    if "within: 0.1}" in relation:
+        reasoned = relation.replace("within: 0.1}", "within: 0.1, margin_reason: a graph}")
+    assert references(tmp_path, reasoned, says).relations[0].margin_reason == "a graph"

@@ -43,7 +43,7 @@ def judged(site: Site, fabric: str, key: str, columns: Mapping[str, str], *rows:
     tool, _, name = key.partition("/")
     context = MappingProxyType({"pairs": 1} if find(key).sums_pairs else {})
     table = Table(tool, None, name, tuple(columns), tuple(columns.values()), rows, 1, True, context)
-    (found,) = judge(Parsed((table,)), of_system(site, fabric))
+    (found,) = judge(Parsed((table,)), of_system(site, fabric, "hpcx"))
     return found
 
 
@@ -69,10 +69,10 @@ def test_each_published_figure_is_a_reference(
 
 
 def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
-    assert len(site.references.entries) == 13
-    # Of several pairs the study has no figure: the floor of the link's class is asked of each.
-    ours = {entry.id: entry.kind for entry in site.references.entries if entry.id.endswith("-pairs")}
-    assert ours == {"edr-pairs": "class", "fdr-pairs": "class"}
+    assert len(site.references.entries) == 15
+    # Of several pairs the study has no figure: the floor of the link's class is asked of each. Nor has it of HPL.
+    ours = {entry.id: entry.kind for entry in site.references.entries if entry.id.endswith(("-pairs", "-hpl-runs"))}
+    assert ours == {f"{fabric}-{what}": "class" for fabric in ("edr", "fdr") for what in ("pairs", "hpl-runs")}
     for entry in (entry for entry in site.references.entries if entry.id not in ours):
         assert entry.kind == "published"
         assert entry.source.cite().startswith(
@@ -215,9 +215,9 @@ def test_its_matrix_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
     assert main(["matrix", "--why", "--system", "dell-c6320"]) == 0
     tables, _, why = capsys.readouterr().out.partition("\nwhy not:\n")
-    assert tables.startswith("edr               hpcx  verbs\nOsuLatency        1     -\n")
-    assert "\nfdr               hpcx  verbs\nOsuLatency        1     -\n" in tables
-    assert "\nthe source has figures of the OSU benchmarks and of verbs alone (22 cells)\n" in why
+    assert tables.startswith("edr                  hpcx  intelmpi  verbs\nHplScaling %nodes=4  -     (1)       -\n")
+    assert "\nfdr                  hpcx  intelmpi  verbs\nHplScaling %nodes=4  -     (1)       -\n" in tables
+    assert "\nthe source has figures of the OSU benchmarks, of verbs and of HPL alone (44 cells)\n" in why
 
 
 def test_no_host_is_taken_for_it(site: Site) -> None:

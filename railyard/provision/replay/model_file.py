@@ -6,15 +6,16 @@ from typing import Literal
 from pydantic import Field
 
 from railyard.base.fields import Model, Name, Positive, Prose, Size, show
-from railyard.base.strict_yaml import load, validate
-from railyard.benchmarks.table.micro import metric
+from railyard.base.strict_yaml import Document, load, validate
+from railyard.benchmarks.table.micro import find, metric
 from railyard.site.references.model import ANY, Benchmarks, Names, Policies, Rails
 
 FILE_NAME = "model.yaml"
 
 
 class ModelCurve(Model):
-    """Points of a curve, in MB/s (both directions summed, as the benchmark prints them) or us."""
+    """Points of a curve, in MB/s (both directions summed, as the benchmark prints them) or us; of an application its
+    one ``figure``, in the metric's unit (Gflop/s, s): normalised, so that nobody takes it for a published one."""
 
     id: Name
     fabric: Name
@@ -22,8 +23,9 @@ class ModelCurve(Model):
     rails: Rails = ()
     policy: Policies = (ANY,)
     benchmark: Benchmarks
-    metric: Literal["bandwidth", "latency"]
-    curve: dict[Size, Positive] = Field(min_length=1)
+    metric: Literal["bandwidth", "latency", "performance", "runtime"]
+    curve: dict[Size, Positive] | None = Field(None, min_length=1)
+    figure: Positive | None = Field(None, description="In place of a curve: what an application prints")
     repeats: tuple[Positive, ...] = Field(
         (), description="Factors of the values in the runs of --repeat, in their order; left out: it cannot be repeated"
     )
@@ -50,9 +52,22 @@ def read_model(folder: Path) -> tuple[ModelCurve, ...]:
     if model.system != folder.name:
         raise document.error(("system",), show(model.system), f'"{folder.name}", the name of the folder')
     for index, curve in enumerate(model.curves):
-        sizes = list(curve.curve)
+        _check_kind(curve, index, document)
+        sizes = list(curve.curve or ())
         if sizes != sorted(sizes):
             raise document.error(("curves", index, "curve"), "sizes that do not rise", "rising sizes")
         for benchmark in curve.benchmark:
             metric(benchmark, curve.metric)
     return model.curves
+
+
+def _check_kind(curve: ModelCurve, index: int, document: Document) -> None:
+    """Refuse a model without a figure for an application, without a curve for what has message sizes, and both."""
+    is_figure = all(find(benchmark).is_application for benchmark in curve.benchmark)
+    if not is_figure and any(find(benchmark).is_application for benchmark in curve.benchmark):
+        found, expected = "applications beside benchmarks of message sizes", "one kind, which figure or curve is for"
+        raise document.error(("curves", index, "benchmark"), found, expected)
+    wanted, other = ("figure", "curve") if is_figure else ("curve", "figure")
+    if getattr(curve, wanted) is None or getattr(curve, other) is not None:
+        found = f"a {other}" if getattr(curve, other) is not None else f"no {wanted}"
+        raise document.error(("curves", index), found, f"a {wanted} alone, of {', '.join(curve.benchmark)}")

@@ -124,14 +124,14 @@ def _output(
     site: Site, recorded: TestId, test: TestId, need: Need, drawn: list[ModelCurve], factor: float
 ) -> tuple[Recording, str]:
     if micro.find(test.benchmark).is_application:
-        return _figure_output(site, recorded, test)
+        return _figure_output(site, recorded, test, drawn, factor)
     if need.tool not in WRITERS:
         raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(WRITERS)}")
     sizes = _sizes(need)
     points, entries = _points(site, test, sizes)
     source = f"references/{site.system.system}.yaml: {', '.join(entries)}" if entries else ""
     for one in drawn:
-        for size, value in one.curve.items():
+        for size, value in (one.curve or {}).items():
             points.setdefault(size, _time(test.benchmark, one.metric, size, value))
     if drawn:
         names = ", ".join(one.id for one in drawn)
@@ -152,22 +152,37 @@ def _output(
     return recording_of(recorded, text, origin, MADE_BY, source), text
 
 
-def _figure_output(site: Site, recorded: TestId, test: TestId) -> tuple[Recording, str]:
-    """Return the output of an application: its one published figure, and what else it prints made to fit."""
-    metric = micro.find(test.benchmark).metrics[0].name
-    found = [(entry, values) for entry, values in _targets(site, test, test.benchmark, metric, (0,)) if values]
-    if not found:
-        raise RailyardError(f"references/{site.system.system}.yaml has no number for {test.benchmark} here")
-    entry, values = found[0]
-    source = f"references/{site.system.system}.yaml: {entry}"
-    sentence = f"{WORDS['computed'].removeprefix('replayed: ')}: {source}; the figure alone is published"
+def _figure_output(
+    site: Site, recorded: TestId, test: TestId, drawn: list[ModelCurve], factor: float
+) -> tuple[Recording, str]:
+    """Return the output of an application: its published or drawn figure, and what else it prints made to fit.
+
+    A rate is multiplied by ``factor``, and so is a time.
+    """
+    value, source, origin, remark = _figure_of(site, test, drawn)
+    sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; {remark}"
     nodes = nodes_of_key(test.benchmark)[1] or site.system.nodes.number
-    value, name = next(iter(values.values())), installed_name(test.benchmark)
+    name = installed_name(test.benchmark)
     if name is None:
-        text = application_texts.text_of(test.benchmark, value, nodes, sentence)
+        text = application_texts.text_of(test.benchmark, value * factor, nodes, sentence)
     else:
-        text = pattern_texts.text_of(name, site.system.applications[name], value, sentence)
-    return recording_of(recorded, text, "computed", MADE_BY, source), text
+        text = pattern_texts.text_of(name, site.system.applications[name], value * factor, sentence)
+    return recording_of(recorded, text, origin, MADE_BY, source), text
+
+
+def _figure_of(site: Site, test: TestId, drawn: list[ModelCurve]) -> tuple[float, str, Origin, str]:
+    """Return an application's figure, what it is from, its origin, and what is to be said of it."""
+    metric = micro.find(test.benchmark).metrics[0].name
+    file = f"references/{site.system.system}.yaml"
+    found = [(entry, values) for entry, values in _targets(site, test, test.benchmark, metric, (0,)) if values]
+    if found:
+        entry, values = found[0]
+        return next(iter(values.values())), f"{file}: {entry}", "computed", "the figure alone is published"
+    one = next((one for one in drawn if one.figure is not None), None)
+    if one is None or one.figure is None:
+        raise RailyardError(f"{file} has no number for {test.benchmark} here")
+    source = f"{FOLDER}/{site.system.system}/{FILE_NAME}: {one.id}"
+    return one.figure, source, "model", "the figure is made, no source prints one"
 
 
 def _time(key: str, metric: str, size: int, value: float) -> float:

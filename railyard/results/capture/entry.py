@@ -12,7 +12,8 @@ from railyard.hardware.limits import Limit
 from railyard.results.capture.chosen import Group, is_quick
 from railyard.results.capture.spread import Spread
 from railyard.results.record.form import Record
-from railyard.site.references.model import HIGHER_IS_BETTER, REGIMES, BelowLink
+from railyard.site.references.below_link import BelowLink
+from railyard.site.references.model import HIGHER_IS_BETTER, REGIMES
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]*")
 _NUMBER_LIKE = re.compile(r"[0-9.+_eE:-]+|true|false|yes|no|on|off|null|y|n", re.IGNORECASE)

@@ -1,12 +1,12 @@
 """Which tests of one side stand against which of the other: alike in all but what the sides are chosen to differ in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
 from railyard.results.record.form import Record
-from railyard.site.test_id import plain_check
+from railyard.site.test_id import plain_check, without_repeat
 
 #: What two sides may differ in and still be compared: all else of a test must be alike.
 DIMENSIONS = ("system", "fabric", "stack", "rails", "policy")
@@ -112,9 +112,8 @@ def _grouped(records: Sequence[Record], differing: Sequence[str]) -> dict[Key, l
     for record in records:
         kept = [(name, str(getattr(record, name))) for name in DIMENSIONS if name not in differing]
         words = tuple(f"{name} {value}" if name == "rails" else value for name, value in kept if value != "None")
-        groups.setdefault(
-            (record.benchmark, plain_check(record.case) or record.check, f"{len(record.nodes)} nodes", *words), []
-        ).append(record)
+        check = without_repeat(plain_check(record.case)) or record.check
+        groups.setdefault((record.benchmark, check, f"{len(record.nodes)} nodes", *words), []).append(record)
     return groups
 
 
@@ -126,9 +125,15 @@ def _name(key: Key) -> str:
 
 
 def _repeats(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Return the records of a test, of what was played the first: to play an output again is no new measurement."""
+    """Return the records of a test; of what was played each output once: to play one again is no new measurement."""
     measured = [record for record in records if record.no_measurement is None]
-    return tuple(measured) or tuple(records[:1])
+    return tuple(measured) or tuple({_output_of(record): record for record in reversed(records)}.values())[::-1]
+
+
+def _output_of(record: Record) -> str:
+    """Return what tells one played output from another; all whose recording is not known count as one."""
+    recording = record.environment.get("recording")
+    return str(recording.get("sha256", "")) if isinstance(recording, Mapping) else ""
 
 
 def _refuse_several(side: str, records: Sequence[Record], differing: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.gaps import found_gaps, sentences
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
+from railyard.site.references.never_judged import never_judged
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.test_id import TestId
@@ -42,10 +43,12 @@ def findings(references: References, needs: Sequence[Need], today: date) -> tupl
         *sentences(g for g in gaps if not g.is_problem),
         *_expired(references, today),
     ]
-    return (
+    found = (
         *(problem(system.system, sentence) for sentence in problems),
         *(remark(system.system, sentence) for sentence in remarks),
+        *never_judged(references, needs),
     )
+    return tuple(sorted(found, key=lambda one: one.weight))
 
 
 def _above_limit(references: References) -> Iterator[str]:

@@ -2,7 +2,7 @@
 run: bands of bounds over message sizes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +14,8 @@ from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
 from railyard.site.references.checks import WIDEST_FALL, check_entries, check_expected_failures, check_facts
+from railyard.site.references.claim import Claim
+from railyard.site.references.claim_checks import check_claims
 from railyard.site.references.model import (
     ANY,
     HIGHER_IS_BETTER,
@@ -25,6 +27,7 @@ from railyard.site.references.model import (
     ReferenceFile,
     Relation,
     Share,
+    Source,
     Tolerance,
     is_for,
 )
@@ -150,6 +153,8 @@ class References:
     relations: tuple[Relation, ...] = ()
     facts: tuple[Fact, ...] = ()
     expected_failures: tuple[ExpectedFailure, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
     def expected_failure(self, test: TestId) -> ExpectedFailure | None:
         """Return the first failure that is expected of such a run; None where it is to pass."""
@@ -219,7 +224,17 @@ def load_references(path: Path, system: System) -> References:
     check_relations(table.relations, table.entries, system, document)
     check_facts(table.facts, system, document)
     check_expected_failures(table.expected_failures, system, document)
-    return References(system, table.entries, document.file, table.relations, table.facts, table.expected_failures)
+    check_claims(table, system, document)
+    return References(
+        system,
+        table.entries,
+        document.file,
+        table.relations,
+        table.facts,
+        table.expected_failures,
+        table.claims,
+        table.sources,
+    )
 
 
 def references_of(folder: Path, system: System) -> References:

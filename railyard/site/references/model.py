@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
-from railyard.base.bounds import REFERENCE_SHARE
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import (
     AS_LIST,
@@ -24,6 +23,8 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
+from railyard.site.references.below_link import BelowLink
+from railyard.site.references.claim import Claim
 from railyard.site.references.stated_range import Ends, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
@@ -175,7 +176,7 @@ class Source(Model):
 
 REGIMES = ("latency", "middle", "bandwidth")
 """Of message sizes, those that may have a tolerance each."""
-Form = Literal["ratio", "ahead", "crossover", "difference", "same", "spread"]
+Form = Literal["ratio", "ahead", "crossover", "difference", "same", "spread", "peak", "fall", "dip"]
 
 LEAST_LAG = -0.5
 
@@ -220,7 +221,9 @@ class Relation(Model):
     ratio: of / to lies within low … high. ahead: of is better than to, by at least ``by``, everywhere or somewhere.
     crossover: of is better up to between.from, to is better from between.to on. difference: of - to lies within
     low … high, in the metric's unit. same: they differ by at most ``within``. spread: (largest - smallest) / median of
-    repeats is at most ``high``, or larger than that of ``to``.
+    repeats is at most ``high``, or larger than that of ``to``. Of one bandwidth alone: peak: its best lies within
+    ``between``. fall: at every one of ``sizes`` it is below its best before by at least ``by``. dip: at one of
+    ``sizes`` it is, and later reaches that best again.
     """
 
     id: Name
@@ -235,6 +238,7 @@ class Relation(Model):
     where: Literal["everywhere", "somewhere"] | None = None
     between: Range | None = None
     within: Fraction | None = None
+    margin_reason: Prose | None = Field(None, description="Why its margin is what it is, where the source has a word")
     source: Source
 
 
@@ -306,20 +310,6 @@ def is_for(stated: ForTests, test: TestId) -> bool:
         and (ANY in stated.policy or any(model.holds_for(policy, test.policy) for policy in stated.policy))
         and test.benchmark in stated.benchmark
     )
-
-
-def _least_share(value: float) -> float:
-    if not 0 < value < REFERENCE_SHARE.value:
-        expected = f"a share above 0 and below {REFERENCE_SHARE.value:g}, which holds without it"
-        raise refuse(f"{value:g}", expected, f"{value:g} per cent is {value / 100:g}" if value >= 1 else "")
-    return value
-
-
-class BelowLink(Model):
-    """Why numbers may be less than half of what their link gives, and how far: nothing below that share is taken."""
-
-    share: Annotated[Number, AfterValidator(_least_share)] = Field(description="Of what the link gives, such as 0.3")
-    reason: Prose
 
 
 class Entry(Model):
@@ -396,4 +386,5 @@ class ReferenceFile(Model):
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")
+    claims: tuple[Claim, ...] = Field((), description="What the sources say, and what holds it (docs/published.md)")
     expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Failures that are known, until a date")

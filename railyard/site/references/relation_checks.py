@@ -6,10 +6,11 @@ from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
-from railyard.base.wording import message_size
+from railyard.base.wording import listing, message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.site.references.checks import check_application
-from railyard.site.references.model import ANY, Entry, Relation, Side
+from railyard.site.references.claim import loose_word
+from railyard.site.references.model import ANY, HIGHER_IS_BETTER, Entry, Range, Relation, Side
 from railyard.site.systems.model import System
 
 #: Of each form: the fields that it needs, each group one of, and those that it may have besides.
@@ -20,7 +21,13 @@ _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     "difference": ((("to",), ("low", "high")), ("low", "high")),
     "same": ((("to",), ("within",)), ()),
     "spread": ((("high", "to"),), ()),
+    "peak": ((("between",),), ()),
+    "fall": ((("by",), ("margin_reason",)), ()),
+    "dip": ((("by",), ("margin_reason",)), ()),
 }
+#: Forms of one bandwidth alone, whose best is its most.
+_OF_ONE = ("peak", "fall", "dip")
+_MARGINS = ("low", "high", "by", "between", "within")
 _ALL = ("to", "low", "high", "by", "where", "between", "within")
 
 
@@ -58,18 +65,20 @@ def check_relations(
         for name in ("of", "to"):
             _check_side(getattr(relation, name), by_id, system, (*path, name), document)
         _check_ranges(relation, path, document)
+        _check_margin(relation, path, document)
+        _check_of_one(relation, entries, path, document)
         _check_pair(relation, entries, path, document)
         _check_sizes(relation, by_id, path, document)
 
 
 def _check_fields(relation: Relation, path: Path_, document: Document) -> None:
     needed, allowed = _FIELDS[relation.form]
-    given = [name for name in _ALL if getattr(relation, name) is not None]
+    given = [name for name in (*_ALL, "margin_reason") if getattr(relation, name) is not None]
     for group in needed:
         if not any(name in given for name in group):
             raise document.error(path, f"no {' or '.join(group)}", f"it in a relation of the form {relation.form}")
     known = {*allowed, *(name for group in needed for name in group)}
-    extra = next((name for name in given if name not in known), None)
+    extra = next((name for name in given if name not in known and name != "margin_reason"), None)
     if extra is not None:
         expected = f"of {', '.join(sorted(known))} alone in the form {relation.form}"
         raise document.error((*path, extra), f"the field {extra}", expected, "leave it out")
@@ -112,8 +121,40 @@ def _check_ranges(relation: Relation, path: Path_, document: Document) -> None:
         part = getattr(relation, name)
         if part is not None and part.first is not None and part.last is not None and part.first > part.last:
             raise document.error((*path, name, "to"), str(part.last), f"at least {part.first}, where the range begins")
-    if relation.between is not None and None in (relation.between.first, relation.between.last):
+    if relation.form == "crossover" and relation.between and None in (relation.between.first, relation.between.last):
         raise document.error((*path, "between"), "an open end", "both from and to: between them the curves cross")
+
+
+def _check_margin(relation: Relation, path: Path_, document: Document) -> None:
+    """Refuse a relation whose words leave a margin open ("about") and which does not say which one, or not why."""
+    word = loose_word(relation.says)
+    if relation.form in ("fall", "dip"):
+        by = relation.by or 0.0
+        if not 0 < by < 1:
+            expected = f"a fraction above 0 and below 1: by how much a {relation.form} is below the best before it"
+            raise document.error((*path, "by"), f"{by:g}", expected)
+    if word is None:
+        return
+    is_bounded = any(
+        getattr(relation, name) is not None for name in _MARGINS
+    ) or relation.sizes != Range.model_validate({})
+    if not is_bounded:
+        expected = f'a margin, since it says "{word}"'
+        action = f"give it one of {listing(_MARGINS)}, or sizes, and say why in margin_reason"
+        raise document.error((*path, "says"), "a relation without a margin", expected, action)
+    if relation.margin_reason is None:
+        expected = f'a margin_reason, since it says "{word}"'
+        raise document.error((*path, "says"), "a margin without a reason", expected, "say why the margin is what it is")
+
+
+def _check_of_one(relation: Relation, entries: Sequence[Entry], path: Path_, document: Document) -> None:
+    """Refuse a peak, fall or dip of a metric that is better where it is less: its shape is another."""
+    if relation.form not in _OF_ONE:
+        return
+    metric = metric_of(sides(relation, entries)[0])
+    if metric not in HIGHER_IS_BETTER:
+        expected = f"a metric of which more is better in the form {relation.form}"
+        raise document.error((*path, "of"), metric, expected)
 
 
 def metric_of(side: Side) -> str:

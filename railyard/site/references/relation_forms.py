@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from railyard.base.wording import counted, message_size, number
 from railyard.benchmarks.curve import Curve
+from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.model import HIGHER_IS_BETTER, Relation
 from railyard.site.references.relation_state import RelationState as State
 
@@ -33,6 +34,8 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     """Return whether a relation holds between one or two measured sides, and the sentence that says so."""
     if relation.form == "spread":
         return _spread(relation, measured)
+    if relation.form in SHAPES:
+        return SHAPES[relation.form](relation, measured[0].name, measured[0].curve)
     one, other = measured
     common = [size for size in one.curve.sizes if size in other.curve.sizes and _within(relation, size)]
     if not common:

@@ -301,7 +301,8 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
 def _key_of(table: Table, benchmark: str | None) -> str | None:
     """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
     known = metrics.key_of(table)
-    if known is not None and benchmark is not None and known == micro.find(benchmark).printed_key:
+    printed = known or f"{table.tool}/{table.benchmark}"  # an application that a site has installed is in no list
+    if benchmark is not None and printed == micro.find(benchmark).printed_key:
         return benchmark
     if known is None and table.benchmark is None and benchmark is not None:
         return benchmark if benchmark.partition("/")[0] == table.tool else None

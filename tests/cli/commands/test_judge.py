@@ -109,7 +109,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
 
 def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, osu_bw(rates(6300)))
-    assert main(["judge", file, "--system", "dell-c6320", "--fabric", "edr", "--json"]) == 1
+    assert main(["judge", file, "--system", "dell-c6320", "--fabric", "edr", "--stack", "hpcx", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {key: found[key] for key in ("format", "file", "state")} == {"format": 1, "file": file, "state": "fail"}
     assert found["against"] == {
@@ -419,7 +419,7 @@ IMPACTS = [metric.columns[0] for metric in find("gpcnet/network_load_test").metr
     ids=lambda one: one.tool,
 )
 def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: Table) -> None:
-    for target in (LINK, of_system(site_at(ROOT, "dell-c6320"), "edr")):
+    for target in (LINK, of_system(site_at(ROOT, "dell-c6320"), "edr", "hpcx")):
         found = only(Parsed((one,)), target)
         assert not found.passed
         assert "not judged: " in found.sentence or "no reference for " in found.sentence

@@ -127,6 +127,22 @@ def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
     ]  # fmt: skip
 
 
+def test_a_figure_of_an_application_that_no_source_prints_is_normalised_and_says_so() -> None:
+    """HPL over EDR and FDR: the source has one ratio, 0.33 %, and each output says that its figure is made."""
+    texts = {
+        fabric: [
+            text
+            for file, (recording, text) in sorted(made("dell-c6320").items())
+            if file.startswith(f"{fabric}/intelmpi/1/HplScaling_nodes=4") and recording.origin == "model"
+        ]
+        for fabric in ("edr", "fdr")
+    }
+    figures = {fabric: [PARSERS["hpl"](text).tables[0].rows[0][-2] for text in each] for fabric, each in texts.items()}
+    assert figures["edr"][:3] == [100.33, 100.33, 99.828]
+    assert figures["fdr"][:3] == [100.0, 100.0, 100.5]
+    assert all("the figure is made, no source prints one" in text for each in texts.values() for text in each)
+
+
 @pytest.fixture
 def dell() -> Site:
     return site_at(ROOT, "dell-c6320")
@@ -157,6 +173,22 @@ def test_a_test_without_a_number_is_left_out_with_the_reason(dell: Site) -> None
             "system: {name}\nsays: drawn\ncurves:\n  - {{id: a, fabric: edr, benchmark: osu/osu_bw, metric: bandwidth, "
             "curve: {{4K: 1, 1K: 2}}}}\n",
             "4: curves[0].curve: found sizes that do not rise, expected rising sizes",
+        ),
+        (
+            "system: {name}\nsays: drawn\ncurves:\n  - {{id: a, fabric: edr, benchmark: hpl/hpl, metric: performance, "
+            "curve: {{4K: 1}}}}\n",
+            "4: curves[0]: found a curve, expected a figure alone, of hpl/hpl",
+        ),
+        (
+            "system: {name}\nsays: drawn\ncurves:\n  - {{id: a, fabric: edr, benchmark: osu/osu_bw, metric: bandwidth}}"
+            "\n",
+            "4: curves[0]: found no curve, expected a curve alone, of osu/osu_bw",
+        ),
+        (
+            "system: {name}\nsays: drawn\ncurves:\n  - {{id: a, fabric: edr, benchmark: [osu/osu_bw, hpl/hpl], metric: "
+            "bandwidth, figure: 1}}\n",
+            "4: curves[0].benchmark: found applications beside benchmarks of message sizes, expected one kind, which "
+            "figure or curve is for",
         ),
     ],
 )

@@ -1,7 +1,7 @@
 """Two sides test by test: a planted slower rail with its size range, no difference at the noise, and what is unlike."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -72,6 +72,41 @@ def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ..
         "no difference at the stated noise of 2 %, found +0.33 % with 1 and 1 repeats; "
         "the smallest that could have been seen is 2 %"
     )
+
+
+def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> None:
+    """ReFrame numbers them (--repeat): their names differ, the test is one."""
+    a, b = (
+        [
+            dataclasses.replace(one, case=one.case.replace(" @", f" %.repeat_no={number} @"))
+            for number, one in enumerate(repeats(side, 4))
+        ]
+        for side in ("a", "b")
+    )
+    (test,) = compare(a, b).tests
+    assert (test.name, test.repeats) == ("imb/Uniband (virtual, hsn, mpich, rails 1, single)", (4, 4))
+
+
+def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_played_again_is_none(
+    figure: Callable[..., tuple[Record, ...]],
+) -> None:
+    """HPL over EDR and FDR as its replay has it: 0.33 % apart, in repeats that spread by 1 %."""
+
+    def played(value: float, factors: Sequence[float], fabric: str) -> list[Record]:
+        made = figure([value * each for each in factors], benchmark="hpl/hpl", fabric=fabric, system="dell")
+        words = "computed from a model"
+        return [
+            dataclasses.replace(
+                one, replayed=words, environment={"recording": {"sha256": f"{fabric} {one.figures[0].value}"}}
+            )
+            for one in made
+        ]
+
+    factors = (1, 0.995, 1.005, 0.9975, 1.0025)
+    fdr, edr = played(100.0, (*factors, *factors), "fdr"), played(100.33, factors, "edr")
+    (test,) = compare(fdr, edr).tests
+    assert test.repeats == (5, 5)
+    assert test.figures[0].finding.sentence.startswith("no difference at this noise; the smallest that could have been")
 
 
 def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:

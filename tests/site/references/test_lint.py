@@ -158,7 +158,8 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
         "site: remark: qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx\n"
         "site: remark: fdr-bw: no check that runs here measures osu/osu_bw over fdr, 1 rail, hpcx\n"
         "site: remark: fdr-put: no check that runs here measures osu/osu_put_bw over fdr\n"
-        "3 entries of 1 system: 0 files refused, 0 problems, 3 remarks\n"
+        "site: remark: doubled: no check that is here measures osu/osu_bw\n"
+        "3 entries of 1 system: 0 files refused, 0 problems, 4 remarks\n"
     )
     path = home / "references" / "site.yaml"
     path.write_text(TABLE.replace("high: 2.0", "high: 1.9"), encoding="utf-8")
@@ -167,7 +168,7 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
     assert (told["entries"], told["errors"], [each["weight"] for each in told["findings"]]) == (
         3,
         [],
-        ["problem", "remark", "remark", "remark"],
+        ["problem", "remark", "remark", "remark", "remark"],
     )
     path.write_text(TABLE.replace("unit: MB/s", "unit: GB/s", 1), encoding="utf-8")
     assert main(["lint"]) == 2
@@ -219,3 +220,35 @@ def test_an_expected_failure_that_has_expired_is_a_remark(tmp_path: Path) -> Non
     said = "expected failure of osu/osu_bw over fdr (cable of n7, ticket 12): it expired on 2026-11-22, so remove it"
     assert findings(references(tmp_path, TABLE + KNOWN), NEEDS, TODAY)[-1].what == said
     assert said not in [each.what for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))]
+
+
+#: What no rail policy of one FDR rail gives, and claims that it holds.
+LOST = """\
+  - id: striped
+    says: two put bandwidths
+    form: ahead
+    of: {fabric: fdr, stack: hpcx, benchmark: osu/osu_bw}
+    to: {fabric: qdr, stack: hpcx, policy: striping, benchmark: osu/osu_bw}
+    source: {of: blog}
+claims:
+  - {says: striping loses, of: blog, at: text, held_by: [striped]}
+  - {says: FDR puts 6.3 GB/s, of: blog, at: text, held_by: [fdr-put]}
+  - {says: FDR streams 6.3 GB/s, of: blog, at: text, held_by: [fdr-bw, striped]}
+"""
+
+
+@pytest.mark.fault(
+    "reference",
+    "a relation with a side that no system can have",
+    "striped: it can never be judged, since nothing gives",
+)
+def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_holds(tmp_path: Path, said: str) -> None:
+    found = findings(references(tmp_path, TABLE + LOST), NEEDS, TODAY)
+    problems = [one.what for one in found if one.weight == "problem"]
+    assert problems == [
+        "striped: it can never be judged, since nothing gives its side osu/osu_bw over qdr with hpcx, striping: no "
+        "test has such a place and policy",
+        'the claim "striping loses": striped can never be judged, so nothing holds it: say in not_held why',
+        'the claim "FDR puts 6.3 GB/s": fdr-put can never be judged, so nothing holds it: say in not_held why',
+    ]
+    assert said in problems[0]

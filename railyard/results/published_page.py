@@ -1,0 +1,168 @@
+"""docs/published.md: each claim of the sources, what holds it, and its verdict in the replay of its system."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.base.wording import counted
+from railyard.results.record.form import Record
+from railyard.results.run_files import RelationRecord
+from railyard.site.references.claim import Claim
+from railyard.site.references.load import References
+from railyard.site.references.model import Source
+from railyard.site.references.relation_checks import metric_of, sides
+
+HEAD = """\
+# What the published sources say, and what holds it
+
+Generated from `references/*.yaml` (`claims`) and `recordings/` by `make docs`; change a reference, not this page. Each
+line is a claim of a source in our words. *Held by* names the entries, relations and facts of the references, which
+[references.md](references.md) lists with their numbers, and `source:`, `fabric:` and `price:` for what the files say of
+hardware, links and costs.
+
+The verdict is that of the system's replay (`railyard run --system NAME`, with the repeats where there are some):
+
+- **pass** on an output that was computed from the published figures themselves;
+- **pass, drawn**: the source has a graph or a word and no figure, so that the output is a model that was drawn to keep
+  the claim. It shows that the rule can tell, and nothing of the source's machine;
+- **stated**: facts hold it, and no run is judged by those; the reason stands behind it;
+- **not held**: nothing holds it, and why.
+
+A replay proves no source right. A run of your own on such hardware is judged by the same entries and relations.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSystem:
+    """A system with its claims: its references, the records of its replay, and how its relations came out."""
+
+    references: References
+    records: tuple[Record, ...]
+    relations: tuple[RelationRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the page; ``state`` is pass, drawn, fail, not-judged, stated or not-held, ``verdict`` says it."""
+
+    claim: Claim
+    state: str
+    verdict: str
+
+
+#: The states of a line, the worst first: of several holders the worst is the line's.
+STATES = ("fail", "not-judged", "drawn", "pass", "stated", "not-held")
+_WORDS = {"pass": "pass", "drawn": "pass, drawn", "stated": "stated", "not-held": "not held", "fail": "FAIL"}
+
+
+def page(systems: Sequence[ReplayedSystem], without: Sequence[References]) -> str:
+    """Return the page; ``without`` are the published systems that have no list of claims."""
+    parts = [HEAD, *(_section(system) for system in systems)]
+    if without:
+        names = ", ".join(f"[{each.system.system}](references.md#{each.system.system})" for each in without)
+        parts.append(
+            "## Without a list of claims\n\n"
+            f"Of these systems the source is a table of figures, and each one that is used is an entry: {names}.\n"
+        )
+    return "\n".join(parts)
+
+
+def rows(system: ReplayedSystem) -> list[Row]:
+    """Return a line for each claim of a system, in the order of its file."""
+    return [_row(claim, system) for claim in system.references.claims]
+
+
+def _row(claim: Claim, system: ReplayedSystem) -> Row:
+    if claim.not_held is not None:
+        return Row(claim, "not-held", f"not held: {claim.not_held}")
+    if claim.not_judged is not None:
+        return Row(claim, "stated", f"stated: {claim.not_judged}")
+    found = [each for name in claim.held_by for each in _of_holder(name, system)]
+    worst = min(found, key=lambda each: STATES.index(each[0]), default=("not-judged", "not judged: nothing replays it"))
+    return Row(claim, *worst)
+
+
+def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
+    """Return state and words of what holds a claim, none of a fact beside it."""
+    related = [each for each in system.relations if each.id == name]
+    if related:
+        drawn = _drawn_sides(name, system)
+        return [_of_relation(each, drawn) for each in related]
+    entry = next((each for each in system.references.entries if each.id == name), None)
+    if entry is None:
+        return []
+    records = [record for record in system.records if name in record.references]
+    if not records:
+        return [("not-judged", f"not judged: no recording is held against {name}")]
+    failed = next((record for record in records if record.state != "pass"), None)
+    if failed is not None:
+        return [("fail", f"FAIL: {failed.verdict.sentence}")]
+    # a model's curve goes through the published figures too: only what is no measured figure of the source was drawn
+    is_bound = entry.kind == "class" or entry.upper_limit is not None
+    return [_passed(is_bound and all(_is_drawn(record) for record in records))]
+
+
+def _of_relation(found: RelationRecord, drawn: bool) -> tuple[str, str]:
+    if found.state == "pass":
+        return _passed(drawn)
+    return ("fail", f"FAIL: {found.sentence}") if found.state == "fail" else ("not-judged", found.sentence)
+
+
+def _passed(drawn: bool) -> tuple[str, str]:
+    state = "drawn" if drawn else "pass"
+    return state, _WORDS[state]
+
+
+def _drawn_sides(name: str, system: ReplayedSystem) -> bool:
+    """Return whether the outputs of a side of a relation were drawn: its form is a model's, if only on that side."""
+    relation = next(each for each in system.references.relations if each.id == name)
+    for side in sides(relation, system.references.entries):
+        for record in system.records:
+            is_of = (record.fabric, record.rails, record.benchmark) == (side.fabric, side.rails, side.benchmark)
+            has = any(curve.metric == metric_of(side) for curve in record.curves)
+            if is_of and has and side.stack in (None, record.stack) and _is_drawn(record):
+                return True
+    return False
+
+
+def _is_drawn(record: Record) -> bool:
+    return record.replayed is not None and "model" in record.replayed
+
+
+def _section(system: ReplayedSystem) -> str:
+    references, found = system.references, rows(system)
+    counts = [(state, sum(row.state == state for row in found)) for state in STATES]
+    told = ", ".join(f"{count} {_WORDS.get(state, 'not judged')}" for state, count in counts if count)
+    lines = [
+        f"## {references.system.system}",
+        "",
+        *(f"- `{name}`: {_cited(source)}" for name, source in references.sources.items() if _is_named(name, found)),
+        "",
+        f"{counted(len(found), 'claim')}: {told}.",
+        "",
+        "| claim | source | held by | verdict of the replay |",
+        "| --- | --- | --- | --- |",
+        *(_line(row) for row in found),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _is_named(name: str, found: Sequence[Row]) -> bool:
+    return any(row.claim.of == name for row in found)
+
+
+def _cited(source: Source) -> str:
+    hardware = f"; {source.hardware}" if source.hardware else ""
+    return f"{source.cite()}{hardware}"
+
+
+def _line(row: Row) -> str:
+    held = ", ".join(f"`{name}`" for name in row.claim.held_by)
+    cells = (row.claim.says, f"`{row.claim.of}`, {row.claim.at}", held, row.verdict)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def counts(systems: Sequence[ReplayedSystem]) -> Mapping[str, int]:
+    """Return how many claims of all systems have each state."""
+    found = [row.state for system in systems for row in rows(system)]
+    return {state: found.count(state) for state in STATES if state in found}

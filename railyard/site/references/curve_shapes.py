@@ -1,0 +1,89 @@
+"""Whether one measured curve has the shape that a relation asks for: a peak, a fall, a dip; more is better in each."""
+
+from collections.abc import Callable, Mapping
+
+from railyard.base.wording import message_size, number
+from railyard.benchmarks.curve import Curve
+from railyard.site.references.model import Range, Relation
+from railyard.site.references.relation_state import RelationState as State
+
+#: Of a share that is computed from two values: a value that is 10 % lower is 9.999999999999998 % lower.
+_ROUNDING = 1e-9
+
+
+def _inside(curve: Curve, sizes: Range) -> list[int]:
+    first, last = sizes.first or 0, sizes.last
+    return [size for size in curve.sizes if size >= first and (last is None or size <= last)]
+
+
+def _at(curve: Curve, size: int) -> str:
+    return f"{number(curve.at(size))} {curve.unit} at {message_size(size)}"
+
+
+def _words(sizes: Range) -> str:
+    low = "" if sizes.first is None else f" from {message_size(sizes.first)}"
+    return low + ("" if sizes.last is None else f" to {message_size(sizes.last)}")
+
+
+def _best_before(curve: Curve, size: int) -> int | None:
+    """Return the size of the most below a size, the smallest of several; None where nothing is below it."""
+    return max((each for each in curve.sizes if each < size), key=curve.at, default=None)
+
+
+def peak(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
+    """Return whether the most that was measured is at a size within ``between``.
+
+    A curve that ends before that range, or that is measured nowhere in it, fails: its peak was not seen.
+    """
+    assert relation.between is not None
+    best = max(curve.sizes, key=curve.at)
+    asked = f"asked is a peak{_words(relation.between)}"
+    there = best in _inside(curve, relation.between)
+    return ("pass" if there else "fail"), f"{name} has its peak, {_at(curve, best)}; {asked}"
+
+
+def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
+    """Return whether every value at ``sizes`` is below the most at smaller sizes by at least ``by``, a fraction."""
+    asked = relation.by or 0.0
+    depths = _depths(relation, curve)
+    if not depths:
+        return "fail", f"{name} has no message size{_words(relation.sizes)} behind another one, where it is to fall"
+    size = min(depths, key=lambda each: depths[each][0])
+    depth, before = depths[size]
+    told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
+    state: State = "pass" if depth >= asked - _ROUNDING else "fail"
+    verb = "falls" if state == "pass" else "does not fall"
+    return state, f"{name} {verb}{_words(relation.sizes)}: {told}, at least {asked:.1%} less is asked"
+
+
+def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
+    """Return whether one value at ``sizes`` is below the most before it by at least ``by``, which comes back later."""
+    asked = relation.by or 0.0
+    depths = _depths(relation, curve)
+    if not depths:
+        return "fail", f"{name} has no message size{_words(relation.sizes)} behind another one, where it is to dip"
+    size = max(depths, key=lambda each: depths[each][0])
+    depth, before = depths[size]
+    told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
+    if depth < asked - _ROUNDING:
+        return "fail", f"{name} does not dip{_words(relation.sizes)}: {told}, at least {asked:.1%} less is asked"
+    if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
+        return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that again"
+    return "pass", f"{name} dips: {told}, at least {asked:.1%} less is asked"
+
+
+def _depths(relation: Relation, curve: Curve) -> dict[int, tuple[float, int]]:
+    """Return for each size within ``sizes``: how far its value is below the most before it, and where that is."""
+    found = {}
+    for size in _inside(curve, relation.sizes):
+        before = _best_before(curve, size)
+        if before is not None and curve.at(before) > 0:
+            found[size] = (1 - curve.at(size) / curve.at(before), before)
+    return found
+
+
+def _apart(depth: float) -> str:
+    return f"{depth:.1%} below" if depth >= 0 else f"{-depth:.1%} above"
+
+
+SHAPES: Mapping[str, Callable[[Relation, str, Curve], tuple[State, str]]] = {"peak": peak, "fall": fall, "dip": dip}

@@ -1,0 +1,89 @@
+"""A published system's recordings judged as its replay judges them, without ReFrame: a record for each.
+
+Where a test has recordings for the runs of ``--repeat`` these are taken, as in such a run, and its single one is not.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from railyard.benchmarks.apps import installed_output
+from railyard.benchmarks.table.applications import installed_name
+from railyard.parsers import rail_parts
+from railyard.parsers.detect import parse
+from railyard.parsers.parsed import Parsed
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import content_of, folder_of, read_index
+from railyard.results.record.form import CurveRecord, Record, RuleRecord, State, VerdictRecord
+from railyard.site.matrix import Need, asked_for
+from railyard.site.site import Site
+from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
+from railyard.verdict.inputs import Target
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_system
+
+
+def replayed(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
+    """Return a record for each of a system's recordings, in their order; ``needs`` are the checks that they are of.
+
+    Nothing is written, and no job runs, so that the path is not judged. Raises InputError where there is no index,
+    RailyardError for a recording that is not the one that the index lists.
+    """
+    asked = {need.check: need for need in asked_for(site.system, tuple(needs))}
+    listed = read_index(folder_of(site.home, site.system.system)).recordings
+    repeated = {_first(one) for one in listed if without_repeat(one.check) != one.check}
+    return tuple(
+        _record(site, one, asked[plain_check(without_repeat(one.check))]) for one in listed if one.test not in repeated
+    )
+
+
+def _first(one: Recording) -> TestId:
+    """Return the test of which a recording is a repeat."""
+    return TestId(one.fabric, one.stack, one.rails, one.benchmark, without_repeat(one.check))
+
+
+def _record(site: Site, one: Recording, need: Need) -> Record:
+    target = of_system(site, one.fabric, one.stack, one.rails, named_policy(one.check), _hops(site, one.fabric))
+    text = content_of(folder_of(site.home, site.system.system), one).decode()
+    found = judge(
+        _parsed(site, one, text), target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2), text=text
+    )
+    return _as_record(one, target, found[0])
+
+
+def _hops(site: Site, fabric: str) -> int | None:
+    """Return the first number of switches that a reference of this fabric holds for, None where none asks for it."""
+    return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
+
+
+def _parsed(site: Site, one: Recording, text: str) -> Parsed:
+    name = installed_name(one.benchmark)
+    if name is not None:
+        return installed_output.parse(text, name, site.system.applications[name])
+    return rail_parts.parse(text, partial(parse, tool=one.benchmark.partition("/")[0]))
+
+
+def _as_record(one: Recording, target: Target, found: Judgement) -> Record:
+    failure = next((rule for rule in found.rules if rule.state == "fail"), None)
+    state: State = "pass" if found.passed else "fail"
+    rules = tuple(RuleRecord(rule.rule, rule.name, rule.state, rule.sentence) for rule in found.rules)
+    curves = tuple(
+        CurveRecord(each.curve.metric, each.curve.unit, each.curve.sizes, each.curve.values, each.directions)
+        for each in found.curves
+    )
+    return Record(
+        run="",
+        time="",
+        case=one.check,
+        check=one.check,
+        system=target.system,
+        fabric=one.fabric,
+        stack=one.stack,
+        rails=one.rails,
+        benchmark=one.benchmark,
+        state=state,
+        verdict=VerdictRecord(found.sentence, None if failure is None else failure.rule, rules=rules),
+        policy=target.policy,
+        curves=curves,
+        references=tuple(dict.fromkeys(entry for each in found.curves for entry in each.references)),
+        replayed=WORDS[one.origin],
+    )
