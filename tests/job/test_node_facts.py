@@ -49,6 +49,8 @@ def node(tmp_path: Path) -> Path:
             f"{cpu}/cpufreq/boost": "1\n",
             f"{cpu}/cpu0/cpufreq/scaling_governor": "performance\n",
             f"{cpu}/cpu0/cpufreq/scaling_driver": "acpi-cpufreq\n",
+            f"{cpu}/cpu0/cpufreq/base_frequency": "2600000\n",
+            "etc/os-release": 'NAME="Rocky Linux"\nPRETTY_NAME="Rocky Linux 9.4 (Blue Onyx)"\nID=rocky\n',
             f"{cpu}/cpu0/cpuidle/state0/name": "POLL\n",
             f"{cpu}/cpu0/cpuidle/state0/disable": "0\n",
             f"{cpu}/cpu0/cpuidle/state1/name": "C1\n",
@@ -96,6 +98,7 @@ def run(node: Path, meant: str, watched: str) -> subprocess.CompletedProcess[str
             "MPI_LOCALRANKID": "0",
             "RAILYARD_SYSFS": str(node / "sys"),
             "RAILYARD_PROC": str(node / "proc"),
+            "RAILYARD_ETC": str(node / "etc"),
         },
         capture_output=True,
         text=True,
@@ -112,6 +115,7 @@ def test_the_script_says_what_the_node_is(node: Path) -> None:
     assert facts.node == "vn1"
     assert facts.facts == {
         "kernel": "6.1.0-17-amd64",
+        "operating_system": "Rocky Linux 9.4 (Blue Onyx)",
         "kernel_options": "iommu=pt processor.max_cstate=1",
         "memory": "263921504 kB",
         "processor": "EPYC 9354: 32 cores",
@@ -123,6 +127,7 @@ def test_the_script_says_what_the_node_is(node: Path) -> None:
         "turbo": "on",
         "governor": "performance",
         "frequency_driver": "acpi-cpufreq",
+        "base_frequency_khz": "2600000",
         "c_states": "POLL C1",
         "transparent_hugepages": "madvise",
         "numa_balancing": "1",
@@ -186,6 +191,7 @@ def test_a_node_without_any_of_it_says_no_more_than_its_name(node: Path) -> None
         (node / "proc" / name).unlink()
     (node / "proc/sys/kernel/osrelease").unlink()
     (node / "proc/sys/kernel/numa_balancing").unlink()
+    (node / "etc/os-release").unlink()
     for folder in ("devices", "kernel", "class/dmi"):
         subprocess.run(["rm", "-r", str(node / "sys" / folder)], check=True)
     assert run(node, "hsn0", "ib0").stdout == "ran\n"
