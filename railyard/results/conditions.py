@@ -1,6 +1,6 @@
 """Conditions in records: what nodes showed, and where they differ from what the sources of references state."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import listing
@@ -9,28 +9,31 @@ from railyard.site import conditions
 from railyard.site.conditions import Seen
 
 HEADING = "Other conditions than those of the references (they decide nothing)"
-_MOST_NAMED = 2
+_MOST_REFERENCES, _MOST_NODES = 2, 4
 
 
 def sentences(records: Iterable[Record]) -> tuple[str, ...]:
-    """Return a sentence for each difference between references and nodes, whatever number of tests has it.
+    """Return a sentence for each group of nodes that differs from references, whatever number of tests shows it.
 
-    ``the references edr-bw and edr-lat were taken with turbo on; n1 and n2 have it off``. Nothing where they are alike,
-    or where either side is not known.
+    ``the references edr-bw and edr-lat were taken with turbo on and smt off; n1 and n2 have turbo off and smt on``.
+    Nothing where they are alike, or where either side is not known.
     """
     return told([condition for record in records for condition in record.conditions])
 
 
 def told(found: Sequence[ConditionRecord]) -> tuple[str, ...]:
-    """Return a sentence for each difference, of several tests or of one."""
-    entries: dict[tuple[str, str], dict[str, None]] = {}
-    nodes: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+    """Return a sentence for each group of nodes that differs from the same references, of several tests or of one."""
+    entries: dict[tuple[str, str, str], dict[str, None]] = {}
+    nodes: dict[tuple[str, str, str], dict[str, None]] = {}
     for each in found:
         for has, where in each.unlike.items():
-            key = (each.name, shown(each.name, each.stated))
+            key = (each.name.replace("_", "-"), shown(each.name, each.stated), has)
             entries.setdefault(key, {}).update(dict.fromkeys(each.references))
-            nodes.setdefault(key, {}).setdefault(has, {}).update(dict.fromkeys(where))
-    return tuple(_sentence(name, stated, list(entries[name, stated]), of) for (name, stated), of in nodes.items())
+            nodes.setdefault(key, {}).update(dict.fromkeys(where))
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, str, str]]] = {}
+    for key in nodes:
+        groups.setdefault((tuple(entries[key]), tuple(sorted(nodes[key]))), []).append(key)
+    return tuple(_sentence(*group, differences) for group, differences in groups.items())
 
 
 def seen_nodes(record: Record) -> Iterator[Seen]:
@@ -55,14 +58,21 @@ def shown(name: str, text: str) -> str:
     return known[0] if len(known) == 1 and known[0] in ("on", "off") else one_line(text)
 
 
-def _sentence(name: str, stated: str, entries: Sequence[str], nodes: Mapping[str, Iterable[str]]) -> str:
-    some = list(entries[:_MOST_NAMED])
-    more = [f"{len(entries) - _MOST_NAMED} more"] if len(entries) > _MOST_NAMED else []
-    subject = f"the reference {some[0]} was" if len(entries) == 1 else f"the references {listing([*some, *more])} were"
-    have = [_have(has, list(where)) for has, where in nodes.items()]
-    return one_line(f"{subject} taken with {name.replace('_', '-')} {stated}; {', '.join(have)}")
+def _sentence(entries: Sequence[str], nodes: Sequence[str], differences: Sequence[tuple[str, str, str]]) -> str:
+    subject = (
+        f"reference {entries[0]} was" if len(entries) == 1 else f"references {_some(entries, _MOST_REFERENCES)} were"
+    )
+    verb = "has" if len(nodes) == 1 else "have"
+    stated = listing([f"{name} {text}" for name, text, _ in differences])
+    if len(differences) == 1:
+        has = differences[0][2]
+        have = f"it {has}" if has in ("on", "off") else has
+    else:
+        have = listing([f"{name} {has}" for name, _, has in differences])
+    return one_line(f"the {subject} taken with {stated}; {_some(nodes, _MOST_NODES)} {verb} {have}")
 
 
-def _have(has: str, where: Sequence[str]) -> str:
-    verb = "has" if len(where) == 1 else "have"
-    return f"{listing(where)} {verb} {f'it {has}' if has in ('on', 'off') else has}"
+def _some(names: Sequence[str], most: int) -> str:
+    """Return so many of the names, and how many more there are."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return listing([*names[:most], *more])

@@ -35,7 +35,17 @@ def test_a_difference_is_told_once_with_all_its_references_and_nodes(records: li
 def test_values_that_are_not_on_or_off_are_told_as_they_are_by_groups_of_nodes() -> None:
     mtu = ConditionRecord("mtu", "9000 B", ("a", "b", "c"), {"1500 B": ("n1", "n2"), "4200 B": ("n3",)})
     assert sentences([made_record(conditions=(mtu,))]) == (
-        "the references a, b and 1 more were taken with mtu 9000 B; n1 and n2 have 1500 B, n3 has 4200 B",
+        "the references a, b and 1 more were taken with mtu 9000 B; n1 and n2 have 1500 B",
+        "the references a, b and 1 more were taken with mtu 9000 B; n3 has 4200 B",
+    )
+
+
+def test_nodes_that_differ_in_several_conditions_have_one_sentence() -> None:
+    smt = ConditionRecord("smt", "disabled", ("edr-bw",), {"on": ("n1", "n2")})
+    kernel = ConditionRecord("kernel", "6.1.0", ("edr-bw",), {"6.2.0": tuple(f"n{number}" for number in range(3, 9))})
+    assert sentences([made_record(conditions=(TURBO, smt, kernel))]) == (
+        "the reference edr-bw was taken with turbo on and smt off; n1 and n2 have turbo off and smt on",
+        "the reference edr-bw was taken with kernel 6.1.0; n3, n4, n5, n6 and 2 more have 6.2.0",
     )
 
 

@@ -12,7 +12,7 @@ from railyard.site.conditions import may_cost
 
 
 def possible_causes(found: Iterable[ConditionRecord]) -> tuple[str, ...]:
-    """Return a sentence for each condition whose difference may cost what a run lacks; () where none may."""
+    """Return a sentence for each group of nodes whose conditions may cost what a run lacks; () where none may."""
     costly = []
     for each in found:
         worse = {has: nodes for has, nodes in each.unlike.items() if may_cost(each.name, each.stated, has)}
