@@ -90,14 +90,19 @@ def test_nodes_of_a_replay_or_a_rehearsal_are_not_compared(
     assert "turbo" in {each.name for each in found.conditions}
 
 
-def test_a_failure_names_what_may_have_cost_and_nothing_else(assessed: Assess, virtual: Site) -> None:
+@pytest.mark.fault(
+    "session",
+    "turbo is off on both nodes, and the reference was taken with it on",
+    "a possible cause: the reference paper was taken with turbo on; vn1 and vn2 have it off",
+)
+def test_a_failure_names_what_may_have_cost_and_nothing_else(assessed: Assess, virtual: Site, said: str) -> None:
     site = with_entries(virtual, entry(60.0, conditions={"turbo": "enabled", "smt": "enabled", "memory": "1 GB"}))
     facts = [NodeFacts(name, {"turbo": "off", "smt": "off", "memory": "8000000 kB"}, {}) for name in ("vn1", "vn2")]
     found = assessed(site=site, facts=tuple(facts))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 5)
     assert set(unlike(found)) == {"turbo", "smt", "memory"}
     causes = [remark for remark in found.verdict.remarks if "a possible cause" in remark]
-    assert causes == ["a possible cause: the reference paper was taken with turbo on; vn1 and vn2 have it off"]
+    assert causes == [said]
     before = assessed(site=site).verdict
     assert (found.verdict.sentence, found.verdict.suspects) == (before.sentence, before.suspects)
 
