@@ -200,6 +200,16 @@ def test_a_node_without_any_of_it_says_no_more_than_its_name(node: Path) -> None
     assert (facts.node, facts.facts) == ("vn1", {})
 
 
+def test_turbo_of_a_driver_that_says_it_for_each_processor(node: Path) -> None:
+    cpu = node / "sys/devices/system/cpu"
+    (cpu / "cpufreq/boost").unlink()
+    (cpu / "cpu0/cpufreq/boost").write_text("0\n", encoding="utf-8")
+    assert run(node, "hsn0", "ib0").stdout == "ran\n"
+    facts = parse((node / "out" / "vn1.facts").read_text(encoding="utf-8"), "run1")
+    assert facts is not None
+    assert facts.facts["turbo"] == "off"
+
+
 def test_the_names_of_the_script_are_those_of_the_tables() -> None:
     script = node_script()
     named = set(re.findall(r"[\"']fact (\w+)[\"']", script))

@@ -54,10 +54,11 @@ read_line() {
 
 settings() {
     tell_file 'fact smt' "$cpu/smt/control"
-    # The two drivers say it in two senses.
+    # The drivers say it in two senses, and newer kernels for each processor.
     read_line "$cpu/intel_pstate/no_turbo"
     case $line in 0) tell 'fact turbo' on ;; 1) tell 'fact turbo' off ;; esac
     read_line "$cpu/cpufreq/boost"
+    [ -n "$line" ] || read_line "$cpu/cpu0/cpufreq/boost"
     case $line in 1) tell 'fact turbo' on ;; 0) tell 'fact turbo' off ;; esac
     tell_file 'fact governor' "$cpu/cpu0/cpufreq/scaling_governor"
     tell_file 'fact frequency_driver' "$cpu/cpu0/cpufreq/scaling_driver"
