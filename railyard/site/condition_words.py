@@ -123,18 +123,20 @@ def nominal_clock(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def memory(text: str) -> str | None:
-    """Return an amount of memory in GiB, of modules or in all; the makers' GB are these too."""
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None:
-        return None
-    gib = int(found["count"] or 1) * int(found["size"]) * _GIB[found["unit"][0]]
-    return f"{gib:.0f} GiB" if gib >= 1 else f"{gib:.2f} GiB"
+    """Return an amount of memory in GiB or MiB, of modules or in all; the makers' GB are GiB too."""
+    gib = _gib(text)
+    return None if gib is None else f"{gib:.0f} GiB" if gib >= 1 else f"{1024 * gib:.0f} MiB"
 
 
 def same_memory(stated: str, shown: str) -> bool:
     """Return whether a kernel shows so much of what was stated as it does on a healthy node."""
-    share = first_number(shown) / (first_number(stated) or 1.0)
-    return _LEAST_MEMORY <= share <= _MOST_MEMORY
+    meant, has = _gib(stated), _gib(shown)
+    return bool(meant and has) and _LEAST_MEMORY <= (has or 0.0) / (meant or 1.0) <= _MOST_MEMORY
+
+
+def _gib(text: str) -> float | None:
+    found = _AMOUNT.fullmatch(text.strip())
+    return None if found is None else int(found["count"] or 1) * int(found["size"]) * _GIB[found["unit"][0]]
 
 
 def operating_system(text: str) -> str | None:
@@ -208,21 +210,49 @@ def same_driver(stated: str, shown: str) -> bool:
 
 
 def mpi(text: str) -> str | None:
-    """Return the library that a text names, with the version behind its name: ``Open MPI 4.1.5``, ``HPC-X``."""
-    text = text.replace("(R)", "")
-    names = [(text.lower().find(name.lower()), -len(name), name) for name in _MPI_NAMES]
+    """Return the library that a text names, with the version behind its name: ``Open MPI 4.1.5``, ``HPC-X``.
+
+    A module's name, such as cray-mpich/8.1.28, names its library too. None of several that were captured together.
+    """
+    if " runs)" in text:
+        return None
+    said = _spaced(text)
+    names = [(said.find(_spaced(name)), -len(name), name) for name in _MPI_NAMES]
     found = min((each for each in names if each[0] >= 0), default=None)
     if found is None:
         return None
     place, _, name = found
-    version = _VERSION.search(text, place)
+    version = _VERSION.search(said, place)
     return f"{name} {version[0]}" if version else name
 
 
+def mpi_of(stack: str, version: str | None) -> str | None:
+    """Return the library of a stack as ``mpi`` does; ``version`` as the library itself, or its launcher, says it.
+
+    HPC-X says the version of its Open MPI, which is none of its own.
+    """
+    table = STACKS[stack]
+    owner = next(name for name, each in STACKS.items() if each.version_pattern == table.version_pattern)
+    return mpi(f"{_name_of(table.title)} {(version or '') if owner == stack else ''}")
+
+
 def same_mpi(stated: str, shown: str) -> bool:
-    """Return whether two libraries are of one name, and their versions alike as far as both go."""
+    """Return whether two libraries are of one name, and their versions alike as far as both go.
+
+    HPC-X is an Open MPI, of a version of its own: which of the two a text means cannot be told.
+    """
     (one, its), (other, others) = (_named_version(text) for text in (stated, shown))
-    return one == other and (not its or not others or _alike_so_far(its, others))
+    if one != other:
+        return _MPI_NAMES[one] == _MPI_NAMES[other]
+    return not its or not others or _alike_so_far(its, others)
+
+
+def _spaced(text: str) -> str:
+    return re.sub(r"[-_/]|\(R\)", " ", text).replace("  ", " ").lower()
+
+
+def _name_of(title: str) -> str:
+    return re.sub(r" \(.*|^NVIDIA |^HPE ", "", title).strip()
 
 
 def _named_version(text: str) -> tuple[str, str]:
@@ -238,9 +268,7 @@ def _parts(version: str) -> tuple[str, ...]:
     return tuple(part.lstrip("0") or "0" for part in re.split(r"[.-]", version))
 
 
-#: Of each MPI library the name that people write: its title without what stands in brackets, or the maker's name.
-_MPI_NAMES: Final = tuple(
-    dict.fromkeys(
-        re.sub(r" \(.*|^NVIDIA |^HPE ", "", stack.title).strip() for stack in STACKS.values() if not stack.pair
-    )
-)
+#: The name that people write for each MPI library, and how it says its version, which tells whose relative it is.
+_MPI_NAMES: Final[Mapping[str, str]] = {
+    _name_of(stack.title): stack.version_pattern for stack in STACKS.values() if not stack.pair
+}

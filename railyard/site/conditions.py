@@ -115,7 +115,7 @@ _TABLE: tuple[Condition, ...] = (
         "cpufreq's governor",
         words.choice(words.GOVERNORS),
         words.one_of(words.GOVERNORS),
-        _fact("governor"),
+        _fact("governor", words.one_of(words.GOVERNORS)),
         costs=lambda stated, shown: stated == "performance",
         read_from="cpu0/cpufreq",
     ),
@@ -337,5 +337,10 @@ _OR = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
 
 
 def _alternatives(condition: Condition, text: str) -> list[str]:
-    """Return the values of which a source does not say which it was: "early, home or cluster on die" are three."""
-    return [text] if condition.is_free or condition.is_field else _OR.split(text)
+    """Return the values of which a source does not say which it was: "early, home or cluster on die" are three.
+
+    A name of a maker's own, such as that of a BIOS, may have a comma in it.
+    """
+    if condition.is_free or condition.is_field:
+        return [text]
+    return text.split(" or ") if condition.read in (words.as_written, words.operating_system) else _OR.split(text)

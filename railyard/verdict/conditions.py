@@ -10,6 +10,7 @@ from railyard.job.case import Case, Evidence
 from railyard.job.launcher_identity import version_said
 from railyard.results.record.form import ConditionRecord
 from railyard.site import conditions
+from railyard.site.condition_words import mpi_of
 from railyard.site.conditions import Seen
 from railyard.site.references.model import Source
 from railyard.stacks.table import STACKS
@@ -53,12 +54,10 @@ def seen_nodes(case: Case, evidence: Evidence) -> dict[str, Seen]:
 
 def _mpi(case: Case, evidence: Evidence) -> str | None:
     """Return the library of the run with its version, where its prefix or its own launcher says one."""
-    stack = STACKS[case.stack]
-    if stack.pair:
+    if STACKS[case.stack].pair:
         return None
     meant = case.launch.mpi
-    version = (meant.version if meant else None) or version_said(evidence.launcher, case.stack) or ""
-    return conditions.read("mpi", f"{stack.title.partition(' (')[0]} {version}")[0]
+    return mpi_of(case.stack, (meant.version if meant else None) or version_said(evidence.launcher, case.stack))
 
 
 def _unlike(name: str, text: str, nodes: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from railyard.job.node_facts import DEVICE_FACTS, FACTS
+from railyard.site.condition_words import mpi_of
 from railyard.site.conditions import CONDITIONS, Seen, document, may_cost, read, shown, unlike, why_unreadable
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import load_systems
+from railyard.stacks.table import STACKS
 
 ROOT = Path(__file__).resolve().parents[2]
 XEON = "Intel(R) Xeon(R) CPU E5-2660 v3 @ 2.60GHz"
@@ -111,8 +113,12 @@ def test_a_rails_fact_is_put_into_the_words_of_a_source(
         ("mpirun (Open MPI) 4.1.5", "Open MPI 4.1.5", ()),
         ("Intel(R) MPI Library for Linux* OS, Version 2021.18", "Intel MPI 2021.4", ("Intel MPI 2021.4",)),
         ("HPC-X, version not printed", "HPC-X 2.25", ()),
-        ("HPC-X, version not printed", "Open MPI 4.1.5", ("Open MPI 4.1.5",)),
+        ("HPC-X, version not printed", "Intel MPI 2021.4", ("Intel MPI 2021.4",)),
+        ("mpirun (Open MPI) 4.1.5", "HPC-X", ()),
+        ("cray-mpich/8.1.28", "Cray MPICH", ()),
+        ("Cray MPICH 8.1.25", "MPICH 4.1.2", ("MPICH 4.1.2",)),
         ("some library", "Open MPI 4.1.5", ()),
+        ("mpirun (Open MPI) 4.1.5 (3 runs); mpirun (Open MPI) 4.1.6 (2 runs)", "Open MPI 4.1.6", ()),
     ],
 )
 def test_the_library_of_a_run_is_compared_as_far_as_both_are_named(
@@ -144,6 +150,43 @@ def test_a_value_that_the_table_does_not_know_is_refused_and_never_compared(name
     assert why == f'{name}: found "{text}", expected {condition.expected}; what these words cannot say belongs in note'
     assert read(name, text) == ()
     assert unlike(name, text, Seen({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})) == ()
+
+
+NODES = [
+    {
+        **{"turbo": "on", "smt": "off", "c_states": "POLL C1 C1E C6", "governor": "performance", "kernel": "6.1.0-17"},
+        **{"numa_nodes_per_socket": "2", "sockets": "2", "processor": XEON, "memory": "263921504 kB"},
+        **{"operating_system": "SUSE Linux Enterprise Server 15 SP4", "bios_version": "1.2, build 3"},
+    },
+    {
+        **{"turbo": "off", "smt": "notsupported", "c_states": "POLL haltpoll", "governor": "interactive"},
+        **{"numa_nodes_per_socket": "0", "sockets": "2", "processor": "EPYC 9354: 32 cores", "memory": "8000 kB"},
+        **{"operating_system": "Debian GNU/Linux 12 (bookworm)", "base_frequency_khz": "3250000"},
+    },
+]
+
+
+@pytest.mark.parametrize("facts", NODES)
+def test_what_a_node_shows_can_be_stated_and_is_alike(facts: Mapping[str, str]) -> None:
+    rail = {"mtu": "9000", "firmware": "20.31.1014", "driver": "mlx5_core", "driver_version": "5.8-1.1.2"}
+    seen = Seen(facts, (rail, {**rail, "mtu": "1500"}), {"mpi": "Open MPI 4.1.5", "hops": "1"})
+    told = 0
+    for name, condition in CONDITIONS.items():
+        values = shown(name, seen)
+        text = (" | " if condition.is_field else " or ").join(values)
+        if values:
+            told += 1
+            assert condition.is_field or why_unreadable(name, text) is None
+            assert unlike(name, text, seen) == (), name
+    assert told >= 13
+
+
+@pytest.mark.parametrize("stack", [name for name, stack in STACKS.items() if not stack.pair])
+def test_each_mpi_library_of_the_stacks_is_known_by_its_name(stack: str) -> None:
+    said = mpi_of(stack, "9.8.7")
+    assert said is not None
+    assert ("9.8.7" in said) == (stack != "hpcx")
+    assert unlike("mpi", said, Seen({}, (), {"mpi": said})) == ()
 
 
 def test_what_may_cost_is_the_worse_of_two_only() -> None:
