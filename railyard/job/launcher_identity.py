@@ -42,6 +42,12 @@ def why_other(said: str, stack: str, version: str | None) -> str | None:
     return None
 
 
+def version_said(said: str, stack: str) -> str | None:
+    """Return the version that a stack's own launcher says; None where it says none, or is another's."""
+    found = _answer(stack, said.partition("\n")[2])
+    return None if found is None else found.groupdict().get("version")
+
+
 def same_version(one: str, other: str) -> bool:
     """Return whether two versions are the same as far as both go: 2021.18 and 2021.18.0, 2.3.7 and 2.3.7-1."""
     pairs = zip(re.split(r"[.-]", one), re.split(r"[.-]", other), strict=False)

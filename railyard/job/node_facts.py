@@ -25,6 +25,7 @@ _LONGEST = 300
 FACTS: Mapping[str, str] = MappingProxyType(
     {
         "kernel": "release of the running kernel",
+        "operating_system": "distribution with its release, as /etc/os-release has it",
         "kernel_options": "words of its command line that change timing or I/O, of a list of their names",
         "processor": "model of the processors",
         "microcode": "revision of their microcode",
@@ -39,6 +40,7 @@ FACTS: Mapping[str, str] = MappingProxyType(
         "frequency_driver": "cpufreq's driver",
         "energy_preference": "what the processor is asked to prefer",
         "frequency_max_khz": "highest clock that the governor may ask for",
+        "base_frequency_khz": "nominal clock, where the driver says it (intel_pstate)",
         "idle_driver": "what puts idle processors to sleep",
         "c_states": "idle states that are not switched off",
         "transparent_hugepages": "always, madvise or never",

@@ -15,7 +15,8 @@ HEAD = """\
 Made from `systems/*.yaml` and `references/*.yaml` by `railyard references --write`; do not edit. Rates are 10^6 B/s,
 sizes are binary. What is *published* was measured by its source, *reported* is repeated by it, *bad-case* was found on
 a system that was not well (no run is judged by it), *class* is a floor that every such link has. A curve that a source
-shows without figures is not here: what it says of the curve stands as a relation.
+shows without figures is not here: what it says of the curve stands as a relation. Published figures that state too few
+conditions to be a system are in [published-left-out.md](published-left-out.md), with what each lacks.
 """
 #: Sizes of clusters for which the page says what is worth its money.
 _SIZES = (16, 64, 128, 1024)

@@ -17,9 +17,11 @@ from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
-from railyard.results.record.form import AttemptRecord
+from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.verdict import identity, published, rail_setup, verdict
 from railyard.verdict.asked import unlike_asked
+from railyard.verdict.conditions import conditions_of
+from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, read_of
@@ -39,7 +41,7 @@ class Assessment:
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
     ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
     in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric. ``computed``:
-    what of a replay no source printed.
+    what of a replay no source printed. ``conditions``: what the sources of its references state.
     """
 
     case: Case
@@ -54,6 +56,7 @@ class Assessment:
     attempts: tuple[AttemptRecord, ...] = ()
     deficits: Mapping[str, Deficit] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
+    conditions: tuple[ConditionRecord, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -123,6 +126,9 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         reached = reached.with_remarks(evidence.too_long)
     if evidence.rehearsed:
         reached = reached.with_remarks(REHEARSED)
+    conditions = conditions_of(case, evidence, reached.references)
+    if reached.misses_reference:
+        reached = reached.with_remarks(*possible_causes(conditions))
     reached = reached.with_remarks(
         *assessor.remarks(case, tables, again),
         *_beside_hops(case),
@@ -141,6 +147,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *(case, inputs, reached, curves, figures, path, assessor.kept(tables, again), version),
         deficits={name: found for name, found in deficits.items() if found is not None},
         computed=computed,
+        conditions=conditions,
     )
 
 

@@ -61,6 +61,7 @@ def record_of(
         pairs=node_pairs.record_of(assessment),
         attempts=assessment.attempts,
         starved=assessment.starved,
+        conditions=assessment.conditions,
     )
 
 

@@ -50,6 +50,8 @@ def node(tmp_path: Path) -> Path:
             f"{cpu}/cpufreq/boost": "1\n",
             f"{cpu}/cpu0/cpufreq/scaling_governor": "performance\n",
             f"{cpu}/cpu0/cpufreq/scaling_driver": "acpi-cpufreq\n",
+            f"{cpu}/cpu0/cpufreq/base_frequency": "2600000\n",
+            "etc/os-release": 'NAME="Rocky Linux"\nPRETTY_NAME="Rocky Linux 9.4 (Blue Onyx)"\nID=rocky\n',
             f"{cpu}/cpu0/cpuidle/state0/name": "POLL\n",
             f"{cpu}/cpu0/cpuidle/state0/disable": "0\n",
             f"{cpu}/cpu0/cpuidle/state1/name": "C1\n",
@@ -97,6 +99,7 @@ def run(node: Path, meant: str, watched: str) -> subprocess.CompletedProcess[str
             "MPI_LOCALRANKID": "0",
             "RAILYARD_SYSFS": str(node / "sys"),
             "RAILYARD_PROC": str(node / "proc"),
+            "RAILYARD_ETC": str(node / "etc"),
         },
         capture_output=True,
         text=True,
@@ -113,6 +116,7 @@ def test_the_script_says_what_the_node_is(node: Path) -> None:
     assert facts.node == "vn1"
     assert facts.facts == {
         "kernel": "6.1.0-17-amd64",
+        "operating_system": "Rocky Linux 9.4 (Blue Onyx)",
         "kernel_options": "iommu=pt processor.max_cstate=1",
         "memory": "263921504 kB",
         "processor": "EPYC 9354: 32 cores",
@@ -124,6 +128,7 @@ def test_the_script_says_what_the_node_is(node: Path) -> None:
         "turbo": "on",
         "governor": "performance",
         "frequency_driver": "acpi-cpufreq",
+        "base_frequency_khz": "2600000",
         "c_states": "POLL C1",
         "transparent_hugepages": "madvise",
         "numa_balancing": "1",
@@ -187,12 +192,23 @@ def test_a_node_without_any_of_it_says_no_more_than_its_name(node: Path) -> None
         (node / "proc" / name).unlink()
     (node / "proc/sys/kernel/osrelease").unlink()
     (node / "proc/sys/kernel/numa_balancing").unlink()
+    (node / "etc/os-release").unlink()
     for folder in ("devices", "kernel", "class/dmi"):
         subprocess.run(["rm", "-r", str(node / "sys" / folder)], check=True)
     assert run(node, "hsn0", "ib0").stdout == "ran\n"
     facts = parse((node / "out" / "vn1.facts").read_text(encoding="utf-8"), "run1")
     assert facts is not None
     assert (facts.node, facts.facts) == ("vn1", {})
+
+
+def test_turbo_of_a_driver_that_says_it_for_each_processor(node: Path) -> None:
+    cpu = node / "sys/devices/system/cpu"
+    (cpu / "cpufreq/boost").unlink()
+    (cpu / "cpu0/cpufreq/boost").write_text("0\n", encoding="utf-8")
+    assert run(node, "hsn0", "ib0").stdout == "ran\n"
+    facts = parse((node / "out" / "vn1.facts").read_text(encoding="utf-8"), "run1")
+    assert facts is not None
+    assert facts.facts["turbo"] == "off"
 
 
 def test_the_names_of_the_script_are_those_of_the_tables() -> None:

@@ -108,6 +108,7 @@ class Tree:
                 "PATH": "/usr/bin:/bin",
                 "RAILYARD_SYSFS": str(self.root / "sys"),
                 "RAILYARD_PROC": str(self.root / "proc"),
+                "RAILYARD_ETC": str(self.root / "etc"),
                 "MPI_LOCALRANKID": "0",
             },
             capture_output=True,

@@ -78,6 +78,15 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
     ("alaska-2020", "ib-intelmpi-hpl", None, 16090.9),
     ("eiger-2022", "latency", 8, 2.33),
     ("alps-2024", "bandwidth", 4 << 20, 24000),
+    ("bullsequana-2021", "both-ways", 4 << 20, 24609.96),
+    ("bullsequana-2021", "both-ways", 64 << 10, 22851.18),
+    ("connectx6-two-ports", "two-ports", 4 << 20, 21307.34),
+    ("connectx6-two-ports", "two-ports", 32 << 10, 16246.94),
+    ("cisco-usnic", "eth10-latency", None, 2.13),
+    ("cisco-usnic", "eth10-bandwidth", None, 1168 * 2**20 / 1e6),
+    ("cisco-usnic", "eth10-both-ways", None, 2336 * 2**20 / 1e6),
+    ("cisco-usnic", "eth40-latency", None, 1.93),
+    ("cisco-usnic", "eth40-bandwidth", 4 << 20, 37.23e9 / 8e6),
 ]
 
 

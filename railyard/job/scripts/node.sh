@@ -54,15 +54,17 @@ read_line() {
 
 settings() {
     tell_file 'fact smt' "$cpu/smt/control"
-    # The two drivers say it in two senses.
+    # The drivers say it in two senses, and newer kernels for each processor.
     read_line "$cpu/intel_pstate/no_turbo"
     case $line in 0) tell 'fact turbo' on ;; 1) tell 'fact turbo' off ;; esac
     read_line "$cpu/cpufreq/boost"
+    [ -n "$line" ] || read_line "$cpu/cpu0/cpufreq/boost"
     case $line in 1) tell 'fact turbo' on ;; 0) tell 'fact turbo' off ;; esac
     tell_file 'fact governor' "$cpu/cpu0/cpufreq/scaling_governor"
     tell_file 'fact frequency_driver' "$cpu/cpu0/cpufreq/scaling_driver"
     tell_file 'fact energy_preference' "$cpu/cpu0/cpufreq/energy_performance_preference"
     tell_file 'fact frequency_max_khz' "$cpu/cpu0/cpufreq/scaling_max_freq"
+    tell_file 'fact base_frequency_khz' "$cpu/cpu0/cpufreq/base_frequency"
     tell_file 'fact idle_driver' "$cpu/cpuidle/current_driver"
     states=''
     set +f
@@ -79,8 +81,21 @@ settings() {
     tell_file 'fact numa_balancing' "$proc/sys/kernel/numa_balancing"
 }
 
+# The line PRETTY_NAME="Rocky Linux 9.4 (Blue Onyx)" of os-release.
+operating_system() {
+    [ -r "$1" ] || return
+    while IFS= read -r line; do
+        case $line in PRETTY_NAME=*)
+            line=${line#*=} line=${line#[\"\']}
+            tell 'fact operating_system' "${line%[\"\']}"
+            ;;
+        esac
+    done <"$1"
+}
+
 software() {
     tell_file 'fact kernel' "$proc/sys/kernel/osrelease"
+    operating_system "${RAILYARD_ETC:-/etc}/os-release"
     read_line "$proc/cmdline"
     chosen=''
     IFS=' '

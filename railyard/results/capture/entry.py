@@ -11,7 +11,9 @@ from railyard.base.wording import counted, message_size, number
 from railyard.hardware.limits import Limit
 from railyard.results.capture.chosen import Group, is_quick
 from railyard.results.capture.spread import Spread
+from railyard.results.conditions import seen_nodes
 from railyard.results.record.form import Record
+from railyard.site.conditions import shown
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.model import HIGHER_IS_BETTER, REGIMES
 
@@ -97,15 +99,12 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
         "mpi": _common(_environment(record, "mpi") for record in records),
         "benchmark_version": _common(record.benchmark_version for record in records),
     }
+    lock = _common(_spack(record, "lock_sha256") for record in records)
     conditions = {
         "repeats": repeats,
         **({"capture": "quick"} if is_quick(group) else {}),
-        **{
-            name: text
-            for name in ("kernel", "bios_version", "smt", "turbo", "governor", "numa_nodes_per_socket", "c_states")
-            if (text := _common(_fact(record, name) for record in records))
-        },
-        **{name: text for name in ("lock_sha256",) if (text := _common(_spack(record, name) for record in records))},
+        **{name: " or ".join(found) for name, found in _conditions(records).items()},
+        **({"lock-sha256": lock} if lock else {}),
     }
     # Not `proven`: where the rails have no counters, nobody saw which way the bytes went.
     if any(record.path_proof is not None and record.path_proof.state != "proven" for record in records):
@@ -148,6 +147,23 @@ def _common(values: Iterable[str | None]) -> str | None:
     if len(counts) <= 1:
         return next(iter(counts), None)
     return "; ".join(f"{value} ({count} runs)" for value, count in counts.items())
+
+
+#: Conditions that the nodes of the captured runs show, each under the name that a reference has for it.
+_CAPTURED = (
+    *("processor", "clock", "memory", "operating-system", "kernel", "bios-version", "smt", "turbo", "governor"),
+    *("numa-nodes-per-socket", "c-states", "mtu"),
+)
+
+
+def _conditions(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return what the nodes of all runs had of each condition; several values where they were not alike."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        for seen in seen_nodes(record):
+            for name in _CAPTURED:
+                found.setdefault(name, {}).update(dict.fromkeys(shown(name, seen)))
+    return {name: list(values) for name in _CAPTURED if (values := found.get(name))}
 
 
 def _fact(record: Record, name: str) -> str | None:

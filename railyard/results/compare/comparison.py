@@ -9,6 +9,7 @@ from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import Better
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
+from railyard.results.compare import conditions
 from railyard.results.compare.along import Stretch, stretches
 from railyard.results.compare.finding import Finding, finding
 from railyard.results.compare.pairing import Matched, Pairing, pair
@@ -64,12 +65,13 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that two sides show against each other."""
+    """All that two sides show against each other; ``conditions``: in which nodes differ from their references'."""
 
     pairing: Pairing
     tests: tuple[Compared, ...]
     environment: tuple[Difference, ...]
     attribution: str | None
+    conditions: tuple[str, ...] = ()
 
     @property
     def figures(self) -> tuple[FigureResult, ...]:
@@ -90,7 +92,13 @@ def compare(a: Sequence[Record], b: Sequence[Record], noise: float | None = None
         raise RailyardError(f"found nothing that may be compared: {reasons or 'no figure that both sides have'}")
     used_a = [record for matched in found.matched for record in matched.a]
     used_b = [record for matched in found.matched for record in matched.b]
-    return Comparison(found, tests, differences(used_a, used_b), not_the_fabric_alone(used_a, used_b))
+    return Comparison(
+        found,
+        tests,
+        (*differences(used_a, used_b), *conditions.between(used_a, used_b)),
+        not_the_fabric_alone(used_a, used_b),
+        conditions.from_references(used_a, used_b),
+    )
 
 
 def better_of(benchmark: str, name: str) -> Better | None:

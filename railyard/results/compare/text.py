@@ -10,6 +10,7 @@ from railyard.results.compare.comparison import Compared, Comparison, FigureResu
 from railyard.results.compare.finding import KIND_WORDS
 from railyard.results.compare.regression import Gate
 from railyard.results.compare.shift import CONFIDENCE
+from railyard.results.conditions import HEADING
 
 FORMAT = 1
 _SGR = {"better": "32", "worse": "1;31", "different": "33", "none": "2", "cannot-tell": "35"}
@@ -38,6 +39,7 @@ def as_json(of: Comparison, sides: tuple[str, str], gate: Gate | None = None) ->
         "contrasts": [{"name": name, "a": a, "b": b} for name, a, b in of.pairing.contrasts],
         "environment": [encode(one) for one in of.environment],
         "attribution": of.attribution,
+        "conditions": list(of.conditions),
         "tests": [_test_json(test) for test in of.tests],
         "only_a": list(of.pairing.only_a),
         "only_b": list(of.pairing.only_b),
@@ -90,6 +92,10 @@ def _environment(of: Comparison, width: int) -> Iterator[str]:
         yield "  nothing that is recorded"
     if of.attribution:
         yield folded(of.attribution, width, "    ", "  ")
+    if of.conditions:
+        yield HEADING
+    for sentence in of.conditions:
+        yield folded(sentence, width, "    ", "  ")
 
 
 def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:

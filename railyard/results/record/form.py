@@ -4,7 +4,7 @@
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
 #      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
 #      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
-#      a curve's deficit, rehearsed_output.
+#      a curve's deficit, rehearsed_output, conditions.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -150,6 +150,21 @@ class CurveRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionRecord:
+    """One condition, such as turbo, that the sources of these references state, in their words.
+
+    ``unlike`` is what nodes had in its place, with these nodes, in the words of ``site.conditions``; nothing where they
+    had the same, and where it is not known what they had. A replay and a rehearsal have nodes of no kind.
+    """
+
+    name: str
+    stated: str
+    references: tuple[str, ...]
+    unlike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class RailTraffic:
     """Bytes that one device moved during the run; ``share`` of its node's meant bytes, both ways, 0 to 1.
 
@@ -258,7 +273,8 @@ class Record:
     ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
     since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
     allow-list. ``attempts`` are the measurements before this one that were disturbed, the oldest first. ``starved`` is
-    the share of this one's time, 0 to 1, in which the run's own processes waited for a processor.
+    the share of this one's time, 0 to 1, in which the run's own processes waited for a processor. ``conditions``:
+    those that the sources of its references state.
     """
 
     run: str
@@ -297,6 +313,7 @@ class Record:
     starved: float | None = None
     rehearsal: str | None = None
     rehearsed_output: str | None = None
+    conditions: tuple[ConditionRecord, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     @classmethod

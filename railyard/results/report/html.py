@@ -11,6 +11,7 @@ from railyard.base.clean_text import clean, one_line
 from railyard.base.paths import packaged_text
 from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
+from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import bases, holes, hosts
@@ -136,6 +137,8 @@ def html_report(
         problems=problems,
         common=common,
         bases=bases(shown),
+        conditions_heading=HEADING,
+        other_conditions=sentences(shown),
         hosts=hosts(shown),
         heatmaps=_heatmaps(tests),
         charts=[

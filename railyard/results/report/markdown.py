@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.base.clean_text import one_line
+from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
@@ -49,6 +50,7 @@ def markdown(
     for system, table in tables:
         lines += _section(f"Fabric × rails × stack{f' of {_text(system)}' if system else ''}", _matrix(table))
     lines += _section("Not tested, and why", _untested(records, cells))
+    lines += _section(HEADING, (f"- {_text(sentence)}" for sentence in sentences(records)))
     lines += _section("Relations between curves", map(_relation, relations))
     lines += _section("What it costs", _table(COST_HEADS, map(cost_cells, costs)) if costs else ())
     policies = names_policies(records)

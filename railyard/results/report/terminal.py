@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import earlier_disturbed
+from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import cost_lines, relation_lines
 from railyard.results.report.matrix import cell_words
@@ -55,7 +56,8 @@ def text_report(
     relations: Sequence[RelationRecord] = (),
     costs: Sequence[CostRecord] = (),
 ) -> str:
-    """Return the whole report: table, failures, what is neither, what was measured again, relations, costs, problems.
+    """Return the whole report: table, failures, what is neither, what was measured again, in which conditions nodes
+    differ from their references' sources, relations, costs, problems.
 
     A rehearsal is named before all. Last come the verdict and the counts.
 
@@ -72,6 +74,9 @@ def text_report(
     again = [f"{record.case}: {earlier_disturbed(len(record.attempts))}" for record in records if record.attempts]
     if again:
         parts.append("\n".join(["Measured again", *(_folded(one_line(line), width, "  ", "    ") for line in again)]))
+    other = sentences(records)
+    if other:
+        parts.append("\n".join([HEADING, *(_folded(line, width, "  ", "    ") for line in other)]))
     parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
     parts += [cost_lines(costs)] if costs else []
     if problems or unrun:

@@ -28,7 +28,7 @@ _KEPT = frozenset(
     )
 )
 #: Keys under which four numbers with points are a version, no address.
-_VERSIONED = frozenset(("environment", "facts", "devices", "benchmark_version", "linked"))
+_VERSIONED = frozenset(("environment", "facts", "devices", "benchmark_version", "linked", "conditions"))
 _HOME = re.compile(r"/(?:home|users?|Users|u)/(?:[a-z]/)?(?P<name>[A-Za-z_][\w.-]*)")
 
 

@@ -9,6 +9,7 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
+from railyard.site import conditions
 from railyard.site.matrix import Cell, Need, matrix
 from railyard.site.references.gaps import found_gaps, sentences
 from railyard.site.references.load import References
@@ -36,6 +37,7 @@ def findings(references: References, needs: Sequence[Need], today: date) -> tupl
         *sentences(g for g in gaps if g.is_problem),
         *_dated_ahead(references, today),
         *_without_an_end(references, today),
+        *_unreadable(references),
     ]
     remarks = [
         *_unused(references, cells),
@@ -175,6 +177,22 @@ def _dated_ahead(references: References, today: date) -> Iterator[str]:
     for name, dated in stated:
         if dated > today + timedelta(days=1):
             yield f"{name}: its source is dated {dated.isoformat()}, after today: correct the date"
+
+
+def _unreadable(references: References) -> Iterator[str]:
+    """Yield conditions of sources that no node's facts can be compared with, each once."""
+    stated: dict[tuple[str, str], list[str]] = {}
+    sources = [(each.id, each.source) for each in references.entries]
+    sources += [(each.id, each.source) for each in references.relations]
+    sources += [(each.id, each.source) for each in references.facts]
+    for owner, source in sources:
+        for name, text in source.conditions.items():
+            stated.setdefault((name, text), []).append(owner)
+    for (name, text), where in stated.items():
+        why = conditions.why_unreadable(name, text)
+        if why is not None:
+            more = f" and {counted(len(where) - 1, 'other')}" if len(where) > 1 else ""
+            yield f"{where[0]}{more}: source.conditions: {why}"
 
 
 def _without_an_end(references: References, today: date) -> Iterator[str]:

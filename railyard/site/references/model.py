@@ -163,7 +163,7 @@ class Source(Model):
     mpi: Prose | None = None
     benchmark_version: Prose | None = None
     hops: Annotated[int, Field(strict=True, ge=0)] | None = None
-    conditions: dict[Name, Prose] = Field({}, description="Settings that decide the number: snoop mode, turbo, MTU …")
+    conditions: dict[Name, Prose] = Field({}, description="Settings that decide it, in words of docs/conditions.md")
     runs: tuple[Name, ...] = Field((), description="Run ids that a baseline was captured from")
     note: Prose | None = None
 

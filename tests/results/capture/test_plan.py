@@ -8,6 +8,7 @@ import pytest
 
 from railyard.results.capture.plan import Asked, Plan, plan
 from railyard.results.record.form import CurveRecord, Record
+from railyard.site.conditions import why_unreadable
 from railyard.site.references.load import References, load_references
 from railyard.site.systems.model import System
 
@@ -42,6 +43,7 @@ ENTRY = f"""\
       benchmark_version: "7.4"
       conditions:
         repeats: "6 on 3 sets of nodes in 6 jobs, 2026-11-01 to 2026-11-03"
+        processor: "EPYC 9354: 32 cores"
         kernel: "6.1.0"
         smt: "off"
       runs:
@@ -238,3 +240,23 @@ def test_an_entry_goes_before_what_follows_the_entries(
     path.write_text(text, encoding="utf-8")
     made = planned(site, system, made_runs)
     assert made.after == text.replace("\n\n# of facts", f"\n\n{ENTRY}\n# of facts")
+
+
+def test_a_condition_in_which_the_runs_were_not_alike_has_all_its_values(
+    site: Path, system: System, made_runs: tuple[Record, ...]
+) -> None:
+    (group,) = made_runs[0].hardware
+    facts = {**group.facts, "turbo": "on", "c_states": "POLL C1 C6", "memory": "263921504 kB"}
+    alike = [replace(one, hardware=(replace(group, facts=facts),)) for one in made_runs]
+    odd = replace(alike[0], hardware=(replace(group, facts={**facts, "turbo": "off"}),))
+    found = planned(site, system, (odd, *alike[1:]))
+    write(found)
+    (made,) = [entry for entry in load_references(found.path, system).entries if entry.kind == "baseline"]
+    stated = made.source.conditions
+    assert {name: stated[name] for name in ("turbo", "c-states", "memory", "smt")} == {
+        "turbo": "off or on",
+        "c-states": "on",
+        "memory": "252 GiB",
+        "smt": "off",
+    }
+    assert [why_unreadable(name, text) for name, text in stated.items()] == [None] * len(stated)

@@ -16,6 +16,7 @@ from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,
+    ConditionRecord,
     CurveRecord,
     LimitRecord,
     NodeGroup,
@@ -112,6 +113,9 @@ LINE = {
     "starved": 0.01,
     "rehearsal": None,
     "rehearsed_output": None,
+    "conditions": [
+        {"name": "turbo", "stated": "enabled", "references": ["edr-bandwidth"], "unlike": {"off": ["vn2"]}},
+    ],
 }
 RECORD = Record(
     run="20261121T060000Z-ab12",
@@ -169,6 +173,7 @@ RECORD = Record(
     hardware=(NodeGroup(("vn1", "vn2"), {"smt": "on"}, {"hsn0": {"driver": "veth"}}),),
     attempts=(AttemptRecord("far too slow", 5, 4.2, 0.3, "2026-11-21T05:59:50Z"),),
     starved=0.01,
+    conditions=(ConditionRecord("turbo", "enabled", ("edr-bandwidth",), {"off": ("vn2",)}),),
 )
 
 

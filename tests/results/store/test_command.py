@@ -11,7 +11,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
-from railyard.results.record.form import NodeGroup, Record, Suspect, VerdictRecord
+from railyard.results.record.form import ConditionRecord, NodeGroup, Record, Suspect, VerdictRecord
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]
@@ -149,6 +149,7 @@ def test_scrub_leaves_no_name_and_every_figure(
         command=("/home/alice/bin/mpirun", "-host", "vn1,vn2", "10.1.2.3", "/opt/site/osu_bw"),
         environment={"mpi": "5.0.2 of alice", "ofed": "5.8.1.1"},
         hardware=(NodeGroup(("vn1",), {"bios_version": "1.2.3.4"}),),
+        conditions=(ConditionRecord("driver", "enic 2.1.1.47", ("paper",), {"enic 2.1.1.48": ("vn1", "vn2")}),),
     )
     stored(record)
     for command in (
@@ -167,5 +168,7 @@ def test_scrub_leaves_no_name_and_every_figure(
     assert given["verdict"]["sentence"] == "node2 is slow, node1-node2 too, so says user; node3: down"
     assert given["command"] == ["/path/mpirun", "-host", "node1,node2", "0.0.0.0", "/path/osu_bw"]
     assert (given["environment"]["ofed"], given["hardware"][0]["facts"]["bios_version"]) == ("5.8.1.1", "1.2.3.4")
+    (condition,) = given["conditions"]
+    assert (condition["stated"], condition["unlike"]) == ("enic 2.1.1.47", {"enic 2.1.1.48": ["node1", "node2"]})
     assert given["curves"] == record.to_json()["curves"]
     assert (given["case"], given["stack"]) == (record.case, record.stack)

@@ -79,6 +79,35 @@ def test_gaps_are_remarks(tmp_path: Path) -> None:
     ]
 
 
+def conditions_refused(folder: Path, stated: str) -> list[str]:
+    table = TABLE.replace("date: 2016-02-02}", f"date: 2016-02-02, conditions: {{{stated}, smt: disabled}}}}")
+    return [each.what for each in findings(references(folder, table), NEEDS, TODAY) if each.weight == "problem"]
+
+
+@pytest.mark.fault(
+    "reference",
+    "a condition of a source that nobody can read",
+    'turbo: found "sometimes", expected enabled or disabled; what these words cannot say belongs in note',
+)
+def test_a_condition_that_nobody_can_read_is_a_problem_said_once(tmp_path: Path, said: str) -> None:
+    assert conditions_refused(tmp_path, "turbo: sometimes") == [f"qdr-bw and 3 others: source.conditions: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "sentence"),
+    [
+        (
+            "snop-mode: early",
+            'found the condition "snop-mode", expected a known one (did you mean "snoop-mode"?); what these words '
+            "cannot say belongs in note",
+        ),
+        ("firmware: 1.2.3", 'found "firmware" among the conditions, expected firmware as a field of the source itself'),
+    ],
+)
+def test_a_condition_of_no_known_name_is_a_problem(tmp_path: Path, stated: str, sentence: str) -> None:
+    assert conditions_refused(tmp_path, stated) == [f"qdr-bw and 3 others: source.conditions: {sentence}"]
+
+
 def test_a_relation_that_its_own_figures_break_is_a_problem(tmp_path: Path) -> None:
     first = findings(references(tmp_path, TABLE.replace("high: 2.0", "high: 1.9")), NEEDS, TODAY)[0]
     assert (first.weight, first.what) == (

@@ -1,0 +1,274 @@
+"""How a source's word for a condition, and a node's fact, are put into one word; each returns None for any other."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from railyard.stacks.table import STACKS
+
+_ON_OFF: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("on", "enabled"), "on"),
+    **dict.fromkeys(("off", "disabled"), "off"),
+}
+#: What the kernel says in cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu).
+SMT: Final[Mapping[str, str]] = {
+    "on": "on",
+    **dict.fromkeys(("off", "forceoff", "notsupported"), "off"),
+}
+GOVERNORS: Final = ("performance", "powersave", "schedutil", "ondemand", "conservative", "userspace")
+SNOOP_MODES: Final = ("early", "home", "directory", "cluster on die")
+PROFILES: Final = ("performance optimized", "performance per watt", "dense configuration", "balanced", "custom")
+#: Idle states as intel_idle, acpi_idle and psci name them; the first kind keeps clocks and caches.
+_SHALLOW_STATE = re.compile(r"POLL|WFI|C0|C1E?(?:_ACPI)?|LPI-0")
+_IDLE_STATE = re.compile(rf"{_SHALLOW_STATE.pattern}|C[0-9]{{1,2}}[A-Zs]{{0,2}}(?:_ACPI)?|LPI-[0-9]")
+_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
+_VERSION = re.compile(r"(?<![\w.])[0-9]{1,5}(?:\.[0-9]{1,5}){1,4}(?:-[0-9][\w.]{0,20})?")
+_RELEASE = re.compile(r"[0-9]{1,3}\.[0-9]{1,4}\S{0,80}")
+_AMOUNT = re.compile(
+    r"(?:(?P<count>[0-9]{1,3}) x )?(?P<size>[0-9]{1,12}) ?(?P<unit>kB|[MGT]i?B?)(?: at [0-9]{3,5} MHz)?"
+)
+_GIB: Final[Mapping[str, float]] = {"k": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 1024.0}
+#: Of memory, what the kernel takes for itself, and how far it may have more than was said.
+_LEAST_MEMORY, _MOST_MEMORY = 0.9, 1.01
+#: In a processor's name, what says nothing of the model.
+_NOT_THE_MODEL = re.compile(
+    r"\((?:R|TM|C)\)|\b(?:CPU|Processor|[0-9]+-Core|[0-9]+ cores?)\b|@.*|\bwith .*", re.IGNORECASE
+)
+_CLOCK = re.compile(r"(?P<ghz>[0-9](?:\.[0-9]{1,3})?) ?GHz")
+_OFED = re.compile(r"(?:Mellanox|MLNX|NVIDIA)?[ _]?OFED[ -]v?(?P<version>[0-9][\w.-]{0,20})", re.IGNORECASE)
+_KERNEL_DRIVER = re.compile(r"(?P<name>[a-z][a-z0-9_]{1,30})(?: (?P<version>[0-9][\w.-]{0,30}))?")
+#: mlx5_core of the kernel's own tree said this until Linux 5.10, whatever was in it.
+_IN_TREE: Final = frozenset({"4.0-0", "5.0-0"})
+
+
+def as_written(text: str) -> str | None:
+    """Return the text without blanks around it."""
+    return text.strip() or None
+
+
+def one_of(known: Sequence[str]) -> Callable[[str], str | None]:
+    """Return what takes one of these words, in capitals or not."""
+    return lambda text: next((one for one in known if one == text.strip().lower()), None)
+
+
+def choice(known: Sequence[str]) -> str:
+    """Return ``a, b or c``."""
+    return f"{', '.join(known[:-1])} or {known[-1]}"
+
+
+def on_off(text: str) -> str | None:
+    """Return "on" or "off" of these words, and of enabled and disabled."""
+    return _ON_OFF.get(text.strip().lower())
+
+
+def whole(text: str) -> str | None:
+    """Return a whole number."""
+    return text.strip() if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
+
+
+def first_number(text: str) -> float:
+    """Return the first number of a text, 0 where it has none."""
+    found = _NUMBER.search(text)
+    return float(found[0]) if found else 0.0
+
+
+def c_states(text: str) -> str | None:
+    """Return whether idle states deeper than C1 are on; of the names of those that are, too."""
+    known = on_off(text)
+    names = text.split()
+    if known is not None or not names or not all(map(_IDLE_STATE.fullmatch, names)):
+        return known
+    return "off" if all(map(_SHALLOW_STATE.fullmatch, names)) else "on"
+
+
+def snoop_mode(text: str) -> str | None:
+    """Return a snoop mode: "COD" and "early snoop" are words for two of them."""
+    said = re.sub(r"[ -]snoop$", "", text.strip().lower()).replace("-", " ")
+    return "cluster on die" if said == "cod" else said if said in SNOOP_MODES else None
+
+
+def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the snoop modes that an Intel node may be in: only cluster on die has several domains a socket."""
+    domains = whole(facts.get("numa_nodes_per_socket", ""))
+    if domains is None or "Intel" not in facts.get("processor", "") or int(domains) == 0:
+        return ()
+    return ("early or home or directory",) if int(domains) == 1 else ("cluster on die",)
+
+
+def interleaved(facts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return whether all sockets of a node are one domain of memory; () for a node of one socket."""
+    domains, sockets = (whole(facts.get(name, "")) for name in ("numa_nodes_per_socket", "sockets"))
+    if domains is None or sockets is None or int(sockets) < 2:
+        return ()
+    return ("on" if int(domains) == 0 else "off",)
+
+
+def same_processor(stated: str, shown: str) -> bool:
+    """Return whether every word of the shorter name of a model is in the other's."""
+    one, other = (set(_NOT_THE_MODEL.sub(" ", text).lower().split()) for text in (stated, shown))
+    return one <= other or other <= one
+
+
+def clock(text: str) -> str | None:
+    """Return a clock as ``2.6 GHz``."""
+    found = _CLOCK.fullmatch(text.strip())
+    return f"{float(found['ghz']):g} GHz" if found else None
+
+
+def nominal_clock(facts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a node's nominal clock to 0.1 GHz: by its driver, else by the model's name ("… @ 2.60GHz")."""
+    khz, named = whole(facts.get("base_frequency_khz", "")), _CLOCK.search(facts.get("processor", ""))
+    ghz = int(khz) / 1e6 if khz else float(named["ghz"]) if named else None
+    return () if ghz is None else (f"{round(ghz, 1):g} GHz",)
+
+
+def memory(text: str) -> str | None:
+    """Return an amount of memory in GiB or MiB, of modules or in all; the makers' GB are GiB too."""
+    gib = _gib(text)
+    return None if gib is None else f"{gib:.0f} GiB" if gib >= 1 else f"{1024 * gib:.0f} MiB"
+
+
+def same_memory(stated: str, shown: str) -> bool:
+    """Return whether a kernel shows so much of what was stated as it does on a healthy node."""
+    meant, has = _gib(stated), _gib(shown)
+    return bool(meant and has) and _LEAST_MEMORY <= (has or 0.0) / (meant or 1.0) <= _MOST_MEMORY
+
+
+def _gib(text: str) -> float | None:
+    found = _AMOUNT.fullmatch(text.strip())
+    return None if found is None else int(found["count"] or 1) * int(found["size"]) * _GIB[found["unit"][0]]
+
+
+def operating_system(text: str) -> str | None:
+    """Return a distribution with its release: a name without a number says too little."""
+    said = text.split("(")[0].strip()
+    return said if re.search(r"[A-Za-z]{2}", said) and re.search(r"[0-9]", said) else None
+
+
+def same_operating_system(stated: str, shown: str) -> bool:
+    """Return whether two distributions are of one name, and their releases alike as far as both go."""
+    one, other = _named_release(stated), _named_release(shown)
+    return one[0] == other[0] and _alike_so_far(one[1], other[1])
+
+
+def _named_release(text: str) -> tuple[str, str]:
+    said = text.lower().replace("rhel", "red hat enterprise").replace("sles", "suse enterprise server")
+    number = _NUMBER.search(said)
+    name = re.sub(
+        r"\b(?:gnu/linux|linux|server|release|stream|version|v)\b", " ", said[: number.start()] if number else said
+    )
+    return " ".join(name.split()), re.split(r"[^0-9.]", said[number.start() :])[0].strip(".") if number else ""
+
+
+def release(text: str) -> str | None:
+    """Return a kernel's release."""
+    return text.strip() if _RELEASE.fullmatch(text.strip()) else None
+
+
+def mtu(text: str) -> str | None:
+    """Return a number of bytes as ``9000 B``."""
+    found = re.fullmatch(r"([1-9][0-9]{2,5})(?: B| bytes)?", text.strip())
+    return f"{found[1]} B" if found else None
+
+
+def version_in(text: str) -> str | None:
+    """Return the text where a version is in it: what else is said of the card stays."""
+    return text.strip() if _VERSION.search(text) else None
+
+
+def same_version(stated: str, shown: str) -> bool:
+    """Return whether a version of the one is one of the other: 12.0012.1100 and 12.12.1100 are the same."""
+    one, other = ({_parts(found[0]) for found in _VERSION.finditer(text)} for text in (stated, shown))
+    return bool(one & other)
+
+
+def driver(text: str) -> str | None:
+    """Return ``OFED 5.8-1.1.2`` of any vendor's, or a kernel driver's name with its version; None of other prose."""
+    ofed = _OFED.fullmatch(text.strip())
+    if ofed is not None:
+        return f"OFED {ofed['version']}"
+    return text.strip() if _KERNEL_DRIVER.fullmatch(text.strip()) else None
+
+
+def drivers(rails: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the kernel driver of each rail, with its version where it has one of its own."""
+    found = (f"{said['driver']} {said.get('driver_version', '')}".strip() for said in rails if "driver" in said)
+    return tuple(dict.fromkeys(found))
+
+
+def same_driver(stated: str, shown: str) -> bool:
+    """Return whether a driver may be the one that was stated: what either does not say is no difference.
+
+    mlx4_core and mlx5_core of an OFED have its version: 5.8-1.1.2 is of OFED 5.8.
+    """
+    name, _, version = shown.partition(" ")
+    if stated.startswith("OFED "):
+        of_ofed = name.startswith("mlx") and version and version not in _IN_TREE
+        return not of_ofed or _alike_so_far(stated.removeprefix("OFED "), version)
+    stated_name, _, stated_version = stated.partition(" ")
+    return name == stated_name and (not version or not stated_version or version == stated_version)
+
+
+def mpi(text: str) -> str | None:
+    """Return the library that a text names, with the version behind its name: ``Open MPI 4.1.5``, ``HPC-X``.
+
+    A module's name, such as cray-mpich/8.1.28, names its library too. None of several that were captured together.
+    """
+    if " runs)" in text:
+        return None
+    said = _spaced(text)
+    names = [(said.find(_spaced(name)), -len(name), name) for name in _MPI_NAMES]
+    found = min((each for each in names if each[0] >= 0), default=None)
+    if found is None:
+        return None
+    place, _, name = found
+    version = _VERSION.search(said, place)
+    return f"{name} {version[0]}" if version else name
+
+
+def mpi_of(stack: str, version: str | None) -> str | None:
+    """Return the library of a stack as ``mpi`` does; ``version`` as the library itself, or its launcher, says it.
+
+    HPC-X says the version of its Open MPI, which is none of its own.
+    """
+    table = STACKS[stack]
+    owner = next(name for name, each in STACKS.items() if each.version_pattern == table.version_pattern)
+    return mpi(f"{_name_of(table.title)} {(version or '') if owner == stack else ''}")
+
+
+def same_mpi(stated: str, shown: str) -> bool:
+    """Return whether two libraries are of one name, and their versions alike as far as both go.
+
+    HPC-X is an Open MPI, of a version of its own: which of the two a text means cannot be told.
+    """
+    (one, its), (other, others) = (_named_version(text) for text in (stated, shown))
+    if one != other:
+        return _MPI_NAMES[one] == _MPI_NAMES[other]
+    return not its or not others or _alike_so_far(its, others)
+
+
+def _spaced(text: str) -> str:
+    return re.sub(r"[-_/]|\(R\)", " ", text).replace("  ", " ").lower()
+
+
+def _name_of(title: str) -> str:
+    return re.sub(r" \(.*|^NVIDIA |^HPE ", "", title).strip()
+
+
+def _named_version(text: str) -> tuple[str, str]:
+    found = _VERSION.search(text)
+    return (text, "") if found is None else (text[: found.start()].strip(), found[0])
+
+
+def _alike_so_far(one: str, other: str) -> bool:
+    return all(mine == its for mine, its in zip(_parts(one), _parts(other), strict=False))
+
+
+def _parts(version: str) -> tuple[str, ...]:
+    return tuple(part.lstrip("0") or "0" for part in re.split(r"[.-]", version))
+
+
+#: The name that people write for each MPI library, and how it says its version, which tells whose relative it is.
+_MPI_NAMES: Final[Mapping[str, str]] = {
+    _name_of(stack.title): stack.version_pattern for stack in STACKS.values() if not stack.pair
+}

@@ -1,0 +1,346 @@
+"""The table of conditions that a number depends on: a source's word for each, and what a run's nodes show of it.
+
+A new condition is one entry: its name, the values that a source may give, how a node's facts (``job.node_facts``) are
+put into the same words, and when two of these are alike. What cannot be put into these words is no condition: it
+belongs into a source's ``note``. Nothing here decides anything; a difference is said beside a verdict.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from railyard.base.errors import did_you_mean
+from railyard.site import condition_words as words
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one node of a run shows: its facts, those of each rail that the run used, and what the run itself was.
+
+    ``run`` has ``mpi`` (library and version) and ``hops``, where these are known.
+    """
+
+    facts: Mapping[str, str]
+    rails: Sequence[Mapping[str, str]] = ()
+    run: Mapping[str, str] = field(default_factory=dict)
+
+
+def _nothing(seen: Seen) -> tuple[str, ...]:
+    return ()
+
+
+def _never(stated: str, shown: str) -> bool:
+    return False
+
+
+def _fact(name: str, read: Callable[[str], str | None] = words.as_written) -> Callable[[Seen], tuple[str, ...]]:
+    """Return what reads one fact of a node."""
+    return lambda seen: _each(read, [seen.facts.get(name)])
+
+
+def _rail(*names: str) -> Callable[[Seen], tuple[str, ...]]:
+    """Return what reads the first of these facts of each rail, as it is."""
+    return lambda seen: _each(
+        words.as_written, [next((said[name] for name in names if name in said), None) for said in seen.rails]
+    )
+
+
+def _of_run(name: str) -> Callable[[Seen], tuple[str, ...]]:
+    return lambda seen: _each(words.as_written, [seen.run.get(name)])
+
+
+def _each(read: Callable[[str], str | None], texts: Sequence[str | None]) -> tuple[str, ...]:
+    found = (read(text) for text in texts if text)
+    return tuple(dict.fromkeys(value for value in found if value is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition.
+
+    ``expected``: the values that a source may give, in words. ``read`` puts a source's text into the table's own words;
+    None where it cannot. ``shown``: what a node has, in the same words, one value a rail at most; none where it is not
+    known. ``costs``: whether having the second in place of the first may explain values that are too low. ``is_field``:
+    a source has a field of that name beside its conditions. ``is_free``: any text, which is never taken apart.
+    """
+
+    name: str
+    what: str
+    expected: str
+    read: Callable[[str], str | None] = words.as_written
+    shown: Callable[[Seen], tuple[str, ...]] = _nothing
+    alike: Callable[[str, str], bool] = operator.eq
+    costs: Callable[[str, str], bool] = _never
+    read_from: str = ""
+    is_field: bool = False
+    is_free: bool = False
+
+
+def _other(stated: str, shown: str) -> bool:
+    return True
+
+
+_ON_OFF = "enabled or disabled"
+_TABLE: tuple[Condition, ...] = (
+    Condition(
+        "turbo",
+        "whether clocks may rise above the nominal one",
+        _ON_OFF,
+        words.on_off,
+        _fact("turbo", words.on_off),
+        costs=lambda stated, shown: shown == "off",
+        read_from="intel_pstate/no_turbo, cpufreq/boost",
+    ),
+    Condition(
+        "smt",
+        "several hardware threads a core (Hyper-Threading)",
+        _ON_OFF,
+        words.on_off,
+        _fact("smt", lambda text: words.SMT.get(text)),
+        costs=lambda stated, shown: shown == "on",
+        read_from="cpu/smt/control",
+    ),
+    Condition(
+        "c-states",
+        "idle states deeper than C1",
+        "enabled, disabled, or the names of those that were on, such as POLL C1 C6",
+        words.c_states,
+        _fact("c_states", words.c_states),
+        costs=lambda stated, shown: shown == "on",
+        read_from="cpu0/cpuidle",
+    ),
+    Condition(
+        "governor",
+        "cpufreq's governor",
+        words.choice(words.GOVERNORS),
+        words.one_of(words.GOVERNORS),
+        _fact("governor", words.one_of(words.GOVERNORS)),
+        costs=lambda stated, shown: stated == "performance",
+        read_from="cpu0/cpufreq",
+    ),
+    Condition(
+        "numa-nodes-per-socket",
+        "domains of memory a socket: NPS, sub-NUMA clustering",
+        "a whole number",
+        words.whole,
+        _fact("numa_nodes_per_socket"),
+        costs=_other,
+        read_from="system/node",
+    ),
+    Condition(
+        "node-interleave",
+        "one domain of memory over all sockets",
+        _ON_OFF,
+        words.on_off,
+        lambda seen: words.interleaved(seen.facts),
+        costs=lambda stated, shown: shown == "on",
+        read_from="system/node, of two sockets or more",
+    ),
+    Condition(
+        "snoop-mode",
+        "how caches of one processor are kept alike (Intel)",
+        words.choice(words.SNOOP_MODES),
+        words.snoop_mode,
+        lambda seen: words.snooped(seen.facts),
+        lambda stated, shown: stated in shown.split(" or "),
+        costs=_other,
+        read_from="system/node: cluster on die has two domains a socket; early and home look the same",
+    ),
+    Condition(
+        "profile",
+        "system profile of the BIOS",
+        words.choice(words.PROFILES),
+        words.one_of(words.PROFILES),
+    ),
+    Condition(
+        "processor",
+        "model of the processors",
+        "a model, such as Xeon E5-2660 v3",
+        words.as_written,
+        _fact("processor"),
+        words.same_processor,
+        _other,
+        read_from="/proc/cpuinfo",
+    ),
+    Condition(
+        "clock",
+        "nominal clock of the processors",
+        "a number in GHz, such as 2.6 GHz",
+        words.clock,
+        lambda seen: words.nominal_clock(seen.facts),
+        costs=lambda stated, shown: words.first_number(shown) < words.first_number(stated),
+        read_from="cpu0/cpufreq/base_frequency, or the model's name in /proc/cpuinfo",
+    ),
+    Condition(
+        "memory",
+        "memory of a node",
+        "an amount, such as 128 GB or 8 x 16 GB at 2133 MHz",
+        words.memory,
+        _fact("memory", words.memory),
+        words.same_memory,
+        read_from="/proc/meminfo; up to a tenth of it may be the kernel's own",
+    ),
+    Condition(
+        "operating-system",
+        "distribution and release",
+        "a name with its release, such as Rocky Linux 9.4",
+        words.operating_system,
+        _fact("operating_system", words.operating_system),
+        words.same_operating_system,
+        _other,
+        read_from="/etc/os-release",
+    ),
+    Condition(
+        "kernel",
+        "release of the kernel",
+        "a release, such as 6.1.0-17-amd64",
+        words.release,
+        _fact("kernel"),
+        costs=_other,
+        read_from="/proc/sys/kernel/osrelease",
+    ),
+    Condition(
+        "bios-version",
+        "version of the machine's firmware",
+        "a version",
+        words.as_written,
+        _fact("bios_version"),
+        costs=_other,
+        read_from="dmi/id",
+    ),
+    Condition(
+        "mtu",
+        "MTU of the rail's network interface",
+        "a number of bytes, such as 9000 B",
+        words.mtu,
+        lambda seen: _each(words.mtu, _rail("interface_mtu", "mtu")(seen)),
+        costs=lambda stated, shown: words.first_number(shown) < words.first_number(stated),
+        read_from="the interface's mtu",
+    ),
+    Condition("card", "which network card, in words", "any text", is_free=True),
+    Condition(
+        "firmware",
+        "firmware of the network card",
+        "a version",
+        words.version_in,
+        _rail("firmware"),
+        words.same_version,
+        _other,
+        read_from="fw_ver of the card",
+        is_field=True,
+    ),
+    Condition(
+        "driver",
+        "driver of the network card, or the OFED that it is of",
+        "a kernel driver, or Mellanox OFED, with its version",
+        words.driver,
+        lambda seen: words.drivers(seen.rails),
+        words.same_driver,
+        _other,
+        read_from="module of the card's driver, and its version",
+        is_field=True,
+    ),
+    Condition(
+        "mpi",
+        "MPI library",
+        "a library with its version",
+        words.mpi,
+        _of_run("mpi"),
+        words.same_mpi,
+        _other,
+        read_from="the library of the run",
+        is_field=True,
+    ),
+    Condition(
+        "hops",
+        "switches between the two nodes",
+        "a whole number",
+        words.whole,
+        _of_run("hops"),
+        costs=lambda stated, shown: int(shown) > int(stated),
+        read_from="railyard fabric --keep-hops",
+        is_field=True,
+    ),
+    # What `railyard capture` says of itself: of no node.
+    Condition("repeats", "of a captured reference: how often, on how many nodes", "any text", is_free=True),
+    Condition("capture", "of a captured reference: quick", "quick", words.one_of(("quick",))),
+    Condition("path", "of a captured reference: not judged", "not judged", words.one_of(("not judged",))),
+    Condition("lock-sha256", "of a captured reference: Spack's lock", "a hash", is_free=True),
+)
+CONDITIONS: Mapping[str, Condition] = {each.name: each for each in _TABLE}
+
+
+def find(name: str) -> Condition | None:
+    """Return a condition by its name, in which _ counts as -; None where there is none of that name."""
+    return CONDITIONS.get(name.replace("_", "-"))
+
+
+def why_unreadable(name: str, text: str) -> str | None:
+    """Return why nobody can read what a source states under ``conditions``; None where it is in the table's words."""
+    condition = find(name)
+    elsewhere = "what these words cannot say belongs in note"
+    if condition is None:
+        known = [each.name for each in _TABLE if not each.is_field]
+        return f'found the condition "{name}", expected a known one ({did_you_mean(name, known)}); {elsewhere}'
+    if condition.is_field:
+        return f'found "{name}" among the conditions, expected {name} as a field of the source itself'
+    if any(condition.read(one) is None for one in _alternatives(condition, text)):
+        return f'{name}: found "{text}", expected {condition.expected}; {elsewhere}'
+    return None
+
+
+def read(name: str, text: str) -> tuple[str, ...]:
+    """Return what a source states, in the table's words; several where it does not say which of them. () if unreadable.
+
+    Units and versions stay as they are written.
+    """
+    condition = find(name)
+    if condition is None:
+        return ()
+    found = [condition.read(one) for one in _alternatives(condition, text)]
+    return tuple(one for one in found if one is not None) if None not in found else ()
+
+
+def shown(name: str, seen: Seen) -> tuple[str, ...]:
+    """Return what a node has of a condition, in the table's words, one value a rail at most; () where not known."""
+    condition = find(name)
+    return () if condition is None else condition.shown(seen)
+
+
+def unlike(name: str, text: str, seen: Seen) -> tuple[str, ...]:
+    """Return what a node has that is none of what a source states; () where alike, or where either is not known."""
+    condition, stated = find(name), read(name, text)
+    if condition is None or not stated:
+        return ()
+    return tuple(one for one in condition.shown(seen) if not any(condition.alike(each, one) for each in stated))
+
+
+def may_cost(name: str, text: str, has: str) -> bool:
+    """Return whether a node that has this, in place of what a source states, may be slower for it."""
+    condition = find(name)
+    return condition is not None and all(condition.costs(each, has) for each in read(name, text))
+
+
+def document() -> str:
+    """Return the table as Markdown, a row a condition: the text that the documentation holds."""
+    rows = ["| condition | what | values | read from |", "| --- | --- | --- | --- |"]
+    rows += [
+        f"| `{each.name}`{' (a field of the source)' if each.is_field else ''} | {each.what} | {each.expected} | "
+        f"{each.read_from or 'nowhere: no node shows it'} |"
+        for each in _TABLE
+    ]
+    return "\n".join(rows) + "\n"
+
+
+_OR = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
+
+
+def _alternatives(condition: Condition, text: str) -> list[str]:
+    """Return the values of which a source does not say which it was: "early, home or cluster on die" are three.
+
+    A name of a maker's own, such as that of a BIOS, may have a comma in it.
+    """
+    if condition.is_free or condition.is_field:
+        return [text]
+    return text.split(" or ") if condition.read in (words.as_written, words.operating_system) else _OR.split(text)
