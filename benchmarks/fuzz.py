@@ -29,26 +29,29 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from fuzzing.judging import Judged, judged_of
+from fuzzing.mutations import FEW
 from fuzzing.reading import mutated, whole_way, wrong
-from fuzzing.samples import Samples, load
+from fuzzing.samples import Sample, Samples, load
 from fuzzing.tally import FORMAT, Tally, digest_of_code, digest_of_samples, done_in, keep
 
 SHARE = 1000  # inputs
 ALL_TOOLS_ONE_IN = 20
+MOST_REMEMBERED = 2_000_000  # inputs, some 200 MB
 #: What decides how an input is read, and how it is judged.
 PARSERS, ALL = "parsers", "."
 
-_STATE: dict[str, Any] = {}
+_STATE: dict[str, Any] = {"said": {}}
+_FEW = frozenset(mutation.__name__ for mutation in FEW)
 
 
 def _start(seed: int, samples: Samples | Judged, code: str) -> None:
-    _STATE.update(seed=seed, samples=samples, code=code)
+    _STATE.update(seed=seed, samples=samples, code=code, said={})
     gc.freeze()
     gc.disable()  # collected after each share: the parsers make no circles
 
@@ -72,7 +75,7 @@ def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools:
     sample, text, how = mutated(dice, samples)
     tally.count(sample.tool, text, how)
     try:
-        said = wrong(sample, text, how)
+        said = _asked_once(wrong, sample, text, how, tally)
         if by_all_tools:
             whole_way(text)
     except Exception as error:  # a fuzzer's one purpose: whatever a parser raises is a finding
@@ -85,11 +88,34 @@ def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools:
 
 
 def _judge_one(dice: random.Random, samples: Judged, tally: Tally) -> None:
-    sample, text, how, said = samples.wrongly_passed(dice)
+    sample, text, how = samples.mutated(dice)
     tally.count(sample.tool, text, how)
+    said = _asked_once(samples.wrong, sample, text, how, tally)
     if said:
         kind = (sample.tool, " + ".join(sorted(how)))
         tally.note(kind, f"{said} ({' + '.join(how)} of {sample.name})", text)
+
+
+def _asked_once(
+    ask: Callable[[Sample, str, tuple[str, ...]], str | None],
+    sample: Sample,
+    text: str,
+    how: tuple[str, ...],
+    tally: Tally,
+) -> str | None:
+    """Return what is said of an input; one that this process had before is not read again.
+
+    Asked for are single mutations that make few texts of an output: nearly every third input of a long run is one.
+    """
+    said: dict[int, str | None] = _STATE["said"]
+    key = hash((sample.name, text, how)) if len(how) == 1 and how[0] in _FEW else None
+    if key in said:
+        tally.repeated += 1
+        return said[key]
+    answer = ask(sample, text, how)
+    if key is not None and len(said) < MOST_REMEMBERED:
+        said[key] = answer
+    return answer
 
 
 def _raised(error: Exception) -> str:
@@ -114,6 +140,7 @@ def report(total: Tally, code: str) -> Iterator[str]:
         f"{total.inputs:,} inputs ({total.characters / 1e6:,.0f} MB) in {total.cpu_s:,.0f} s of CPU time, "
         f"{total.inputs / max(total.cpu_s, 1e-9):,.0f} a second; {total.refused:,} were no output of their tool"
     )
+    yield f"{total.repeated:,} of them had been made before, word for word, and were not read again"
     yield f"{total.by_code[code]:,} of them were tried on the code as it is now ({code})"
     for name, counts in (("tool", total.by_tool), ("mutation", total.by_mutation)):
         yield f"inputs by {name}: " + ", ".join(f"{each} {count:,}" for each, count in sorted(counts.items()))

@@ -61,14 +61,13 @@ class Judged:
     standards: Mapping[tuple[str, str], Standard]
     printed: frozenset[Point]
 
-    def wrongly_passed(self, dice: random.Random) -> tuple[Sample, str, tuple[str, ...], str | None]:
-        """Return a sample that passes, a text made of it, its mutations, and how the text passes wrongly."""
+    def mutated(self, dice: random.Random) -> tuple[Sample, str, tuple[str, ...]]:
+        """Return a sample that passes, a text made of it, and the names of the mutations."""
         sample = sample_of(dice, self.samples)
         text, chosen = sample.text, dice.choices(SEEN, k=dice.choice((1, 1, 2)))
         for mutation in chosen:
             text = mutation(text, dice, self.samples.small)
-        how = tuple(mutation.__name__ for mutation in chosen)
-        return sample, text, how, self.wrong(sample, text, how)
+        return sample, text, tuple(mutation.__name__ for mutation in chosen)
 
     def wrong(self, sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
         """Say which judgement of a text passes that should not; None where none does."""

@@ -145,5 +145,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *(cut, noise, change_character, change_number, change_lines, splice),
     *(doubled, shifted, mixed, unit, sign, order),
 )
+#: Of which there are few of one output, so that a long run makes the same text again and again.
+FEW: tuple[Mutation, ...] = (cut, noise, doubled, shifted, unit, sign, order)
 #: Of an output that is judged: what changes no number into another that a run might have given.
 SEEN: tuple[Mutation, ...] = (cut, noise, doubled, shifted, mixed, splice, unit, sign, order)

@@ -23,6 +23,7 @@ class Tally:
     inputs: int = 0
     characters: int = 0
     refused: int = 0
+    repeated: int = 0  # made before, and not read again
     cpu_s: float = 0.0
     by_tool: Counter[str] = field(default_factory=Counter)
     by_mutation: Counter[str] = field(default_factory=Counter)
@@ -39,7 +40,7 @@ class Tally:
 
     def add(self, other: "Tally") -> None:
         """Take in another share."""
-        for name in ("inputs", "characters", "refused", "cpu_s"):
+        for name in ("inputs", "characters", "refused", "repeated", "cpu_s"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("by_tool", "by_mutation", "by_code", "found"):
             getattr(self, name).update(getattr(other, name))
@@ -58,6 +59,7 @@ class Tally:
             "inputs": self.inputs,
             "characters": self.characters,
             "refused": self.refused,
+            "repeated": self.repeated,
             "cpu_s": round(self.cpu_s, 3),
             "by_tool": self.by_tool,
             "by_mutation": self.by_mutation,
@@ -68,7 +70,7 @@ class Tally:
 
 def tally_of(values: Mapping[str, Any]) -> Tally:
     """Return the tally that a line of the file says."""
-    numbers = (values[name] for name in ("inputs", "characters", "refused", "cpu_s"))
+    numbers = (values.get(name, 0) for name in ("inputs", "characters", "refused", "repeated", "cpu_s"))
     tally = Tally(*numbers, *(Counter(values[name]) for name in ("by_tool", "by_mutation", "by_code")))
     for tool, kind, count, said, text in values["found"]:
         tally.note((tool, kind), said, text, count)

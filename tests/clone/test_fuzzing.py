@@ -105,6 +105,27 @@ def test_a_fault_that_is_planted_in_a_parser_is_found(
     assert found is None if said is None else said in found
 
 
+def test_an_input_that_was_made_before_is_not_read_again_and_counts_as_it_did(fuzzing: Any) -> None:
+    fuzz, tally = fuzzing("fuzz"), fuzzing("fuzzing.tally").Tally()
+    sample = fuzzing("fuzzing.samples").sample_of("osu", "made before", SWEEP)
+    asked = []
+
+    def ask(sample: Any, text: str, how: tuple[str, ...]) -> str:
+        asked.append((text, how))
+        return "refused"
+
+    inputs = [
+        ("a", ("cut",)),
+        ("a", ("cut",)),
+        ("a", ("noise",)),
+        ("a", ("splice",)),
+        ("a", ("splice",)),
+        ("b", ("cut",)),
+    ]
+    assert {fuzz._asked_once(ask, sample, *one, tally) for one in inputs} == {"refused"}
+    assert (asked, tally.repeated) == ([inputs[0], *inputs[2:]], 1)
+
+
 def test_a_pass_that_the_whole_lacks_is_found(fuzzing: Any) -> None:
     samples, judging = fuzzing("fuzzing.samples"), fuzzing("fuzzing.judging")
     sample = samples.sample_of("osu", "made", SWEEP)
