@@ -167,8 +167,8 @@ class _Reader:
         given = context_of(text)
         if given and self.block:
             before = self.block.context.get("datatype")
-            if self.block.rows and dict(given).get("datatype", before) == before:
-                self._close()  # of another run, whose banner is lost
+            if self.block.rows and before in (None, dict(given).get("datatype", before)):
+                self._close()  # of another run, whose banner is lost: a program says each datatype once, or none
                 return True
             if self.block.rows:
                 # the same program goes on with another datatype: a table of its own
