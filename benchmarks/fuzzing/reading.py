@@ -37,7 +37,7 @@ def wrong(sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
         return ill
     if how == ("cut",):
         told: str | None = properties.invented(part, sample.values)
-        return told or properties.wrongly_complete(part, sample.whole, text)  # type: ignore[no-any-return]
+        return told or properties.wrongly_complete(part, sample.whole, text)
     if how == ("noise",) and sample.takes_noise and properties.judged(part) != sample.judged:
         return "a noise line changes what is read"
     return None
