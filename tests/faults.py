@@ -42,6 +42,10 @@ _CANNOT = """
 #: What no verdict can tell, with the reason.
 CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     (
+        "Rows of two runs of the same benchmark below one heading, each size once",
+        "they look like the rows of one run, and nothing in the text says whose they are",
+    ),
+    (
         "Forward error correction in another mode than was meant",
         "no file of /sys shows it (ethtool alone does, as root), and a good cable costs 0.1 us; two ends "
         "that differ have no link, which is said",

@@ -5,8 +5,9 @@ Nothing here reads a file, the clock or the host.
 """
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from railyard.benchmarks import node_pairs as pair_table
 from railyard.benchmarks.curve import Curve, largest, n_half, peak
@@ -15,6 +16,9 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.parsers.parsed import Table
+
+#: An output may print a benchmark's name in other case than its key.
+_KEYS: Mapping[str, str] = MappingProxyType({key.lower(): key for key in reversed([*BENCHMARKS])})
 
 
 def is_part(table: Table) -> bool:
@@ -34,8 +38,7 @@ def key_of(table: Table) -> str | None:
     said = tool.said(table) or tool.unsaid
     if said is None:
         return None
-    key = f"{table.tool}/{said}".lower()
-    return next((known for known in BENCHMARKS if known.lower() == key), None)
+    return _KEYS.get(f"{table.tool}/{said}".lower())
 
 
 def curves(table: Table, key: str) -> tuple[Curve, ...]:

@@ -82,11 +82,21 @@ class Scanner(Iterator[Line]):
         self._position = 0
         self._number = 0  # of the line before the position
 
+    def __iter__(self) -> Iterator[Line]:
+        while (line := self._next()) is not None:
+            yield line
+
     def __next__(self) -> Line:
+        line = self._next()
+        if line is None:
+            raise StopIteration
+        return line
+
+    def _next(self) -> Line | None:
         start, end = self._position, self._text.find("\n", self._position)
         if end < 0:
             if start == len(self._text):
-                raise StopIteration
+                return None
             self._position = len(self._text)
         else:
             self._position = end + 1
@@ -156,17 +166,18 @@ def remembering(pattern: re.Pattern[str]) -> Callable[[str], bool]:
 
     It remembers short lines, since the alternatives of such a pattern are many and the lines of a tool's prose few.
     """
+    return remembered(lambda text: pattern.match(text) is not None)
 
-    @lru_cache(maxsize=1024)
-    def matches(text: str) -> bool:
-        return pattern.match(text) is not None
 
-    return lambda text: matches(text) if len(text) <= _REMEMBERED else pattern.match(text) is not None
+def remembered(holds: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return a test of a line, whatever stands before it, which remembers what it said of short lines."""
+    known = lru_cache(maxsize=8192)(holds)
+    return lambda text: known(text) if len(text) <= _REMEMBERED else holds(text)
 
 
 def first_line(text: str) -> Line:
     """Return the first line that is not blank; number 0 where there is none."""
-    return next((line for line in Scanner(text) if line.text.strip()), Line(0, "", True))
+    return cleaned(text).first
 
 
 class CleanText(str):
@@ -176,6 +187,11 @@ class CleanText(str):
     def folded(self) -> str:
         """Return it in lower case behind a newline, so that a line's beginning can be looked for: made once."""
         return f"\n{self.lower()}"
+
+    @cached_property
+    def first(self) -> Line:
+        """Return the first line that is not blank; number 0 where there is none."""
+        return next((line for line in Scanner(self) if line.text.strip()), Line(0, "", True))
 
 
 def cleaned(text: str) -> CleanText:
@@ -225,13 +241,16 @@ def whole(line: Line, earlier: int) -> bool:
     return line.ended or (bool(words) and earlier > 0 and decimals(words[-1]) == earlier)
 
 
-def is_failure(text: str) -> bool:
-    """Return whether a line reports that the run, a process or the network failed.
-
-    A search in the first 2,000 characters: what a launcher says stands at a line's beginning.
-    """
+def _reports_failure(text: str) -> bool:
     start = text[:LONGEST_NOTE]
-    return bool(failure_lines.ROOT.search(start)) and bool(failure_lines.PATTERN.search(start))
+    return failure_lines.ROOT.search(start) is not None and failure_lines.PATTERN.search(start) is not None
+
+
+is_failure = remembered(_reports_failure)  # each process of a run prints the same warnings
+"""Return whether a line reports that the run, a process or the network failed.
+
+A search in the first 2,000 characters: what a launcher says stands at a line's beginning.
+"""
 
 
 def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
@@ -241,7 +260,8 @@ def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
     Raises ParseError, which says what was expected, for a text without any: none of its lines can be the tool's.
     """
     plain = cleaned(text)
-    if not (_holds(f"\n{plain[:_BEGINNING].lower()}", signs) or _holds(plain.folded, signs)):
+    in_beginning = len(plain) > _BEGINNING and _holds(f"\n{plain[:_BEGINNING].lower()}", signs)
+    if not (in_beginning or _holds(plain.folded, signs)):
         raise foreign(plain, expected)
     return plain
 

@@ -12,7 +12,7 @@ A heading without any row gives no table but a failure.
 
 import re
 
-from railyard.parsers.lines import Line, Scanner, decimals, foreign, is_failure, number, own_text, whole
+from railyard.parsers.lines import Line, Scanner, decimals, foreign, is_failure, number, own_text, remembered, whole
 from railyard.parsers.osu_headings import (
     LONGEST,
     columns_of,
@@ -90,6 +90,17 @@ def _unwrapped(line: Line, scanner: Scanner) -> Line:
     return line
 
 
+def _has_form(text: str) -> bool:
+    """Return whether a line that begins with no number has the form of one of OSU's own, whatever stands before it."""
+    if text[0] in "#[" and (title_of(text) or crowd_of(text) or context_of(text) or windows_of(text)):
+        return True
+    known = headings_of(text) or _INIT.match(text) or _ATOMIC.match(text) or unknown_heading(text)
+    return bool(known)
+
+
+_is_own = remembered(_has_form)
+
+
 class _Reader:
     """The state between lines: the table that is open and what was found so far."""
 
@@ -106,7 +117,7 @@ class _Reader:
         text = line.text.strip()
         if not text:
             return
-        if len(text) > LONGEST:
+        if len(text) > LONGEST or (text[0] not in _NUMERAL and not _is_own(text)):
             known = False
         elif text[0] == "#":
             known = (
@@ -155,6 +166,10 @@ class _Reader:
             return True
         given = context_of(text)
         if given and self.block:
+            before = self.block.context.get("datatype")
+            if self.block.rows and before in (None, dict(given).get("datatype", before)):
+                self._close()  # of another run, whose banner is lost: a program says each datatype once, or none
+                return True
             if self.block.rows:
                 # the same program goes on with another datatype: a table of its own
                 self._again(line.number)
@@ -187,8 +202,8 @@ class _Reader:
         if self.block is None and len(found) == 2 and text.lower().split()[-1] == "mb/s":
             return False
         self.known = True
-        if self.block is None or self.block.rows:
-            self._close()
+        if self.block is None or self.block.rows or self.block.columns:
+            self._close()  # a program prints one heading: this one's own banner is lost
             self.block = Block(line.number)
         self.block.columns = columns_of(self.block.benchmark, tuple(name for name, _ in found))
         self.block.units = tuple(unit for _, unit in found)

@@ -70,7 +70,7 @@ class Block:
         if self.columns[:1] != ("size",) or len(words) != len(self.columns) or not words[0].isdigit():
             return False
         known = (number(word) is not None or word.lower() in VALIDATION for word in words)
-        return all(known) and "." in words[1] and self.cells(words) is None
+        return all(known) and any("." in word for word in words[1:2]) and self.cells(words) is None
 
     def begins_row(self, words: list[str]) -> bool:
         """Return whether the first word can be the next row's size: a whole number above the last row's."""

@@ -195,6 +195,9 @@ class _Reader:
         if not (line.ended or whole(line, run.heads[-1].decimals)):
             run.spoiled = True
             return True
+        if None not in cells and not run.has_form(words):
+            run.spoiled = True  # a row of another table stands in this one, or one lost its end
+            return False
         run.rows.append(cells)
         empty = {head.column for head, cell in zip(run.heads, cells, strict=True) if cell is None}
         if empty:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers import perftest_formats as formats
+from railyard.parsers.lines import decimals
 from railyard.parsers.parsed import Cell, ContextValue, Table
 from railyard.parsers.perftest_formats import Heading
 
@@ -27,6 +28,7 @@ class Run:
     title: Title | None = None
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
+    decimals: list[int] = field(default_factory=list)  # of each time of its rows
     spoiled: bool = False
     closed: bool = False
 
@@ -35,6 +37,12 @@ class Run:
         if len(words) != len(self.heads) or not self.rows:
             return len(words) == len(self.heads)
         return words[0].isdecimal() and int(words[0][:24]) > (self.rows[-1][0] or 0)
+
+    def has_form(self, words: list[str]) -> bool:
+        """Return whether these times have the decimals of the rows before; small rates are printed with more."""
+        found = [decimals(word) for head, word in zip(self.heads, words, strict=True) if head.unit == "us"]
+        self.decimals = self.decimals or found
+        return found == self.decimals
 
     def table(self) -> Table:
         """Return what was read, under the name of its run."""

@@ -7,7 +7,8 @@ a row for numbers alone leaves out a row of another kind, and the table looks wh
 import re
 from dataclasses import replace
 
-from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
+from railyard.parsers import failure_lines
+from railyard.parsers.lines import LONGEST_NOTE, cleaned, is_failure, texts_of
 from railyard.parsers.parsed import Parsed, Remark
 
 # A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
@@ -27,10 +28,13 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if parsed.fabric and not parsed.tables:
         return parsed
+    whole = cleaned(text)
+    if not ("," in whole or _NOT_FINITE.search(whole) or failure_lines.ROOT.search(whole)):
+        return parsed  # most outputs: no line of theirs need be looked at
     known = {failure.line for failure in parsed.failures}
     found = {
         number: said
-        for number, line in enumerate(texts_of(text), start=1)
+        for number, line in enumerate(texts_of(whole), start=1)
         if (said := _wrong(line, number in known)) is not None
     }
     commas = next((number for number, said in found.items() if said.startswith(_COMMA)), 0)

@@ -6,11 +6,12 @@ The tests ask it of the samples, benchmarks/fuzz.py of a million texts made from
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
-from railyard.parsers.as_json import to_json
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.parsed import Parsed, Remark, Table
 
 #: Signs by which alone a table of the tool is complete (PARSED.md): one of them stands after its heading. Of the other
 #: tools the text cannot tell an output that ends early from one that was asked for less.
@@ -65,33 +66,55 @@ def ill_formed(parsed: Parsed, text: str) -> str | None:
         wrong = _ill_formed_table(table, last)
         if wrong:
             return f"{table.tool} table of line {table.line}: {wrong}"
-    for note in (*parsed.failures, *parsed.remarks):
-        if not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
+    notes = [*parsed.failures, *parsed.remarks]
+    for note in notes:
+        if type(note) is not Remark or not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
             return f"a note of line {note.line} of {last}: {note.text[:60]!r}"
-    if not all(0 < port.line <= last for port in parsed.fabric):
-        return "a port of a line that the text lacks"
-    if not (parsed.tables or parsed.fabric or parsed.failures or parsed.remarks):
+    if not (parsed.tables or parsed.fabric or notes):
         return "neither a table nor a port nor a note, and no ParseError"
-    json.dumps(to_json(parsed), allow_nan=False)
-    return None
+    return next(filter(None, (_ill_formed_port(port, last) for port in parsed.fabric)), None)
+
+
+def _ill_formed_port(port: PortState, last: int) -> str | None:
+    """Say what of a port is wrong; its values are those that JSON can hold."""
+    if not 0 < port.line <= last:
+        return f"a port of line {port.line}: the text has {last} lines"
+    inner = (port.counters, port.thresholds, port.extra, port.peer._asdict() if port.peer else {})
+    values = chain(port[:_PEER], port.saturated, *(each.values() for each in inner))
+    found = [value for value in values if type(value) not in _SAID or not _is_finite(value)]
+    return f"a port of line {port.line} has {found[0]!r}, which JSON cannot hold" if found else None
 
 
 def _ill_formed_table(table: Table, last: int) -> str | None:
+    """Say what of a table is wrong; its values are those that JSON can hold, which is quicker asked than tried."""
     if not table.rows:
         return "no row"
     if not 1 <= table.line <= last:
         return f"the text has {last} lines"
     if len(set(table.columns)) != len(table.columns):
         return f"a column twice: {table.columns}"
-    for row in table.rows:
-        if not all(cell is None or math.isfinite(cell) for cell in row):
-            return f"not finite: {row}"
+    cells = [*chain.from_iterable(table.rows)]
+    if not {*map(type, cells)} <= _CELLS:
+        return f"a cell that is no number: {next(cell for cell in cells if type(cell) not in _CELLS)!r}"
+    if not all(map(math.isfinite, [cell for cell in cells if cell is not None])):
+        return f"not finite: {next(row for row in table.rows if not all(map(_is_finite, row)))}"
+    said = [*table.context.values(), table.version, table.benchmark, *table.units]
+    if not {*map(type, said)} <= _SAID or not all(map(_is_finite, said)):
+        return f"a context that JSON cannot hold: {said}"
     return None
 
 
-def invented(part: Parsed, whole: Parsed) -> str | None:
-    """Say which value the reading of a cut text has and that of the whole lacks."""
-    known = values(whole)
+_PEER = PortState._fields.index("peer")  # every field before it is a plain value
+_CELLS = frozenset((int, float, bool, type(None)))
+_SAID = frozenset((*_CELLS, str))
+
+
+def _is_finite(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def invented(part: Parsed, known: Mapping[tuple[Any, ...], Any]) -> str | None:
+    """Say which value the reading of a cut text has and that of the whole, whose values these are, lacks."""
     for key, value in values(part).items():
         # what a tool calls degraded follows from values that a cut may leave out
         if known.get(key, "nothing") != value and "degraded" not in key:

@@ -387,6 +387,53 @@ def test_an_init_whose_last_number_may_be_cut_is_no_row(last: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "lost",
+    [
+        "# Size                  MB/s        Messages/s\n",
+        "# [ pairs: 8 ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n",
+    ],
+)
+def test_a_table_whose_banner_is_lost_has_no_name_from_the_program_before_it(lost: str) -> None:
+    # found by benchmarks/fuzz.py --judge: the sum over eight pairs passed as the bandwidth of one
+    parsed = parse(f"{BW}{ROWS}\n{lost}1       40.00       40000000.00\n")
+    assert [(table.benchmark, table.columns, len(table.rows)) for table in parsed.tables] == [
+        ("osu_bw", ("size", "bandwidth"), 2),
+        (None, ("size", "bandwidth", "message_rate"), 1),
+    ]
+    assert "pairs" not in parsed.tables[0].context
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        ("# Datatype: MPI_CHAR.\n", "MPI_CHAR", ["osu_bw", None]),
+        ("# Datatype: MPI_CHAR.\n", "MPI_INT", ["osu_bw", "osu_bw"]),
+        ("", "MPI_CHAR", ["osu_bw", None]),
+    ],
+)
+def test_a_datatype_below_rows_is_of_the_same_program_where_it_is_another_than_theirs(
+    first: str, second: str, names: list[str | None]
+) -> None:
+    # found by benchmarks/fuzz.py --judge: a program prints each datatype once, or none
+    parsed = parse(f"{BW}{first}{ROWS}# Datatype: {second}.\n# Size      Bandwidth (MB/s)\n1       4.00\n")
+    assert [table.benchmark for table in parsed.tables] == names
+    assert names[1] is None or parsed.tables[1].context["datatype"] == second
+
+
+def test_rows_below_a_second_heading_are_not_those_of_the_first_ones_banner() -> None:
+    # found by benchmarks/fuzz.py --judge: a heading and rows of both directions passed as one direction's
+    parsed = parse(f"{BW}# Size      Bandwidth (MB/s)        Validation\n1       4.00     Pass\n")
+    assert [(table.benchmark, table.line) for table in parsed.tables] == [(None, 3)]
+    assert parsed.failures == (Remark(1, "a heading without any row: osu_bw"),)
+
+
+def test_a_column_of_sizes_alone_takes_a_line_of_one_word() -> None:
+    # found by benchmarks/fuzz.py: a heading that was broken, and a row that was cut below rows of another program
+    parsed = parse("# OSU MPI_Put Bandwidth Test v5.3\nSize\n4194304\n1    1.78\n4194304\n")
+    assert [(table.columns, table.rows) for table in parsed.tables] == [(("size",), ((4194304,),))]
+
+
+@pytest.mark.parametrize(
     "refusal",
     [
         "This test requires exactly two processes",

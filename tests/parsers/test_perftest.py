@@ -266,6 +266,14 @@ def test_what_shows_that_rows_are_missing_leaves_the_table_incomplete(text: str)
     assert not table.complete
 
 
+def test_a_row_of_rates_among_latencies_is_none_of_them() -> None:
+    # found by benchmarks/fuzz.py --judge: a message rate, of six decimals, passed as a latency
+    old = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n 2       1000       1.11   2.22   1.33\n"
+    parsed = parse(f"{title('Send Latency')}{old} 4          1000      0.00      41.18       5.397476\n{RULE}")
+    assert [(rows(table), table.complete) for table in parsed.tables] == [(((2, 1000, 1.11, 2.22, 1.33),), False)]
+    assert [remark.text.split()[0] for remark in parsed.remarks] == ["4"]
+
+
 def test_a_cut_last_row_does_not_count() -> None:
     text = WRITE[: -len(RULE)]
     assert [len(parse(text[:cut]).tables[0].rows) for cut in (-1, -2, -len(ROWS2) + 4)] == [2, 1, 1]

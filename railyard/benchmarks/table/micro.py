@@ -60,9 +60,10 @@ BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks(
 
 def find(key: str) -> Benchmark:
     """Return the benchmark of this key. Raises RailyardError, with the nearest known key, where there is none."""
-    if key not in BENCHMARKS:
+    found = BENCHMARKS.get(key)
+    if found is None:
         raise RailyardError(f'unknown benchmark "{key}": {did_you_mean(key, BENCHMARKS)}')
-    return BENCHMARKS[key]
+    return found
 
 
 def metric(key: str, name: str) -> Metric:

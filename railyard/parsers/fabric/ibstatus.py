@@ -43,7 +43,7 @@ def parse(text: str) -> Parsed:
         key, colon, value = line.partition(":")
         key = key.strip()
         name = _NAMES.get(key) if colon and blocks else None
-        if name:
+        if name and name not in fields:  # a line that stands there twice is of a port whose first line is lost
             value = value.strip()
             # a cut rate that has its closing bracket, or a cut link layer that is a whole name, is whole
             if number != cut or line.endswith(")") or (key == "link_layer" and value in _WHOLE_LAYERS):

@@ -1,7 +1,8 @@
 """What the rules are given and what each gives back: frozen values, no files, no clock."""
 
 import math
-from collections.abc import Collection
+import operator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, Protocol
@@ -320,14 +321,24 @@ def why_unusable(metric: MetricInput) -> str | None:
         return f"{declared.name} has {len(measured.sizes)} sizes but {len(measured.values)} values"
     if measured.unit != declared.unit:
         return f"{declared.name} was read in {measured.unit or 'no unit'}, declared in {declared.unit}"
-    if any(right <= left for left, right in zip(measured.sizes, measured.sizes[1:], strict=False)):
+    if any(map(operator.le, measured.sizes[1:], measured.sizes)):
         return f"{declared.name} has sizes that do not rise"
+    if _all_above_0(measured.values):
+        return None
     for size, value in zip(measured.sizes, measured.values, strict=True):
         if value is None or isinstance(value, bool) or not math.isfinite(value):
             return f"{declared.name}{declared.at(size)} is {_shown(value)}, expected a finite number"
         if value < 0 or (value == 0 and not _rounds_to_zero(metric, size)):
             return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
     return None
+
+
+def _all_above_0(values: Sequence[float | None]) -> bool:
+    """Return whether all are finite numbers above 0: what nearly every metric is, and each rule asks."""
+    if not {*map(type, values)} <= {int, float}:
+        return False
+    numbers = [value for value in values if value is not None]
+    return min(numbers) > 0 and all(map(math.isfinite, numbers))
 
 
 def each_pass(metric: MetricInput) -> tuple[tuple[str, MetricInput], ...]:

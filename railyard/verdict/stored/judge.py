@@ -100,14 +100,18 @@ def judge(
         return (_without_table(failures),)
     if benchmark is not None:
         micro.find(benchmark)
-    found = _groups([(_key_of(table, benchmark), table) for table in parsed.tables], passes)
+    keyed = [(_key_of(table, benchmark), table) for table in parsed.tables]
+    titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
+    found = _groups(keyed, passes)
     if benchmark is not None and all(key != benchmark for key, _ in found):
         said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
     made = said_of_itself(text)
     remarks = () if made is None else (f"{made[1]} (line {made[0]}): what lies between published values is nobody's",)
     judged = (
-        _judged(failures, key, tables, target, node_pairs, sizes)
+        _without_title(tables, key)
+        if titled and key == benchmark and tables[0].benchmark is None
+        else _judged(failures, key, tables, target, node_pairs, sizes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -135,6 +139,15 @@ def _without_table(failures: tuple[OutputLine, ...]) -> Judgement:
     sentence = f'the output has no table and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
     rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output")
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
+
+
+def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
+    """Return that tables which name no benchmark are not judged beside one that does: they may be of another run."""
+    sentence = (
+        f"not judged: this table names no benchmark, and another of the output is of {key}: the lines above its "
+        "heading are lost, or it is of another run; give it a file of its own"
+    )
+    return Judgement(None, tuple(table.line for table in tables), "not-judged", sentence)
 
 
 def _judged(
@@ -323,4 +336,4 @@ def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tup
 
 
 def _alike(one: Table, other: Table) -> bool:
-    return (one.columns, dict(one.context)) == (other.columns, dict(other.context))
+    return (one.benchmark, one.columns, dict(one.context)) == (other.benchmark, other.columns, dict(other.context))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -401,6 +402,16 @@ def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
     ]
     named = judge(Parsed((nameless, other)), LINK, benchmark="imb/Allreduce")
     assert [each.benchmark for each in named] == ["imb/Allreduce"]
+
+
+@pytest.mark.fault("output", "a table without its title beside one that has it", "the lines above its heading are lost")
+def test_a_table_without_a_name_beside_one_that_has_it_is_not_judged_as_the_same(said: str) -> None:
+    named, nameless = stream(rates(12300), line=3), replace(stream(rates(12290), line=40), benchmark=None)
+    found = judge(Parsed((named, nameless)), LINK, benchmark="osu/osu_bw")
+    assert [(each.state, each.lines) for each in found] == [("pass", (3,)), ("not-judged", (40,))]
+    assert f"another of the output is of osu/osu_bw: {said}, or it is of another run" in found[1].sentence
+    (alone,) = judge(Parsed((nameless,)), LINK, benchmark="osu/osu_bw")
+    assert alone.state == "pass"
 
 
 IMPACTS = [metric.columns[0] for metric in find("gpcnet/network_load_test").metrics]

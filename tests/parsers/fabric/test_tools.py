@@ -212,6 +212,14 @@ def test_ibportstate_tells_fdr10_and_what_this_end_has_enabled() -> None:
     assert portinfo.mtu_bytes == 2048
 
 
+def test_the_lines_of_a_port_whose_first_line_is_lost_change_nothing_of_the_port_before_it() -> None:
+    # found by benchmarks/fuzz.py: the second port's rate was taken for the first one's
+    first = "Infiniband device 'mlx5_0' port 1 status:\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t InfiniBand\n"
+    found = FABRIC_PARSERS["ibstatus"](f"{first}\trate:\t\t 40 Gb/sec (4X QDR)\n\tlink_layer:\t Ethernet\n")
+    assert [(port.rate, port.speed, port.link_layer) for port in found.fabric] == [(200, "HDR", "InfiniBand")]
+    assert [remark.line for remark in found.remarks] == [4, 5]
+
+
 @pytest.mark.parametrize(
     ("tool", "text", "line", "header"),
     [

@@ -1,0 +1,1 @@
+"""The parts of benchmarks/fuzz.py: what it begins from, what it changes, what must hold, and what it counts."""
