@@ -26,6 +26,7 @@ from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_fa
 from railyard.parsers.nccl_rows import Cut, row_of
 from railyard.parsers.nccl_run import Run
 from railyard.parsers.nccl_said import Job, Rank, Spoken
+from railyard.parsers.nccl_words import Heading
 from railyard.parsers.parsed import Parsed, Remark
 
 TOOL = "nccl"
@@ -80,8 +81,10 @@ class _Reader:
         source, text = words.split_prefix(line.text)
         found = self.log.find(text)
         if found:
-            self.log.read(line.number, found)
-            front = text[: found.start()]
+            front, found = self._glued(source, text, found)
+            self.log.known = True
+            if line.ended:  # the name of a NIC may have lost its end
+                self.log.read(line.number, found)
             if is_failure(text):
                 self.failures.append(Remark(line.number, line.text.strip()[:LONGEST_NOTE]))
             if not front.strip():
@@ -97,6 +100,20 @@ class _Reader:
         known = stream.read(line if text is line.text else Line(line.number, text, line.ended and not found))
         if not known and not found:
             self._foreign(line, line.text)
+
+    def _glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str]]:
+        """Return what stands before a line of the log, and that line.
+
+        "-1node1:77:78 [0] NCCL INFO" is the end of a row's piece, and the host after it: where a piece ends, is known.
+        """
+        stream = self.streams.get(source)
+        heading = stream.heading if stream else None
+        if heading and found.start() and found.re is nccl_log.LINE:
+            for end in sorted(heading.pieces):
+                again = nccl_log.LINE.match(text, end) if found.start() < end < found.end("host") else None
+                if again:
+                    return text[:end], again
+        return text[: found.start()], found
 
     def _foreign(self, line: Line, text: str) -> None:
         text = text.strip()
@@ -198,6 +215,11 @@ class _Stream:
         return False
 
     @property
+    def heading(self) -> Heading | None:
+        """The heading of the run that is open."""
+        return self.runs[-1].heading if self.runs else None
+
+    @property
     def _open(self) -> Run | None:
         return self.runs[-1] if self.runs else None
 
@@ -224,6 +246,8 @@ class _Stream:
         again.spoiled |= not run.died and (run.stage < _STAGE["heading"] or again.begins != run.begins)
 
     def _version(self, line: Line, text: str) -> bool:
+        if not line.ended:
+            return False
         found = words.VERSION.fullmatch(text)
         if found:
             run = self._at("version", line)
@@ -240,13 +264,13 @@ class _Stream:
         return True
 
     def _starting(self, line: Line, text: str) -> bool:
-        found = words.STARTING.fullmatch(text)
+        found = words.STARTING.fullmatch(text) if line.ended else None
         if found:
             self._at("starting", line).named = found["name"].rpartition("/")[2]
         return found is not None
 
     def _settings(self, line: Line, text: str) -> bool:
-        found = words.settings_of(text)
+        found = words.settings_of(text) if line.ended else None
         if found is not None:
             self._at("settings", line).settings = found
         return found is not None
@@ -256,7 +280,7 @@ class _Stream:
         if found:
             self._at("devices", line)
             return True
-        reduced = words.REDUCING.fullmatch(text)
+        reduced = words.REDUCING.fullmatch(text) if line.ended else None
         if reduced and self._open:
             self._open.settings["max_bytes"] = int(reduced["bytes"])
         return reduced is not None
@@ -266,6 +290,9 @@ class _Stream:
         found = words.RANK.fullmatch(text if text[0] == "#" else f"# {text}")
         if not found or run is None or run.stage > _STAGE["devices"]:
             return False
+        if not line.ended:
+            run.cut = True
+            return True
         run.ranks.append(
             Rank(
                 line=line.number,
@@ -278,7 +305,6 @@ class _Stream:
                 name=found["name"].strip(),
             )
         )
-        run.cut |= not line.ended
         return True
 
     def _heading(self, line: Line, text: str) -> bool:
@@ -335,6 +361,12 @@ class _Stream:
         if found["word"] == "FAILED":
             run.fail(line.number, f"below what the run was told to reach: {line.text.strip()}")
 
+    def _lost(self, run: Run, part: Cut) -> None:
+        """Note a row whose end never came; the first one of a run tells of all."""
+        if not run.lost:
+            run.fail(part.line, "a row that is cut, or mixed with another line")
+        run.lost = run.spoiled = True
+
     def _ending(self, stage: str, line: Line) -> Run:
         """Return the run that ends here; a second end is another job's, whose lines are mixed with the first's."""
         self.known = True
@@ -342,6 +374,9 @@ class _Stream:
         if run is None:
             run = Run(line.number)
             self.runs.append(run)
+        if self.part is not None:
+            self._lost(run, self.part)
+            self.part = None
         if run.stage >= place:
             run.fail(line.number, f"a second end of the run of line {run.line}: lines of two jobs are mixed")
             run.spoiled = True
@@ -356,11 +391,14 @@ class _Stream:
         if found is None:
             return False
         run.stage = _STAGE["rows"]
+        before, self.part = self.part, None
+        if before is not None and (isinstance(found, Cut) or found.line != before.line):
+            self._lost(run, before)
         if isinstance(found, Cut):
-            run.spoiled |= not found.goes_on
             self.part = found if found.goes_on else None
+            if not found.goes_on:
+                self._lost(run, found)
             return True
-        self.part = None
         run.rows.append(found)
         for text in found.wrong:
             run.fail(line.number, text)

@@ -61,6 +61,7 @@ class Run:
     heading_line: int = 0
     rows: list[Row] = field(default_factory=list)
     spoiled: bool = False
+    lost: bool = False  # a row of it was cut, and that is told
     out_of_bounds: int | None = None
     average: float | None = None
     averaged: bool = False
@@ -85,6 +86,8 @@ class Run:
         groups = list(_groups(self.rows)) if self.heading else []
         if self.heading and not groups:
             self.fail(self.heading_line, f"a heading without any row: {program or self.named or 'no program named'}")
+        if not self.heading_line and not self.failures:
+            self.fail(self.line, f"a run that never came to its table: {program or self.named or 'no program named'}")
         self._check_ranks()
         self._check_sizes(groups, program)
         self._check_figures(found)

@@ -29,7 +29,7 @@ GB = 1000.0  # MB/s in one GB/s
 # Prefixes of a line: "[1,0]<stdout>:" of mpirun, "3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
 # "[0] " of Hydra, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
 _PREFIX = re.compile(
-    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?|[0-9]{1,9}: |[A-Za-z][\w./-]{0,200} (?:\| ?|(?:stdout|stderr) [FP] )"
+    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?|[0-9]{1,9}: |[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
 )
 _A_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
@@ -86,6 +86,18 @@ class Heading:
     def units(self) -> tuple[str, ...]:
         """Return the words of the line of units below."""
         return ("(B)", "(elements)", *(column.printed for column in self.columns if column.printed))
+
+    @property
+    def pieces(self) -> frozenset[int]:
+        """Return where a piece of a row can end in a line: behind what it measures, and behind each half.
+
+        A line may begin with any piece. None where the heading does not say where its columns end (JSON).
+        """
+        first = 2 + len(self.texts)
+        if len(self.ends) < first + self.half:
+            return frozenset()
+        ends = (self.ends[first - 1], self.ends[first + self.half - 1], self.ends[-1])
+        return frozenset(end - begin for begin in (0, *ends[:2]) for end in ends if end > begin)
 
 
 @lru_cache(maxsize=64)

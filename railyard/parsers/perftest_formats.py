@@ -149,7 +149,8 @@ _FAILURE = re.compile(
     r"|Problems? with |Error occurred|Error: |ERROR|FAILED|\berror=|Can't produce|does not exist|not available on"
     r"|device \S{1,60} not found|No IB devices found|No such device|Did not detect|cannot run |can only run on"
     r"|(?:not|n't) supported|Unsupported (?:transport|address)|Invalid |cannot be changed"
-    r"|Found Incompatibility|closed connection|Bad wc status|no available device|avavilible in|timed out|is below (?:bw|msg_rate) limit"
+    r"|Found Incompatibility|closed connection|Bad wc status|no available device"
+    r"|avavilible in|timed out|is below (?:bw|msg_rate) limit"
 )
 # A text with one of these is perftest's although it never came to a heading
 SIGN = re.compile(

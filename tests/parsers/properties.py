@@ -6,6 +6,7 @@ The tests ask it of the samples, benchmarks/fuzz.py of a million texts made from
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,8 @@ CLOSING = {
     "hpl": re.compile(r"^End of Tests\.|tests completed and passed\b", re.MULTILINE),
     # a rule; of --out_json the brace that ends the results
     "perftest": re.compile(r"^\s*-{20,}\s*$|\bresults\"?\s*:\s*\{[^{}]*\}", re.MULTILINE),
+    "nccl": re.compile(r"Avg bus bandwidth\s*: [0-9]|\"average_bus_bandwidi?th\":"),
+    "nvbandwidth": re.compile(r"^SUM |\"testcases\"", re.MULTILINE),
     "wrf": re.compile(r"SUCCESS COMPLETE WRF"),
 }
 _HEADING = {"perftest": re.compile(r"#bytes.*\n")}
@@ -36,7 +39,24 @@ def values(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
         for port in parsed.fabric
         for key, value in _flat(port.as_json())
     }
-    return {**rows, **ports}
+    return {**rows, **ports, **_spoken(parsed)}
+
+
+def _spoken(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
+    """Return what NCCL's log and the jobs of nccl-tests say, by line, without what a cut leaves out."""
+    if parsed.nccl is None:
+        return {}
+    form = to_json(parsed)["nccl"]
+    said = {kind: entries for kind, entries in (form["log"] or {}).items()}
+    said["ranks"] = [rank for job in form["jobs"] for rank in job["ranks"]]
+    said["settings of jobs"] = [{"line": job["line"], **job["settings"]} for job in form["jobs"] if job["settings"]]
+    counts: Counter[tuple[str, int]] = Counter()
+    found = {}
+    for kind, entries in said.items():
+        for entry in entries:
+            counts[kind, entry["line"]] += 1
+            found[kind, entry["line"], counts[kind, entry["line"]]] = json.dumps(entry)
+    return found
 
 
 def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
@@ -70,7 +90,7 @@ def ill_formed(parsed: Parsed, text: str) -> str | None:
             return f"a note of line {note.line} of {last}: {note.text[:60]!r}"
     if not all(0 < port.line <= last for port in parsed.fabric):
         return "a port of a line that the text lacks"
-    if not (parsed.tables or parsed.fabric or parsed.failures or parsed.remarks):
+    if not (parsed.tables or parsed.fabric or parsed.failures or parsed.remarks or parsed.nccl):
         return "neither a table nor a port nor a note, and no ParseError"
     json.dumps(to_json(parsed), allow_nan=False)
     return None

@@ -21,10 +21,8 @@ def _jobs(jobs: Sequence[Job]) -> list[str]:
     for job in named[:_MOST]:
         apart = f", separate from that of line {job.separate_from}" if job.separate_from else ""
         where = listing([one_line(host) for host in job.hosts[:4]]) + (" …" if len(job.hosts) > 4 else "")
-        lines.append(
-            f"  line {job.line}: {one_line(job.benchmark or 'no program named')}, {counted(len(job.ranks), 'rank', ',')} "
-            f"on {where}{apart}"
-        )
+        program, ranks = one_line(job.benchmark or "no program named"), counted(len(job.ranks), "rank", ",")
+        lines.append(f"  line {job.line}: {program}, {ranks} on {where}{apart}")
     more = [f"  … {len(named) - _MOST:,} more: --json prints them"] if len(named) > _MOST else []
     return ["\n".join([counted(len(named), "job", ","), *lines, *more])] if named else []
 
