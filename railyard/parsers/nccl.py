@@ -266,7 +266,7 @@ class _Stream:
     def _starting(self, line: Line, text: str) -> bool:
         found = words.STARTING.fullmatch(text) if line.ended else None
         if found:
-            self._at("starting", line).named = found["name"].rpartition("/")[2]
+            self._at("starting", line).named = words.program_of(found["name"])
         return found is not None
 
     def _settings(self, line: Line, text: str) -> bool:
@@ -337,7 +337,7 @@ class _Stream:
         if concluded:
             run = self._ending("concluded", line)
             run.concluded = True
-            run.named = run.named or concluded["name"].rpartition("/")[2]
+            run.named = run.named or words.program_of(concluded["name"])
             return True
         bounds, average = words.OUT_OF_BOUNDS.fullmatch(text), words.AVERAGE.fullmatch(text)
         if bounds and line.ended:

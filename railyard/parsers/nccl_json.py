@@ -89,7 +89,7 @@ def _run(line: int, found: dict[str, Any]) -> Run:
     config = config if isinstance(config, dict) else {}
     arguments = found.get("args")
     if isinstance(arguments, list) and arguments and isinstance(arguments[0], str):
-        run.named = arguments[0].replace("\\", "").rpartition("/")[2][:80]
+        run.named = words.program_of(arguments[0].replace("\\", "")[:400])
     code = figure(found, "nccl_version")
     run.library = f"nccl {version_of(int(code))}" if code else "nccl"
     for key, name in _SETTINGS.items():

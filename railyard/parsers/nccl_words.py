@@ -26,10 +26,10 @@ from types import MappingProxyType
 
 GB = 1000.0  # MB/s in one GB/s
 
-# Prefixes of a line: "[1,0]<stdout>:" of mpirun, "3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
-# "[0] " of Hydra, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
+# Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
+# "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
 _PREFIX = re.compile(
-    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?|[0-9]{1,9}: |[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
+    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
 )
 _A_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
@@ -156,13 +156,13 @@ def split_prefix(text: str) -> tuple[str, str]:
     """
     source = ""
     for _ in range(_MOST_PREFIXES):
-        found = _PREFIX.match(text) if text[:1] not in (" ", "#", "") else None
+        found = _PREFIX.match(text) if text[:1] not in ("#", "") and text[:3] != "   " else None
         if not found:
             break
         if not _A_TIME.search(found[0]):
             source += found[0]
         text = text[found.end() :]
-    return source.rstrip(), text
+    return source.strip(), text
 
 
 # # nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
@@ -208,7 +208,7 @@ AVERAGE = re.compile(r"#? {0,2}Avg bus bandwidth\s{1,8}: (?P<value>\S{1,40})(?: 
 CYCLE = re.compile(r"#? ?Testing [0-9]{1,12} cycle\.\s{0,4}")
 PROGRAM = re.compile(
     r"(?<![\w-])(?P<name>(?:all_reduce|all_reduce_bias|all_gather|reduce_scatter|alltoall|alltoallv|gather|scatter"
-    r"|broadcast|reduce|sendrecv|hypercube)_perf)(?![\w.])"
+    r"|broadcast|reduce|sendrecv|hypercube)_perf)(?:_[a-z]{1,12})?(?![\w.])"
 )
 # node1: Test NCCL failure common.cu:958 'unhandled system error'; "rank=0 #wrong=12" of a build that shows them
 OWN_FAILURE = re.compile(
@@ -234,6 +234,13 @@ SIGNS = (
     *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', "using devices"),
     *("test nccl failure", "test cuda failure", "test timeout"),
 )
+
+
+def program_of(name: str) -> str:
+    """Return the program of an executable: "/opt/all_reduce_perf_mpi" is all_reduce_perf (NAME_SUFFIX of the build)."""
+    name = name.rpartition("/")[2]
+    known = PROGRAM.match(name)
+    return known["name"] if known else name
 
 
 def settings_of(text: str) -> dict[str, int] | None:

@@ -27,7 +27,7 @@ _WAIVED = re.compile(r"(?:Waived: ?|Waiving (?P<name>[a-z][a-z0-9_]{2,80})\.).{0
 # memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
 _DESCRIPTION = re.compile(r"(?:memcpy|memory|multicast|Device) \S.{4,120} \((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}")
 _SUM = re.compile(r"(?:SUM|&&&& PERF) (?P<name>[a-z][a-z0-9_]{2,80}) (?P<value>\S{1,40})(?: ?\S{1,12})?\s{0,8}")
-_MORE = re.compile(r"(?:MIN|MAX|AVG) [a-z][a-z0-9_]{2,80} \S{1,40}\s{0,8}")
+_MORE = re.compile(r"(?:MIN|MAX|AVG|COEFFICIENT_OF_VARIATION) [a-z][a-z0-9_]{2,80} \S{1,40}\s{0,8}")
 # Device 0: NVIDIA GH200 480GB (00000009:01:00)  |  Process 0 (node1): device 0: NVIDIA H100 (00000000:1b:00)
 _DEVICE = re.compile(
     r"(?:Process\s{1,8}[0-9]{1,6} \(\S{1,255}\): )?[dD]evice (?P<index>[0-9]{1,6}): (?P<name>\S.{0,160}?)"
