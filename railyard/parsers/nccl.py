@@ -23,9 +23,10 @@ from types import MappingProxyType
 from railyard.parsers import nccl_json, nccl_log
 from railyard.parsers import nccl_words as words
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
+from railyard.parsers.nccl_jobs import separate
 from railyard.parsers.nccl_rows import Cut, row_of
 from railyard.parsers.nccl_run import Run
-from railyard.parsers.nccl_said import Job, Rank, Spoken
+from railyard.parsers.nccl_said import Rank, Spoken
 from railyard.parsers.nccl_words import Heading
 from railyard.parsers.parsed import Parsed, Remark
 
@@ -125,7 +126,7 @@ class _Reader:
         runs = [*written.runs, *(run for stream in self.streams.values() for run in stream.runs)]
         runs.sort(key=lambda run: run.line)
         closed = [run.close() for run in runs]
-        jobs, apart = _separate([job for _, job in closed])
+        jobs, apart = separate([job for _, job in closed])
         spoiled = {job.line for job in jobs if job.separate_from is not None}
         tables = [
             replace(table, complete=table.complete and run.line not in spoiled)
@@ -139,39 +140,6 @@ class _Reader:
             tuple(self.remarks),
             nccl=Spoken(tuple(jobs), self.log.log()),
         )
-
-
-def _separate(jobs: list[Job]) -> tuple[list[Job], list[Remark]]:
-    """Return the jobs, each with the one that is the same test started apart, and a failure for each such pair.
-
-    Programs that are started one after another by one script are other tests, or were told other sizes.
-    """
-    first: dict[object, Job] = {}
-    found: list[Job] = []
-    failures: list[Remark] = []
-    for job in jobs:
-        zero = next((rank for rank in job.ranks if rank.rank == 0), None)
-        if zero is None or not job.tables:
-            found.append(job)
-            continue
-        key = (job.benchmark, job.version, tuple(sorted(job.settings.items())))
-        before = first.setdefault(key, job)
-        other = next(rank for rank in before.ranks if rank.rank == 0)
-        if before is job:
-            found.append(job)
-            continue
-        found.append(replace(job, separate_from=before.line))
-        failures.append(
-            Remark(
-                zero.line,
-                f"two separate jobs of {job.benchmark or 'one test'} in one file: rank 0 is on {other.host} (pid "
-                f"{other.pid}, line {other.line}) and on {zero.host} (pid {zero.pid}, line {zero.line}); what each "
-                "measured is of its own ranks alone: start one job over all nodes (nccl-tests built with MPI=1), or "
-                "give each a file of its own",
-            )
-        )
-    lines = {job.separate_from for job in found}
-    return [replace(job, separate_from=job.line) if job.line in lines else job for job in found], failures
 
 
 class _Stream:
@@ -402,4 +370,5 @@ class _Stream:
         run.rows.append(found)
         for text in found.wrong:
             run.fail(line.number, text)
+            run.spoiled |= not text.startswith("wrong results")
         return True

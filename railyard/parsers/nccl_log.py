@@ -65,7 +65,7 @@ _FALLBACK = re.compile(
     r"NET/IB ?: No device found|Failed to open libibverbs|NET/IB ?: No IP interface found"
     r"|GPU Direct RDMA Disabled|NVLS multicast support is not available|P2P not supported between|P2P is disabled"
     r"|Could not enable P2P|peer query failed|falling back|disabling CollNet|Legacy IPC not supported"
-    r"|Failed to initialize (?:any )?NET plugin|PXN Disabled|not be using GDRCopy|MNNVL (?:is )?[Dd]isabled"
+    r"|Failed to initialize (?:any )?NET plugin|PXN Disabled|not be using GDRCopy|MNNVL:? (?:is )?[Dd]isabled"
 )
 #: Sentences that are kept though they are no setting, network or fallback of their own.
 _FACT = re.compile(
@@ -109,7 +109,8 @@ class Reader:
     def find(self, text: str) -> re.Match[str] | None:
         """Return where in a line, behind another's beginning or at its own, a line of the log stands."""
         if " NCCL " in text:
-            return LINE.search(text[:LONGEST_NOTE])
+            text = text[:LONGEST_NOTE]
+            return LINE.match(text) or LINE.search(text)
         return VERSION.fullmatch(text) if "CCL version" in text and len(text) < LONGEST_NOTE else None
 
     def read(self, number: int, found: re.Match[str]) -> None:

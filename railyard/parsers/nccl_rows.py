@@ -125,9 +125,11 @@ def _row(heading: Heading, line: int, lead: tuple[str, ...], words: tuple[str, .
         value = number(word) if word else None
         if word and not_a_number(word):
             wrong.append(f"not finite: {column.name} {word} at {lead[0]} B")
+        if value is not None and value < 0:
+            wrong.append(f"below 0: {column.name} {word} at {lead[0]} B")
         if own.endswith("*"):
             wrong.append(f"wrong results: error {own} at {lead[0]} B is above its bound")
-        if column.name.startswith("wrong") and value:
+        if column.name.startswith("wrong") and value and value > 0:
             wrong.append(f"wrong results: {word} wrong elements at {lead[0]} B")
             value = int(value) if value == int(value) else value
         counted = column.unit is None and not column.name.startswith("error")

@@ -206,11 +206,11 @@ class Run:
             rows=tuple(cells),
             line=self.heading_line if place == 0 else rows[0].line,
             complete=self.averaged and self.out_of_bounds is not None and not self.spoiled,
-            context=MappingProxyType(self._context(rows[0].kind, found)),
+            context=MappingProxyType(self._context(rows, found)),
         )
 
-    def _context(self, kind: tuple[str, str, str], found: tuple[str, ...]) -> dict[str, ContextValue]:
-        datatype, redop, root = kind
+    def _context(self, rows: Sequence[Row], found: tuple[str, ...]) -> dict[str, ContextValue]:
+        datatype, redop, root = rows[0].kind
         context: dict[str, ContextValue] = {}
         if len(found) > 1:
             context["one_of"] = ", ".join(found)
@@ -221,6 +221,8 @@ class Run:
             context["redop"] = redop
         if root not in ("", "-1"):
             context["root"] = int(root)
+        if self.heading and self.heading.after[:2] == ("algo", "proto"):
+            context["algorithms"] = ", ".join(dict.fromkeys("/".join(row.after[:2]) for row in rows))[:200]
         context |= _of_ranks(self.ranks, self.size_of_group)
         context |= {name: self.settings[name] for name in _KEPT if name in self.settings}
         if self.out_of_bounds is not None:

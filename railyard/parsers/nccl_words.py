@@ -29,7 +29,8 @@ GB = 1000.0  # MB/s in one GB/s
 # Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
 # "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
 _PREFIX = re.compile(
-    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
+    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )"
+    r"|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
 )
 _A_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}")

@@ -57,6 +57,8 @@ def parse(text: str) -> Parsed:
     reader.close()
     if not (reader.known or written.lines):
         raise foreign(text, _EXPECTED)
+    if reader.known and not (reader.tables or reader.failures or reader.remarks or written.lines):
+        reader.failures.append(Remark(reader.began, "an output of nvbandwidth in which no test ran"))
     return Parsed(
         tuple(sorted([*written.tables, *reader.tables], key=lambda table: table.line)),
         tuple(sorted([*written.failures, *reader.failures], key=lambda failure: failure.line)),
@@ -78,6 +80,8 @@ class _Reader:
     """The state between lines."""
 
     known: bool = False
+    began: int = 1
+    ran: dict[str, int] = field(default_factory=dict)
     version: str | None = None
     context: dict[str, ContextValue] = field(default_factory=dict)
     gpus: list[str] = field(default_factory=list)
@@ -145,6 +149,10 @@ class _Reader:
             self.close()
             self.known = True
             self.test = _Test(line.number, running["name"])
+            before = self.ran.setdefault(running["name"], line.number)
+            if before != line.number:
+                twice = f"{running['name']} ran twice, in line {before} and here: give each output a file of its own"
+                self.failures.append(Remark(line.number, twice))
             return True
         if waived and self.test and not waived["name"] and not self.test.matrices:
             self.remarks.append(Remark(line.number, f"{self.test.name} was waived: {text}"))
@@ -183,7 +191,7 @@ class _Reader:
         version, device, setting = _VERSION.fullmatch(text), _DEVICE.fullmatch(text), _SETTING.fullmatch(text)
         if version:
             self.close()
-            self.known, self.version, self.gpus = True, version["version"], []
+            self.known, self.began, self.version, self.gpus = True, line.number, version["version"], []
         elif device:
             self.gpus.append(device["name"])
         elif setting:

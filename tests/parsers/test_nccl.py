@@ -125,6 +125,25 @@ def test_one_half_alone_is_the_in_place_one() -> None:
     assert table.complete
 
 
+def test_rccl_tests_may_print_the_gpus_own_time_and_the_algorithm_of_each_row() -> None:
+    lines = made("rccl-2024-in-place").splitlines()
+    changed = []
+    for line in lines:
+        words = line.split()
+        if words[:2] == ["#", "size"]:
+            line = line.replace("   time", "   time  hipevt") + " algo      proto      nchannels"
+        elif words[:2] == ["#", "(B)"]:
+            line = line.replace("   (us)", "   (us)    (us)")
+        elif words and words[0].isdigit():
+            line = f"{line[:61]}    11.50{line[61:]}   {'TREE' if words[0] == '1048576' else 'RING'}   SIMPLE    112"
+        changed.append(line)
+    (table,) = nccl.parse("\n".join(changed) + "\n").tables
+    assert table.column("hip_event_time_in_place") == (11.5,) * 4
+    assert table.column("busbw_in_place") == table_of("rccl-2024-in-place").column("busbw_in_place")
+    assert table.context["algorithms"] == "TREE/SIMPLE, RING/SIMPLE"
+    assert table.complete
+
+
 def test_times_of_iterations_and_a_timestamp_stand_beside_the_figures() -> None:
     table = table_of("2.19-per-iteration")
     assert table.column("time_p99") == (29.83, 38.33, 72.3)
@@ -155,9 +174,11 @@ def each_line(prefix: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     "change",
     [
+        each_line(" 0: "),
+        each_line("gpu-00: "),
         each_line("[1,0]<stdout>: "),
         each_line("[prterun-gpu-00-4100@1,0]<stdout>: "),
-        each_line(" 0: ".lstrip()),
+        each_line("0: "),
         each_line("[pod/nccl-launcher-x7k2p/launcher] "),
         each_line("nccl-launcher-x7k2p | "),
         each_line("2026-07-01T10:00:00.123456789Z "),
@@ -166,7 +187,20 @@ def each_line(prefix: str) -> Callable[[str], str]:
         lambda text: text.replace("\n", "\r\n"),
         lambda text: text.replace("# ", "").replace("#\n", "\n").replace("#  ", "  "),
     ],
-    ids=["mpirun", "prrte", "srun -l", "kubectl", "stern", "time", "containerd", "hydra", "crlf", "markdown"],
+    ids=[
+        "srun -l of 100",
+        "pdsh",
+        "mpirun",
+        "prrte",
+        "srun -l",
+        "kubectl",
+        "stern",
+        "time",
+        "containerd",
+        "hydra",
+        "crlf",
+        "markdown",
+    ],
 )
 def test_prefixes_of_launchers_and_pods_change_nothing(change: Callable[[str], str]) -> None:
     parsed, whole = nccl.parse(change(ALL_REDUCE)), nccl.parse(ALL_REDUCE)
@@ -273,6 +307,7 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
             "the mean of all busbw is printed as 302.764 GB/s and that of the rows here is 202.7642: rows are missing "
             "or not as they were printed",
         ),
+        (lambda text: text.replace(ROW, ROW.replace(" 51.08", "-51.08")), "below 0: time -51.08 at 4194304 B"),
         (lambda text: text.replace(": 202.764 ", ": -nan "), "not finite: # Avg bus bandwidth    : -nan"),
         (
             lambda text: text.replace(": 202.764 ", ": 202.764 FAILED"),
@@ -312,7 +347,17 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
     ],
     ids=[
         *("row missing", "row doubled", "row cut", "busbw", "time", "-nan", "wrong", "out of bounds", "average"),
-        *("average -nan", "average failed", "unit", "column", "no row", "rank 0 twice", "rank missing", "second end"),
+        *(
+            "below 0",
+            "average -nan",
+            "average failed",
+            "unit",
+            "column",
+            "no row",
+            "rank 0 twice",
+            "rank missing",
+            "second end",
+        ),
         "html",
     ],
 )

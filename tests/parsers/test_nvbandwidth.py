@@ -1,6 +1,7 @@
 """nvbandwidth, printed and as JSON, and what is wrong in a text of its. Texts are made."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,27 @@ def test_superbenchs_sample_is_as_read_by_hand() -> None:
         *(369.36, 269.33, 412.11, 323.36, 299.33, 312.11),
     ]
     assert numbers(latency) == [(0, 0, 0.77258)]
+
+
+def test_the_sum_of_two_directions_is_the_result_and_each_of_them_a_part() -> None:
+    each = "".join(
+        f"memcpy CE GPU(row) <-> GPU(column) {what} bandwidth (GB/s)\n           0         1\n"
+        f" 0       N/A    {gb:.2f}\n"
+        f" 1    {gb:.2f}       N/A\n\nSUM device_to_device_bidirectional_memcpy_read_ce_{what} {2 * gb:.2f}\n\n"
+        for what, gb in (("Read1", 180.25), ("Read2", 181.25), ("Total", 361.50))
+    )
+    each = re.sub(r"_ce_\w+", "_ce", each)
+    parsed = nvbandwidth.parse(f"Running device_to_device_bidirectional_memcpy_read_ce.\n{each}")
+    assert [key_of(table) for table in parsed.tables] == [
+        *(None, None, "nvbandwidth/device_to_device_bidirectional_memcpy_read_ce"),
+    ]
+    assert parsed.failures == ()
+
+
+def test_an_output_without_a_test_and_one_of_two_runs_are_failures() -> None:
+    assert nvbandwidth.parse(TEXT[: TEXT.index("Running")]).failures == (
+        Remark(1, "an output of nvbandwidth in which no test ran"),
+    )
+    assert nvbandwidth.parse(TEXT + TEXT).failures[0].text == (
+        "host_to_device_memcpy_ce ran twice, in line 11 and here: give each output a file of its own"
+    )
