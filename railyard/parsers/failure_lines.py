@@ -133,5 +133,6 @@ PATTERN = re.compile("|".join(failure.pattern for failure in FAILURES))
 ROOT = re.compile(
     "rror|ERR|illed|kill|bort|ABORT|ignal|KILLED|EXIT|TERMINATION|mpirun|mpiexec|rterun|RTE |ault|dumped|FATAL|failed"
     r"|not found|could not|TIME LIMIT|CANCELLED|emory|RETRY|exceeded|nvalid benchmark|NO SUCCESSFUL|unreachable"
-    r"|flux-job|task\(s\)|exception|Illegal|smashing|double free|terminate called|NCCL WARN|NCCL failure|ompletion|ailed|onnection"
+    r"|flux-job|task\(s\)|exception|Illegal|smashing|double free|terminate called|NCCL WARN|NCCL failure|ompletion"
+    r"|ailed|onnection"
 )

@@ -5,6 +5,7 @@ print between them. Each column ends where its heading ends, so a piece is known
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.parsers.lines import Line, not_a_number, number
@@ -42,8 +43,9 @@ def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None
         return whole
     if before is not None and before.goes_on and line.ended:
         joined = (*before.figures, *words)
-        if len(joined) == len(heading.columns) and _are_figures(heading, joined):
-            return _row(heading, before.line, before.lead, joined, ())
+        ended = _row(heading, before.line, before.lead, joined)
+        if ended is not None:
+            return ended
     return _beginning(heading, line, words)
 
 
@@ -60,8 +62,6 @@ def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
         left, right = heading.ends[_leading(heading) - 1], heading.ends[_leading(heading) + heading.half - 1]
         if not line.text[left:right].strip():
             figures = [*("" for _ in range(heading.half)), *figures]
-    if len(figures) != len(heading.columns) or not _are_figures(heading, tuple(figures)):
-        return None
     return _row(heading, line.number, lead, tuple(figures), rest)
 
 
@@ -107,8 +107,15 @@ def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
     return Cut(line.number, lead, tuple(figures[:there]), goes_on=True)
 
 
-def _are_figures(heading: Heading, words: tuple[str, ...]) -> bool:
-    return all(not word or _is_figure(column, word) for column, word in zip(heading.columns, words, strict=True))
+def _values(heading: Heading, words: Sequence[str]) -> list[int | float | None] | None:
+    """Return the numbers of a row's figures, None for what is no number; None where one of them is no figure at all."""
+    found: list[int | float | None] = []
+    for column, word in zip(heading.columns, words, strict=True):
+        value = number(word) if word else None
+        if word and value is None and not _is_figure(column, word):
+            return None
+        found.append(value)
+    return found
 
 
 def _is_figure(column: Column, word: str) -> bool:
@@ -117,22 +124,29 @@ def _is_figure(column: Column, word: str) -> bool:
     return bool(word) and (number(word) is not None or not_a_number(word) or word == _NOTHING)
 
 
-def _row(heading: Heading, line: int, lead: tuple[str, ...], words: tuple[str, ...], after: tuple[str, ...]) -> Row:
+def _row(
+    heading: Heading, line: int, lead: tuple[str, ...], words: tuple[str, ...], after: tuple[str, ...] = ()
+) -> Row | None:
+    """Return the row of these words; None where one of them is no figure."""
+    values = _values(heading, words) if len(words) == len(heading.columns) else None
+    if values is None:
+        return None
     cells: list[Cell] = []
     wrong: list[str] = []
-    plain = tuple(word.removesuffix("*") for word in words)
-    for column, word, own in zip(heading.columns, plain, words, strict=True):
-        value = number(word) if word else None
-        if word and not_a_number(word):
-            wrong.append(f"not finite: {column.name} {word} at {lead[0]} B")
-        if value is not None and value < 0:
+    for column, word, value in zip(heading.columns, words, values, strict=True):
+        if value is None:
+            if word.endswith("*"):
+                value = number(word[:-1])
+                wrong.append(f"wrong results: error {word} at {lead[0]} B is above its bound")
+            elif not_a_number(word):
+                wrong.append(f"not finite: {column.name} {word} at {lead[0]} B")
+        elif value < 0:
             wrong.append(f"below 0: {column.name} {word} at {lead[0]} B")
-        if own.endswith("*"):
-            wrong.append(f"wrong results: error {own} at {lead[0]} B is above its bound")
-        if column.name.startswith("wrong") and value and value > 0:
+        elif value and column.name.startswith("wrong"):
             wrong.append(f"wrong results: {word} wrong elements at {lead[0]} B")
             value = int(value) if value == int(value) else value
         counted = column.unit is None and not column.name.startswith("error")
         cells.append(value if value is None or counted else float(value) * column.factor)
+    plain = tuple(word.removesuffix("*") for word in words)
     kind = (lead[2], lead[3], lead[4])
     return Row(line, int(lead[0]), int(lead[1]), kind, tuple(cells), plain, after, tuple(wrong))
