@@ -88,6 +88,10 @@ class Run:
             self.fail(self.heading_line, f"a heading without any row: {program or self.named or 'no program named'}")
         if not self.heading_line and not self.failures:
             self.fail(self.line, f"a run that never came to its table: {program or self.named or 'no program named'}")
+        if groups and not found and self.size_of_group:
+            ranks = self.size_of_group
+            self.fail(groups[0][0].line, f"busbw and algbw are those of no program of nccl-tests with {ranks} ranks")
+            self.spoiled = True
         self._check_ranks()
         self._check_sizes(groups, program)
         self._check_figures(found)

@@ -254,6 +254,13 @@ def test_two_datatypes_under_one_heading_are_a_table_each() -> None:
     assert [(table.context["datatype"], len(table.rows)) for table in tables] == [("float", 6), ("half", 6)]
 
 
+def test_a_column_that_is_wider_than_its_heading_changes_nothing() -> None:
+    text = ALL_REDUCE.replace("     float     sum", "  float8_e4m3fn     sum")
+    (table,) = nccl.parse(text).tables
+    assert (table.context["datatype"], table.complete) == ("float8_e4m3fn", True)
+    assert table.rows == table_of("2.13-all_reduce").rows
+
+
 # What is wrong: a sentence each, and never a complete table
 
 ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("4194304"))
@@ -304,6 +311,11 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
             "wrong results: 12 wrong elements at 4194304 B",
         ),
         (
+            # the figures of four ranks, under a list of two
+            lambda text: "".join(line for line in text.splitlines(keepends=True) if "gpu-01" not in line),
+            "busbw and algbw are those of no program of nccl-tests with 2 ranks",
+        ),
+        (
             lambda text: text.replace("values : 0 OK", "values : 12 FAILED"),
             "wrong results: # Out of bounds values : 12 FAILED",
         ),
@@ -351,7 +363,19 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
         ),
     ],
     ids=[
-        *("row missing", "row doubled", "row cut", "blanks", "busbw", "time", "-nan", "wrong", "out of bounds", "average"),
+        *(
+            "row missing",
+            "row doubled",
+            "row cut",
+            "blanks",
+            "busbw",
+            "time",
+            "-nan",
+            "wrong",
+            "two of four ranks",
+            "out of bounds",
+            "average",
+        ),
         *(
             "below 0",
             "average -nan",
