@@ -177,6 +177,8 @@ class Run:
     def _check_average(self) -> None:
         if self.average is None or not self.rows or self.heading is None:
             return
+        if self.settings.get("threads", 1) > 1:
+            return  # in 2.0 each thread takes its own time, that of the first is printed, and the mean is of all
         places = [place for place, column in enumerate(self.heading.columns) if column.name.startswith("busbw")]
         values = [each for row in self.rows for place in places if (each := _figure(row, place)) is not None]
         if not values:

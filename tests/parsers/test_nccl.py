@@ -407,6 +407,12 @@ def test_what_is_wrong_is_said_and_no_table_of_it_is_complete(
         assert not any(table.complete for table in parsed.tables)
 
 
+def test_the_mean_of_several_threads_is_not_that_of_the_rows() -> None:
+    text = ALL_REDUCE.replace(": 202.764 ", ": 199.5 ")
+    assert len(nccl.parse(text).failures) == 1
+    assert nccl.parse(text.replace("nThread 1", "nThread 2")).failures == ()
+
+
 def test_a_log_that_ends_in_its_table_is_incomplete() -> None:
     for cut in range(ALL_REDUCE.index("(B)"), ALL_REDUCE.index("# Avg")):
         assert not any(table.complete for table in nccl.parse(ALL_REDUCE[:cut]).tables)
