@@ -22,11 +22,13 @@ from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 TOOL = "nvbandwidth"
 
 _VERSION = re.compile(r"nvbandwidth Version: v?(?P<version>\S{1,40})\s{0,8}")
-_RUNNING = re.compile(r"Running (?P<name>[a-z][a-z0-9_]{2,80})\.\s{0,8}")
-_WAIVED = re.compile(r"(?:Waived: ?|Waiving (?P<name>[a-z][a-z0-9_]{2,80})\.).{0,300}")
+_RUNNING = re.compile(r"Running (?P<name>[a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80})\.\s{0,8}")
+_WAIVED = re.compile(r"(?:Waived: ?|Waiving (?P<name>[a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80})\.).{0,300}")
 # memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
 _DESCRIPTION = re.compile(r"(?:memcpy|memory|multicast|Device) \S.{4,120} \((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}")
-_SUM = re.compile(r"(?:SUM|&&&& PERF) (?P<name>[a-z][a-z0-9_]{2,80}) (?P<value>\S{1,40})(?: ?\S{1,12})?\s{0,8}")
+_SUM = re.compile(
+    r"(?:SUM|&&&& PERF) (?P<name>[a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}) (?P<value>\S{1,40})(?: ?\S{1,12})?\s{0,8}"
+)
 _MORE = re.compile(r"(?:MIN|MAX|AVG|COEFFICIENT_OF_VARIATION) [a-z][a-z0-9_]{2,80} \S{1,40}\s{0,8}")
 # Device 0: NVIDIA GH200 480GB (00000009:01:00)  |  Process 0 (node1): device 0: NVIDIA H100 (00000000:1b:00)
 _DEVICE = re.compile(
@@ -39,7 +41,11 @@ _ERROR = re.compile(
 )
 _OWN = ("Built from Git version:", "MPI version:", "NOTE: ", "Performance can vary", "nvbandwidth")
 _EXPECTED = 'output of nvbandwidth: "nvbandwidth Version: …" or "Running host_to_device_memcpy_ce."'
-_SIGNS = ("nvbandwidth", "\nrunning ", "\nsum ", "bandwidth (gb/s)", "sm cpu(row) <-> gpu(column) (ns)")
+_SIGNS = (
+    *("nvbandwidth", "&&&& perf "),
+    re.compile(r"\b(?:running|waiving) [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}\.").search,
+    re.compile(r"\bsum [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80} ").search,
+)
 _LONGEST = 2000
 
 
