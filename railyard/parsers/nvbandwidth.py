@@ -1,4 +1,4 @@
-"""nvbandwidth 0.1 to 0.8, console and ``-j``, as typed tables: what a node's GPUs, CPUs and their links move.
+"""nvbandwidth 0.1 to 0.10, console and ``-j``, as typed tables: what a node's GPUs, CPUs and their links move.
 
 ``parse`` returns one table a matrix, in the order of the text: benchmark (the test's name), version, and a row for each
 number of the matrix, with the row and the column that it stands in; "N/A" (no such way) has no row, and the context
@@ -35,7 +35,10 @@ _DEVICE = re.compile(
     r"(?:Process\s{1,8}[0-9]{1,6} \(\S{1,255}\): )?[dD]evice (?P<index>[0-9]{1,6}): (?P<name>\S.{0,160}?)"
     r"(?: \((?P<bus>[0-9a-fA-F:.]{5,20})\))?\s{0,8}"
 )
-_SETTING = re.compile(r"(?P<name>CUDA Runtime Version|CUDA Driver Version|Driver Version): (?P<value>\S{1,40})\s{0,8}")
+# Driver Version: 550.54.15   |   CUDA Driver Version (API): 13.2 (13020), since 0.10
+_SETTING = re.compile(
+    r"(?P<name>CUDA Runtime Version|CUDA Driver Version|Driver Version)(?: \(API\))?: (?P<value>\S.{0,60}?)\s{0,8}"
+)
 _ERROR = re.compile(
     r"(?:ERROR: |\[?CU_RESULT\]|\[?CUDA_ERROR|Error: |Error |Not Found|.{0,120}CUDA_ERROR_[A-Z_]{3,60}).{0,1000}"
 )

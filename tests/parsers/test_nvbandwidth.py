@@ -39,6 +39,20 @@ def test_each_matrix_is_a_table_with_a_row_for_each_number() -> None:
     assert parsed.failures == ()
 
 
+def test_the_versions_of_0_10_are_read_too() -> None:
+    text = TEXT.replace("CUDA Driver Version: 12040", "CUDA Driver Version (API): 13.2 (13020)").replace(
+        "v0.6", "v0.10.0"
+    )
+    text = text.replace(
+        "SUM host_to_device_memcpy_ce 82.96",
+        "SUM host_to_device_memcpy_ce 82.96\nCOEFFICIENT_OF_VARIATION host_to_device_memcpy_ce 0.00",
+    )
+    parsed = nvbandwidth.parse(text)
+    assert (parsed.tables[0].version, parsed.tables[0].context["cuda_driver_version"]) == ("0.10.0", "13.2 (13020)")
+    assert [table.rows for table in parsed.tables] == [table.rows for table in nvbandwidth.parse(TEXT).tables]
+    assert len(parsed.remarks) == 1  # the one that was waived
+
+
 def test_a_test_that_was_waived_is_a_remark() -> None:
     text = TEXT.replace("Waived: \n", "Running all_to_one_read_ce.\nWaived: \n")
     parsed = nvbandwidth.parse(text)
