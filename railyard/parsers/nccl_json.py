@@ -12,6 +12,7 @@ from typing import Any
 
 from railyard.parsers import nccl_words as words
 from railyard.parsers.json_objects import figure, objects
+from railyard.parsers.lines import number
 from railyard.parsers.nccl_run import Row, Run
 from railyard.parsers.nccl_said import Rank
 from railyard.parsers.nccl_words import IN_PLACE, Column, Heading
@@ -162,7 +163,7 @@ def _add(run: Run, line: int, found: dict[str, Any]) -> None:
         printed.append("" if value is None else f"{value:.6f}")
         whole = value is not None and column.unit is None and value == int(value)
         cells.append(int(value) if whole and value is not None else None if value is None else value * column.factor)
-    root = kind[2] if kind[2].lstrip("-").isdecimal() else ""
+    root = kind[2] if isinstance(number(kind[2]), int) else ""
     run.rows.append(Row(line, int(size), int(count), (kind[0], kind[1], root), tuple(cells), tuple(printed)))
 
 

@@ -69,7 +69,7 @@ def _lead(heading: Heading, words: list[str]) -> tuple[str, ...] | None:
     """Return size, count, type, operation and root, "" where the row leaves one blank; None for another line."""
     if len(words) < 3 or not (words[0].isdecimal() and words[1].isdecimal() and _TYPE.fullmatch(words[2])):
         return None
-    if len(words[0]) > 20 or len(words[1]) > 20:
+    if len(words[0]) > 20 or len(words[1]) > 20 or not (words[0] + words[1]).isascii():
         return None
     redop = root = ""
     following = words[3:5]

@@ -493,6 +493,12 @@ def test_json_names_its_wrong_elements_and_counts_the_ranks_that_it_does_not_lis
     assert parsed.tables[0].column("validation") == (True, False, True)
 
 
+@pytest.mark.parametrize("root", ["--1", "٣", "none", "", "1.5"])
+def test_a_root_that_is_no_number_is_left_out(root: str) -> None:
+    (table,) = nccl.parse(made("json").replace('"    -1"', f'"{root}"')).tables
+    assert "root" not in table.context
+
+
 def test_no_variable_of_the_environment_is_kept() -> None:
     text = made("json").replace("LANG=C", "SECRET_TOKEN=abc")
     assert "SECRET_TOKEN" not in json.dumps(to_json(nccl.parse(text)))
