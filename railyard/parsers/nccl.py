@@ -149,7 +149,7 @@ class _Stream:
         self.runs: list[Run] = []
         self.known = False
         self.above: set[str] = set()
-        self.before = ""  # the line before: above a heading it says which half is in place
+        self.before = ""  # the line above the heading that comes: it says which half is in place
         self.part: Cut | None = None
         self.kinds: tuple[Callable[[Line, str], bool], ...] = (
             self._version,
@@ -169,8 +169,10 @@ class _Stream:
         if begins.isdigit():
             return self._row(line)
         known = begins in "#nRrUCOAsTo" and any(kind(line, text) for kind in self.kinds)
-        self.before = text if words.is_place_line(text) else ""
-        if known or self.before or text.lstrip("# ").startswith(words.OWN) or not text.strip("# "):
+        if not known and words.is_place_line(text):
+            self.before = text
+            return True
+        if known or text.lstrip("# ").startswith(words.OWN) or not text.strip("# "):
             return True
         self.above.update(found["name"] for found in words.PROGRAM.finditer(text))
         run = self._open
@@ -280,6 +282,7 @@ class _Stream:
         found = words.heading_of(line.text.rstrip(), self.before) or words.heading_of(text, self.before)
         if found is None:
             return False
+        self.before = ""
         run = self._at("heading", line)
         run.heading_line = line.number
         if isinstance(found, str):

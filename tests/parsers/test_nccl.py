@@ -125,6 +125,12 @@ def test_one_half_alone_is_the_in_place_one() -> None:
     assert table.complete
 
 
+def test_a_line_of_another_program_above_the_heading_leaves_the_half_what_it_is() -> None:
+    text = made("rccl-2024-in-place")
+    noisy = text.replace("#       size", "real 5.93\n#       size")
+    assert nccl.parse(noisy).tables[0].columns == table_of("rccl-2024-in-place").columns
+
+
 def test_rccl_tests_may_print_the_gpus_own_time_and_the_algorithm_of_each_row() -> None:
     lines = made("rccl-2024-in-place").splitlines()
     changed = []
