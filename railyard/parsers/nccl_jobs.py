@@ -12,7 +12,7 @@ def separate(jobs: Sequence[Job]) -> tuple[list[Job], list[Remark]]:
 
     Programs that are started one after another by one script are other tests, or were told other sizes.
     """
-    first: dict[object, Job] = {}
+    first: dict[str | None, list[Job]] = {}
     found: list[Job] = []
     failures: list[Remark] = []
     for job in jobs:
@@ -20,12 +20,16 @@ def separate(jobs: Sequence[Job]) -> tuple[list[Job], list[Remark]]:
         if zero is None or not job.tables:
             found.append(job)
             continue
-        key = (job.benchmark, job.version, tuple(sorted(job.settings.items())))
-        before = first.setdefault(key, job)
-        other = next(rank for rank in before.ranks if rank.rank == 0)
-        if before is job:
+        alike = first.setdefault(job.benchmark, [])
+        # what a run was told may stand above what is left of its output
+        before = next(
+            (each for each in alike if not (each.settings and job.settings) or each.settings == job.settings), None
+        )
+        if before is None:
+            alike.append(job)
             found.append(job)
             continue
+        other = next(rank for rank in before.ranks if rank.rank == 0)
         found.append(replace(job, separate_from=before.line))
         failures.append(
             Remark(

@@ -129,12 +129,12 @@ class Run:
 
     def _check_sizes(self, groups: Sequence[Sequence[Row]], program: str | None) -> None:
         due = nccl_sizes.asked(self.settings)
-        first = [row.size for row in groups[0]] if groups else []
+        first = {rows[0].kind: [row.size for row in rows] for rows in reversed(groups)}
         for rows in groups:
             sizes = [row.size for row in rows]
             wrong = nccl_sizes.mismatch(due, sizes, self.size_of_group, program != "alltoallv_perf")
-            if not due and len(sizes) != len(first):
-                wrong = f"{len(sizes)} rows, where the first of the tables has {len(first)}"
+            if not due and sizes != first[rows[0].kind]:
+                wrong = "the tables of one run do not have the same sizes"
             if wrong:
                 self.spoiled = True
                 if self.out_of_bounds is not None or self.averaged:

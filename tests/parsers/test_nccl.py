@@ -442,6 +442,24 @@ def test_the_same_test_twice_in_one_file_is_two_separate_jobs() -> None:
     assert [table.complete for table in parsed.tables] == [False, False]
 
 
+def test_the_second_job_is_one_too_where_its_first_lines_are_lost() -> None:
+    lines = ALL_REDUCE.splitlines(keepends=True)
+    parsed = nccl.parse(ALL_REDUCE + "".join(lines[2:]))
+    assert "two separate jobs of all_reduce_perf in one file" in parsed.failures[0].text
+    assert not any(table.complete for table in parsed.tables)
+
+
+def test_rows_in_another_order_without_the_settings_are_no_repetitions() -> None:
+    lines = ALL_REDUCE.splitlines()[2:]
+    rows = [place for place, line in enumerate(lines) if line.strip()[:1].isdigit()]
+    for one, other in zip(rows[1::2], rows[2::2], strict=False):
+        lines[one], lines[other] = lines[other], lines[one]
+    parsed = nccl.parse("\n".join(lines) + "\n")
+    assert parsed.failures[0].text == (
+        "rows are missing or mixed with another run's: the tables of one run do not have the same sizes"
+    )
+
+
 def test_two_jobs_behind_two_prefixes_are_told_apart_and_refused() -> None:
     other = re.sub(r"Pid +41", "Pid   97", ALL_REDUCE).replace("gpu-00", "gpu-07").replace("gpu-01", "gpu-08")
     pairs = zip(ALL_REDUCE.splitlines(), other.splitlines(), strict=True)
