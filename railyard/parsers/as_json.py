@@ -3,17 +3,19 @@
 # The form's history: 1 is the first. A reader refuses a number that it does not know.
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from railyard.base.clean_text import clean
 from railyard.base.json_codec import encode
+from railyard.parsers.nccl_said import Job, Log, Spoken
 from railyard.parsers.parsed import Parsed, Remark, Table
 
 FORMAT = 1
 
 
 def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
-    """Return the object: format, ``file`` where one is given, tables, failures, remarks; ``fabric`` where it is there.
+    """Return the object: format, ``file`` where given, tables, failures, remarks; ``fabric``, ``nccl`` where there.
 
     Numbers are those of the tables, not rounded; texts have no control codes. Every value is one that JSON can hold.
     """
@@ -22,6 +24,7 @@ def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
         **({} if file is None else {"file": clean(file)}),
         "tables": [_table(table) for table in parsed.tables],
         **({"fabric": [encode(port.as_json(), "fabric") for port in parsed.fabric]} if parsed.fabric else {}),
+        **({} if parsed.nccl is None else {"nccl": _spoken(parsed.nccl)}),
         "failures": _remarks(parsed.failures),
         "remarks": _remarks(parsed.remarks),
     }
@@ -44,3 +47,38 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _remarks(remarks: Sequence[Remark]) -> list[dict[str, Any]]:
     return [{"line": remark.line, "text": clean(remark.text)} for remark in remarks]
+
+
+def _spoken(nccl: Spoken) -> dict[str, Any]:
+    """Return the jobs of nccl-tests, and of the log each kind of sentence as a list of its values by name."""
+    log = nccl.log
+    return {
+        "jobs": [_job(job) for job in nccl.jobs],
+        "log": None if log is None else {field.name: _said(getattr(log, field.name)) for field in fields(Log)},
+    }
+
+
+def _job(job: Job) -> dict[str, Any]:
+    return {
+        "line": job.line,
+        "benchmark": None if job.benchmark is None else clean(job.benchmark),
+        "version": None if job.version is None else clean(job.version),
+        "tables": list(job.tables),
+        "settings": dict(job.settings),
+        "avg_busbw_gb_s": job.avg_busbw_gb_s,
+        "out_of_bounds": job.out_of_bounds,
+        "separate_from": job.separate_from,
+        "ranks": _said(job.ranks),
+    }
+
+
+def _said(values: Sequence[Any]) -> list[Any]:
+    return [{name: _value(value) for name, value in each._asdict().items()} for each in values]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if hasattr(value, "_asdict"):
+        return _said([value])[0]
+    return list(value) if isinstance(value, tuple) else value

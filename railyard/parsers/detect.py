@@ -9,7 +9,8 @@ table of signs is the parser's own, so that no second one can fall behind it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
@@ -61,13 +62,19 @@ def _whichever(text: str) -> Parsed:
         raise _claimed_twice(printed, text) or _mixed(printed, text)
     ports = [parsed for parsed in states.values() if parsed.fabric]
     if printed or ports:
-        return _together([*printed.values(), *ports])
+        return _with_log(_together([*printed.values(), *ports]), known.values())
     # a fabric tool is told by what it prints in place of ports: its name and the word "failed" stand in any manual
     portless = [parsed for parsed in states.values() if any(map(_no_port, (*parsed.failures, *parsed.remarks)))]
     alone = [*known.values(), *portless]
     if alone:
         return max(alone, key=lambda parsed: len(parsed.failures))
     return _launcher_text(text)
+
+
+def _with_log(parsed: Parsed, known: Iterable[Parsed]) -> Parsed:
+    """Return what was read, with the log of NCCL that stands in the output of another benchmark; its lines are told."""
+    spoken = next((each.nccl for each in known if each.nccl), None)
+    return parsed if parsed.nccl or spoken is None else replace(parsed, nccl=spoken)
 
 
 def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dict[str, Parsed]:

@@ -133,6 +133,6 @@ PATTERN = re.compile("|".join(failure.pattern for failure in FAILURES))
 ROOT = re.compile(
     r"r(?:ror|terun)|E(?:RR|XIT)|i(?:lled|gnal)|kill|bort|ABORT|KILLED|T(?:ERMINATION|IME LIMIT)|m(?:pirun|piexec)"
     r"|R(?:TE |ETRY)|a(?:ult|iled)|d(?:umped|ouble free)|FATAL|f(?:ailed|lux-job)|n(?:ot found|valid benchmark)"
-    r"|could not|CANCELLED|e(?:mory|xceeded|xception)|N(?:O SUCCESSFUL|CCL)|unreachable|t(?:ask\(s\)|erminate called)"
-    r"|Illegal|smashing|o(?:mpletion|nnection)"
+    r"|could not|CANCELLED|e(?:mory|xceeded|xception)|N(?:O SUCCESSFUL|CCL (?:WARN|failure))|unreachable|Illegal"
+    r"|t(?:ask\(s\)|erminate called)|smashing|o(?:mpletion|nnection)"
 )

@@ -3,11 +3,10 @@
 ``read`` takes an object that begins a line, of any indent; what is cut inside one gives no figure but a failure.
 """
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from railyard.parsers.iperf3_run import SUM, Row, Run
+from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.parsed import Remark
 
 _BIT = 1e-6 / 8  # MB/s in one bit/s
@@ -18,7 +17,6 @@ _SUMS = (
     ("sum_sent_bidir_reverse", "sender", "RX-C"),
     ("sum_received_bidir_reverse", "receiver", "RX-C"),
 )
-_ATTEMPTS = 8  # texts that only look like an object: each costs its length at most
 
 
 def read(text: str) -> tuple[list[Run], list[Remark]]:
@@ -27,11 +25,12 @@ def read(text: str) -> tuple[list[Run], list[Remark]]:
     failures: list[Remark] = []
     if '"start"' not in text and '"event"' not in text:
         return runs, failures
-    for line, found in _objects(text):
-        event = found.get("event")
-        if found.keys() == {""}:
+    for lines, found in objects(text, _is_own):
+        line = lines.start
+        if found is None:
             failures.append(Remark(line, "JSON of iperf3 that ends before its closing brace"))
             continue
+        event = found.get("event")
         piece = {event: found.get("data")} if isinstance(event, str) else found
         start, end, error = piece.get("start"), piece.get("end"), piece.get("error")
         if isinstance(start, dict):
@@ -44,26 +43,8 @@ def read(text: str) -> tuple[list[Run], list[Remark]]:
     return runs, failures
 
 
-def _objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Return every object that begins a line, with that line; an object with the key "" stands for one that is cut."""
-    decoder, line, counted, start, failed = json.JSONDecoder(), 1, 0, 0, 0
-    while failed < _ATTEMPTS:
-        if text[start : start + 1] != "{":
-            start = text.find("\n{", start) + 1
-            if start == 0:
-                return
-        line, counted = line + text.count("\n", counted, start), start
-        try:
-            found, start = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            failed += 1
-            beginning = text[start : start + 4000]
-            if "iperf 3" in beginning or beginning.startswith(('{"event":"', '{\n\t"start"')):
-                yield line, {"": None}
-            start += 1
-            continue
-        if isinstance(found, dict):
-            yield line, found
+def _is_own(beginning: str) -> bool:
+    return "iperf 3" in beginning or beginning.startswith(('{"event":"', '{\n\t"start"'))
 
 
 def _started(line: int, start: dict[str, Any]) -> Run:
@@ -72,7 +53,7 @@ def _started(line: int, start: dict[str, Any]) -> Run:
     if isinstance(version, str) and version.startswith("iperf 3"):
         run.version = version.split()[1]
     if isinstance(said, dict):
-        streams, protocol = _figure(said, "num_streams"), said.get("protocol")
+        streams, protocol = figure(said, "num_streams"), said.get("protocol")
         if streams and streams >= 1:
             run.context["streams"] = int(streams)
         if isinstance(protocol, str):
@@ -88,23 +69,15 @@ def _ended(run: Run, end: dict[str, Any]) -> None:
     if not any(isinstance(values, dict) for values, _, _ in sums):
         sums = [(end.get("sum"), "sender", None)]
     for values, role, way in sums:
-        rate = _figure(values, "bits_per_second") if isinstance(values, dict) else None
+        rate = figure(values, "bits_per_second") if isinstance(values, dict) else None
         if not isinstance(values, dict) or rate is None:
             continue
-        counted_bytes = _figure(values, "bytes")
+        counted_bytes = figure(values, "bytes")
         if way is None and counted_bytes is not None and not run.reverse:
             run.context |= {"bytes_sent" if role == "sender" else "bytes_received": int(counted_bytes)}
-        again, seconds = _figure(values, "retransmits"), _figure(values, "seconds")
+        again, seconds = figure(values, "retransmits"), figure(values, "seconds")
         counted = None if again is None else int(again)
         run.rows.append(Row(role, SUM, way, rate * _BIT, counted, round(seconds or 0.0, 2)))
-        sent, lost = _figure(values, "packets"), _figure(values, "lost_packets")
+        sent, lost = figure(values, "packets"), figure(values, "lost_packets")
         if sent is not None and lost is not None:
             run.context |= {"datagrams": int(sent), "lost": int(lost)}
-
-
-def _figure(values: dict[str, Any], key: str) -> float | None:
-    """Return a number that a float can hold; None for what is none (true is none)."""
-    value = values.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if -1e30 < value < 1e30 else None

@@ -52,7 +52,8 @@ _EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size 
 _SIGNS = (
     *("osu", "omb-py", "omb python", "(us)", "[us]", "(mb/s)", "messages/s", "ops/s", "nprocs:"),
     re.compile(r"(?<!bw)\[mb/s\]").search,  # libcxi prints BW[MB/s]
-    *("test requires", "support not enabled", "initializ", "allocat", "than 1 node", "benchmarks expect", "failed: "),
+    *("test requires", "support not enabled", "than 1 node", "benchmarks expect", "failed: "),
+    *("error initializ", "could not initializ", "error allocat", "could not allocat"),
 )
 
 

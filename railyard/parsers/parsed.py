@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.parsers.fabric.port import PortState
+from railyard.parsers.nccl_said import Spoken
 
 Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
@@ -82,9 +83,13 @@ def validation_of(tables: Sequence[Table]) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """All that one output holds, in the order of the text."""
+    """All that one output holds, in the order of the text.
+
+    ``nccl``: the jobs of nccl-tests or rccl-tests, and the log of NCCL or RCCL; None where neither is there.
+    """
 
     tables: tuple[Table, ...] = ()
     failures: tuple[Remark, ...] = ()
     remarks: tuple[Remark, ...] = ()
     fabric: tuple[PortState, ...] = ()
+    nccl: Spoken | None = None

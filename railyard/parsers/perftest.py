@@ -3,6 +3,7 @@
 ``parse`` returns one table a ``#bytes`` heading, in the order of the text, columns as printed: sizes B, times us,
 bandwidths MB/s (10^6 B/s, converted from the 2^20 B/s or 10^9 bit/s that the heading names), message rates 1/s. What
 is bidirectional is the sum of both directions. A peak of 0.00 stays 0: a server and ``-D`` measure none.
+With ``--use_cuda`` and ``--use_rocm`` the context has the GPU whose memory the buffers lay in (``perftest_device``).
 
 Client and server may share one file: a heading waits until the table before it has a row; a row goes to the table
 that was begun last unless its size repeats there and fits another; a rule after rows ends one table.
@@ -18,6 +19,7 @@ from railyard.parsers import perftest_formats as formats
 from railyard.parsers import perftest_json
 from railyard.parsers.lines import Line, foreign, is_failure, line_of, number, own_text, texts_of, whole
 from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.perftest_device import Device
 from railyard.parsers.perftest_formats import Heading
 from railyard.parsers.perftest_run import Run, Title
 
@@ -58,6 +60,7 @@ class _Reader:
         self.current: Run | None = None
         self.beginning = False  # a run has begun and its heading has not come: no rule ends a table
         self.again: str | None = None
+        self.device = Device()  # of the run that begins: its lines stand above its title
         self.unit: str | None = None  # of the times that -H and -U list
         self.waiting: int | None = None
         self.skip = 0
@@ -103,7 +106,7 @@ class _Reader:
         # a heading still without row is of a run that ended there; one with rows may be of the other side
         self.open = [run for run in self.open if run.rows][-_SIDES:]
         self.current = self.open[-1] if self.open else None
-        self.titles.append(Title(line.number, title[0], dict(title[1])))
+        self.titles.append(Title(line.number, title[0], {**title[1], **self.device.context}))
         self.waiting, self.again, self.unit, self.beginning = None, None, None, True
         return True
 
@@ -226,7 +229,7 @@ class _Reader:
             self.again = text.partition(" ")[0].lower()
         elif text[0] in "DW" and text.startswith(formats.BEGINNINGS):
             self.beginning = True
-        return text.startswith(formats.OWN)
+        return text.startswith(formats.OWN) or self.device.said(text)
 
     def _foreign(self, line: Line, text: str) -> None:
         failed = is_failure(text) or formats.is_own_failure(text)

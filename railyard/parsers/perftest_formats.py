@@ -121,6 +121,8 @@ _SETTINGS: MappingProxyType[str, str] = MappingProxyType(
         "link type": "link",
         "gid index": "gid_index",
         "rdma_cm qps": "rdma_cm",
+        "use rocm memory": "use_rocm",
+        "cuda device": "cuda_device",
     }
 )
 _SETTING = re.compile(
@@ -130,7 +132,7 @@ _SETTING = re.compile(
 )
 _QPS = re.compile(r"^\s{0,8}Number of qp's running (?P<value>[0-9]{1,9})\s{0,8}$")  # up to 2011
 _ANY_SETTING = re.compile(r"^\s{0,8}(?:PCIe relax order|[A-Za-z][A-Za-z0-9 \t.*_-]{1,40}\s): \S.{0,200}$")
-_FLAGS = frozenset({"dual_port", "rdma_cm"})
+_FLAGS = frozenset({"dual_port", "rdma_cm", "use_rocm"})
 
 # Lines of perftest's own that hold no figure and no fault; compared with the text without its indent
 OWN = (
@@ -147,18 +149,21 @@ _FAILURE = re.compile(
     r"|Problems? with |Error occurred|Error: |ERROR|FAILED|\berror=|Can't produce|does not exist|not available on"
     r"|device \S{1,60} not found|No IB devices found|No such device|Did not detect|cannot run |can only run on"
     r"|(?:not|n't) supported|Unsupported (?:transport|address)|Invalid |cannot be changed"
-    r"|Found Incompatibility|closed connection|Bad wc status|avavilible in|timed out|is below (?:bw|msg_rate) limit"
+    r"|Found Incompatibility|closed connection|Bad wc status|no available device"
+    r"|avavilible in|timed out|is below (?:bw|msg_rate) limit"
 )
 # A text with one of these is perftest's although it never came to a heading
 SIGN = re.compile(
     r"\b(?:ib_(?:write|read|send|atomic)_(?:bw|lat)|raw_ethernet_(?:bw|lat|fs_rate|burst_lat))\b"
     r"|Parser function exited with Error|Unable to init the socket connection|Waiting for client to connect\.\.\. \*"
+    r"|Couldn't init GPU context|Couldn't initialize ROCm device"
     r"|Unable to find the Infiniband/RoCE device|Failed to exchange data between server and clients"
 )
 #: What each alternative of ``SIGN`` holds, in lower case.
 SIGNS = (
     *("ib_write_", "ib_read_", "ib_send_", "ib_atomic_", "raw_ethernet_", "parser function exited"),
     *("unable to init the socket", "waiting for client", "unable to find the infiniband", "failed to exchange data"),
+    *("couldn't init gpu context", "couldn't initialize rocm device"),
 )
 
 

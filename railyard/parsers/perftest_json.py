@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from railyard.parsers import perftest_formats as formats
 from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
+from railyard.parsers.perftest_device import with_memory
 
 # "test": "RDMA_Write_BW_Test",   |   MsgSize: 65536,   |   "test_info": {   |   }
 _WORD = re.compile(
@@ -128,4 +129,4 @@ def _context(info: dict[str, str]) -> dict[str, ContextValue]:
     found: dict[str, ContextValue] = {}
     for name, value in info.items():
         found |= formats.settings(f"{name.replace('Dual_port', 'Dual-port')} : {value}") or {}
-    return found
+    return with_memory(found)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from railyard.parsers import perftest_formats as formats
 from railyard.parsers.lines import decimals
 from railyard.parsers.parsed import Cell, ContextValue, Table
+from railyard.parsers.perftest_device import with_memory
 from railyard.parsers.perftest_formats import Heading
 
 
@@ -56,5 +57,5 @@ class Run:
             rows=tuple(self.rows),
             line=title.line if self.again is None else self.line,
             complete=self.closed and not self.spoiled and not self.part,
-            context=MappingProxyType(title.context | ({"results": self.again} if self.again else {})),
+            context=MappingProxyType(with_memory(title.context) | ({"results": self.again} if self.again else {})),
         )

@@ -6,10 +6,12 @@ The tests ask it of the samples, benchmarks/fuzz.py of a million texts made from
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
+from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, Remark, Table
 
@@ -19,6 +21,8 @@ CLOSING = {
     "hpl": re.compile(r"^End of Tests\.|tests completed and passed\b", re.MULTILINE),
     # a rule; of --out_json the brace that ends the results
     "perftest": re.compile(r"^\s*-{20,}\s*$|\bresults\"?\s*:\s*\{[^{}]*\}", re.MULTILINE),
+    "nccl": re.compile(r"Avg bus bandwidth\s*: [0-9]|\"average_bus_bandwidi?th\":"),
+    "nvbandwidth": re.compile(r"^SUM |\"testcases\"", re.MULTILINE),
     "wrf": re.compile(r"SUCCESS COMPLETE WRF"),
 }
 _HEADING = {"perftest": re.compile(r"#bytes.*\n")}
@@ -37,7 +41,24 @@ def values(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
         for port in parsed.fabric
         for key, value in _flat(port.as_json())
     }
-    return {**rows, **ports}
+    return {**rows, **ports, **_spoken(parsed)}
+
+
+def _spoken(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
+    """Return what NCCL's log and the jobs of nccl-tests say, by line, without what a cut leaves out."""
+    if parsed.nccl is None:
+        return {}
+    form = to_json(parsed)["nccl"]
+    said = {kind: entries for kind, entries in (form["log"] or {}).items()}
+    said["ranks"] = [rank for job in form["jobs"] for rank in job["ranks"]]
+    said["settings of jobs"] = [{"line": job["line"], **job["settings"]} for job in form["jobs"] if job["settings"]]
+    counts: Counter[tuple[str, int]] = Counter()
+    found = {}
+    for kind, entries in said.items():
+        for entry in entries:
+            counts[kind, entry["line"]] += 1
+            found[kind, entry["line"], counts[kind, entry["line"]]] = json.dumps(entry)
+    return found
 
 
 def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
@@ -70,7 +91,7 @@ def ill_formed(parsed: Parsed, text: str) -> str | None:
     for note in notes:
         if type(note) is not Remark or not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
             return f"a note of line {note.line} of {last}: {note.text[:60]!r}"
-    if not (parsed.tables or parsed.fabric or notes):
+    if not (parsed.tables or parsed.fabric or notes or parsed.nccl):
         return "neither a table nor a port nor a note, and no ParseError"
     return next(filter(None, (_ill_formed_port(port, last) for port in parsed.fabric)), None)
 

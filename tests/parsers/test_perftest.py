@@ -1,12 +1,15 @@
 """perftest's tables, one trap a test. Texts are of our own making."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from railyard.benchmarks.table import micro
 from railyard.parsers.lines import BINARY_MB
 from railyard.parsers.parsed import ParseError, Remark, Table
 from railyard.parsers.perftest import parse
+from tests.parsers.samples import MADE
 
 RULE = "-" * 87 + "\n"
 SETTINGS = (
@@ -390,3 +393,73 @@ def test_a_text_that_is_no_output_of_perftest_is_an_error(text: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(text)
     assert caught.value.expected == ('output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"')
+
+
+@pytest.mark.parametrize(
+    ("name", "context"),
+    [
+        ("use_cuda", {"memory": "cuda", "gpu": 1, "gpu_bus": "43:00", "gpu_name": "NVIDIA H100 80GB HBM3"}),
+        ("use_rocm", {"memory": "rocm", "gpu": 3, "gpu_bus": "85", "gpu_name": "AMD Instinct MI300X"}),
+    ],
+)
+def test_buffers_in_a_gpus_memory_are_told_and_change_no_figure(name: str, context: dict[str, object]) -> None:
+    parsed = parse((MADE / f"perftest-{name}.txt").read_text(encoding="utf-8"))
+    (table,) = parsed.tables
+    assert context.items() <= table.context.items()
+    assert table.column("bandwidth") == (48937.5, 49080.0)
+    assert table.complete
+    assert (parsed.failures, parsed.remarks) == ((), ())
+    assert micro.tool("perftest").from_device(table)
+
+
+@pytest.mark.parametrize(
+    ("lines", "context"),
+    [
+        (["There are 4 devices supporting CUDA, picking first..."], {"memory": "cuda", "gpu": 0}),
+        (
+            [
+                *(
+                    "Picking device No. 0",
+                    "using DMA-BUF for GPU buffer address at 0x7f00 aligned at 0x7f00 with aligned",
+                ),
+                "allocated GPU buffer of a 2097152 address at 0x7f1a40000000 for type CUDA_MEM_MANAGED",
+            ],
+            {"memory": "cuda", "gpu": 0, "dmabuf": True, "memory_kind": "managed"},
+        ),
+    ],
+)
+def test_the_words_of_each_release_for_a_gpus_buffer_are_known(lines: list[str], context: dict[str, object]) -> None:
+    text = (MADE / "perftest-use_cuda.txt").read_text(encoding="utf-8")
+    head, _, rest = text.partition("initializing CUDA\n")
+    (table,) = parse("\n".join([head, "initializing CUDA", *lines, rest[rest.index("-----") :]])).tables
+    found = {key: table.context[key] for key in ("memory", "gpu", "dmabuf", "memory_kind") if key in table.context}
+    assert found == context
+    assert micro.tool("perftest").from_device(table) == (found.get("memory_kind") is None)
+
+
+def test_a_build_with_rocm_that_uses_the_hosts_memory_says_no_gpu() -> None:
+    text = (MADE / "perftest-use_cuda.txt").read_text(encoding="utf-8")
+    (table,) = parse(text[text.index("-----") :]).tables
+    assert "memory" not in table.context
+    assert not micro.tool("perftest").from_device(table)
+
+
+def test_a_gpu_that_is_not_there_is_a_failure() -> None:
+    text = "initializing CUDA\nThere are no available device(s) that support CUDA\nCouldn't init GPU context: 1\n"
+    assert [failure.text for failure in parse(text).failures] == text.splitlines()[1:]
+
+
+def test_superbenchs_loops_are_as_read_by_hand() -> None:
+    folder = Path(__file__).parents[3] / "shared" / "gpu" / "superbench"
+    if not folder.is_dir():
+        pytest.skip("no genuine outputs of GPU benchmarks beside the clone: ../shared/gpu")
+    one = parse((folder / "ib_loopback_8M_size.log").read_text(encoding="utf-8"))
+    # 24056.72 MiB/s, printed by each side
+    assert len(one.tables) == 2
+    assert all(table.column("bandwidth")[0] == pytest.approx(25225.2992) for table in one.tables)
+    each = parse((folder / "ib_loopback_all_sizes.log").read_text(encoding="utf-8"))
+    client, server = each.tables
+    assert (len(client.rows), client.rows[0][0], client.rows[-1][0]) == (23, 2, 8388608)
+    assert client.column("bandwidth")[0] == pytest.approx(5.30 * 1.048576)
+    assert client.column("bandwidth")[-1] == server.column("bandwidth")[0] == pytest.approx(23240.68 * 1.048576)
+    assert client.context["device"] == "ib0"

@@ -21,6 +21,11 @@ def _said(table: Table) -> str | None:
     return f"{named}/{BIDIRECTIONAL}" if named and table.context.get("bidirectional") is True else named
 
 
+def _from_device(table: Table) -> bool:
+    """Return whether the buffers lay in the memory of a GPU, and not in memory that it shares with the processor."""
+    return table.context.get("memory") in ("cuda", "rocm") and table.context.get("memory_kind", "device") == "device"
+
+
 TOOL = Tool(
     "perftest",
     Package(
@@ -30,6 +35,7 @@ TOOL = Tool(
         uses_mpi=False,
     ),
     said=_said,
+    from_device=_from_device,
     doubles=True,
 )
 # perftest: the average column counts both directions with -b (perftest_resources.c: report with duplex adds the

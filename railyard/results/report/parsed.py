@@ -12,6 +12,7 @@ from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.results.report.nccl_text import nccl_lines
 from railyard.results.report.text import number
 from railyard.results.report.text_plot import plot
 
@@ -33,7 +34,7 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
     }
 )
 #: Columns to plot against the size (else against the row's number) where metrics.py does not know the benchmark.
-_PLOTTED = ("bandwidth", "latency", "avg", "time", "time_avg", "time_typical", "overall")
+_PLOTTED = ("bandwidth", "busbw", "latency", "avg", "time", "time_avg", "time_typical", "overall")
 
 
 def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) -> str:
@@ -45,6 +46,7 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     parts = [] if file is None else [f"{one_line(file)}:"]
     parts += [_table(table, width) for table in parsed.tables]
     parts += [_ports(parsed)] if parsed.fabric else []
+    parts += nccl_lines(parsed.nccl) if parsed.nccl else []
     parts += _listed("failure", parsed.failures, _MOST_FAILURES)
     parts += _listed("remark", parsed.remarks, _MOST_REMARKS)
     if not parsed.tables and not parsed.fabric:

@@ -1,0 +1,56 @@
+"""nvbandwidth: what the GPUs, CPUs and links of one node move."""
+
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric, Tool
+from railyard.parsers.parsed import Table
+
+_WITHIN = "no network carries it: it is between the GPUs and CPUs of one node"
+
+
+def _from_device(table: Table) -> bool:
+    return True
+
+
+def _is_part(table: Table) -> bool:
+    """Return whether a matrix is of one direction of a test of two, which prints the sum of both besides."""
+    return any(word in str(table.context.get("description")) for word in ("Read1", "Read2", "Write1", "Write2"))
+
+
+TOOL = Tool("nvbandwidth", is_part=_is_part, from_device=_from_device, repetitions="nowhere")
+_WAYS = ("host_to_device", "device_to_host", "host_to_device_bidirectional", "device_to_host_bidirectional")
+_PAIRS = tuple(f"device_to_device{both}_memcpy_{way}" for both in ("", "_bidirectional") for way in ("read", "write"))
+_ALL = ("all_to_host", "all_to_host_bidirectional", "host_to_all", "host_to_all_bidirectional")
+_OF_ALL = ("all_to_one_write", "all_to_one_read", "one_to_all_write", "one_to_all_read")
+_TESTS = (
+    *(f"{way}_memcpy_{engine}" for way in (*_WAYS, *_ALL) for engine in ("ce", "sm")),
+    *(f"{pair}_{engine}" for pair in _PAIRS for engine in ("ce", "sm")),
+    *(f"{way}_{engine}" for way in _OF_ALL for engine in ("ce", "sm")),
+    "device_local_copy",
+)
+_LATENCIES = ("host_device_latency_sm", "device_to_device_latency_sm")
+# The worst cell of a matrix stands for it: a link that is slow is one of many.
+ENTRIES = (
+    *(
+        Benchmark(
+            f"nvbandwidth/{test}",
+            (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher", bounded="never"),),
+            rows="worst",
+            of_link=False,
+            payload=False,
+            within_node=True,
+            reported=_WITHIN,
+        )
+        for test in _TESTS
+    ),
+    *(
+        Benchmark(
+            f"nvbandwidth/{test}",
+            (Metric(LATENCY, ("latency",), "us", "figure", "lower", bounded="never"),),
+            rows="worst",
+            of_link=False,
+            payload=False,
+            within_node=True,
+            reported=_WITHIN,
+        )
+        for test in _LATENCIES
+    ),
+)

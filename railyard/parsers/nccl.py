@@ -1,0 +1,377 @@
+"""nccl-tests 2.0 to 2.19 and rccl-tests, console and ``-J``, as typed tables; with the log of NCCL or RCCL beside them.
+
+``parse`` returns one table for each datatype, operation, root and repetition of a run, in the order of the text:
+benchmark (the program), version, ranks and nodes in the context, columns as printed: size B, time us, ``algbw`` and
+``busbw`` MB/s (10^6 B/s, from the printed 10^9 B/s), ``wrong`` (elements) or ``error`` (largest difference); those of
+the in-place half have ``_in_place`` behind. ``validation`` is whether no element was wrong. What else was said is in
+``Parsed.nccl``: the jobs with their ranks, and the log (NCCL_DEBUG=INFO) as ``nccl_log`` reads it; a text may have
+the log alone. The forms of the releases are in ``nccl_words``.
+
+A program that does not name itself (up to 2.16) is told by its columns and by busbw / algbw; where several fit, the
+table names none and its context has them as ``one_of``.
+
+A table is complete where its run ended ("Out of bounds values", "Avg bus bandwidth"), has a row for each size that was
+asked for, no row is cut or mixed with another line, and its figures agree with each other. Two jobs in one text are
+failures: mixed lines, a rank twice, or the same test started twice with its own rank 0.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from railyard.parsers import nccl_json, nccl_log
+from railyard.parsers import nccl_words as words
+from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
+from railyard.parsers.nccl_jobs import separate
+from railyard.parsers.nccl_rows import Cut, row_of
+from railyard.parsers.nccl_run import Run
+from railyard.parsers.nccl_said import Rank, Spoken
+from railyard.parsers.nccl_words import Heading
+from railyard.parsers.parsed import Parsed, Remark
+
+TOOL = "nccl"
+
+#: What a run prints, in its order: a line of an earlier stage begins another run.
+STAGES = ("version", "starting", "settings", "devices", "heading", "rows", "out of bounds", "average", "concluded")
+_STAGE: Mapping[str, int] = MappingProxyType({name: place for place, name in enumerate(STAGES, 1)})
+_EXPECTED = 'output of nccl-tests or rccl-tests ("# nThread …", "# size count type …"), or a log of NCCL or RCCL'
+_LONGEST = 2000  # characters of a line that is looked at
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures, remarks, jobs and log of one output of nccl-tests, rccl-tests, NCCL or RCCL.
+
+    Raises ParseError where the text has neither a line of these programs nor a line of the log.
+    """
+    text = own_text(text, words.SIGNS, _EXPECTED)
+    written = nccl_json.read(text)
+    reader = _Reader()
+    for line in each_line(text):
+        if line.text and not line.text.isspace() and line.number not in written.lines:
+            reader.read(line)
+    if not (reader.known or reader.log.known or written.runs or written.failures):
+        raise foreign(text, _EXPECTED)
+    return reader.parsed(written)
+
+
+def is_own_failure(text: str) -> bool:
+    """Return whether a line, without the blanks around it, says that nccl-tests, or what it stands on, failed."""
+    return is_failure(text) or bool(words.OWN_FAILURE.fullmatch(text[:_LONGEST]))
+
+
+class _Reader:
+    """The outputs that stand in one text, by the prefix of their lines, and the log of all of them."""
+
+    def __init__(self) -> None:
+        self.log = nccl_log.Reader()
+        self.streams: dict[str, _Stream] = {}
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    @property
+    def known(self) -> bool:
+        """Whether a line of nccl-tests was there."""
+        return any(stream.known for stream in self.streams.values())
+
+    def read(self, line: Line) -> None:
+        """Read one line: of the log, of one of the outputs, or of nobody known."""
+        if len(line.text) > _LONGEST:
+            self._foreign(line, line.text)
+            return
+        source, text = words.split_prefix(line.text)
+        found = self.log.find(text)
+        if found:
+            front, found = self._glued(source, text, found)
+            self.log.known = True
+            if line.ended:  # the name of a NIC may have lost its end
+                self.log.read(line.number, found)
+            if is_failure(text):
+                self.failures.append(Remark(line.number, line.text.strip()[:LONGEST_NOTE]))
+            if not front.strip():
+                return
+            text = front
+        if source.startswith("["):
+            text = text.replace(source, "")  # Hydra's prefix stands before each piece of a row
+        if not text.strip():
+            return
+        stream = self.streams.get(source)
+        if stream is None:
+            stream = self.streams[source] = _Stream()
+        known = stream.read(line if text is line.text else Line(line.number, text, line.ended and not found))
+        if not known and not found:
+            self._foreign(line, line.text)
+
+    def _glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str]]:
+        """Return what stands before a line of the log, and that line.
+
+        "-1node1:77:78 [0] NCCL INFO" is the end of a row's piece, and the host after it: where a piece ends, is known.
+        """
+        stream = self.streams.get(source)
+        heading = stream.heading if stream else None
+        if heading and found.start() and found.re is nccl_log.LINE:
+            for end in sorted(heading.pieces):
+                again = nccl_log.LINE.match(text, end) if found.start() < end < found.end("host") else None
+                if again:
+                    return text[:end], again
+        return text[: found.start()], found
+
+    def _foreign(self, line: Line, text: str) -> None:
+        text = text.strip()
+        failed = is_own_failure(text)
+        (self.failures if failed else self.remarks).append(Remark(line.number, text[:LONGEST_NOTE]))
+
+    def parsed(self, written: nccl_json.Written) -> Parsed:
+        """Return all that was found, once every line was read."""
+        runs = [*written.runs, *(run for stream in self.streams.values() for run in stream.runs)]
+        runs.sort(key=lambda run: run.line)
+        closed = [run.close() for run in runs]
+        jobs, apart = separate([job for _, job in closed])
+        spoiled = {job.line for job in jobs if job.separate_from is not None}
+        tables = [
+            replace(table, complete=table.complete and run.line not in spoiled)
+            for run, (own, _) in zip(runs, closed, strict=True)
+            for table in own
+        ]
+        failures = [*self.failures, *written.failures, *apart, *(each for run in runs for each in run.failures)]
+        return Parsed(
+            tuple(sorted(tables, key=lambda table: table.line)),
+            tuple(sorted(failures, key=lambda failure: failure.line)),
+            tuple(self.remarks),
+            nccl=Spoken(tuple(jobs), self.log.log()),
+        )
+
+
+class _Stream:
+    """One output: its runs, the last of which is open."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.known = False
+        self.above: set[str] = set()
+        self.before = ""  # the line above the heading that comes: it says which half is in place
+        self.part: Cut | None = None
+        self.kinds: tuple[Callable[[Line, str], bool], ...] = (
+            self._version,
+            self._starting,
+            self._settings,
+            self._devices,
+            self._rank,
+            self._heading,
+            self._units,
+            self._tail,
+        )
+
+    def read(self, line: Line) -> bool:
+        """Read one line; return whether it is one of nccl-tests'."""
+        text = line.text.strip()
+        begins = text[0]
+        if begins.isdigit():
+            return self._row(line)
+        known = begins in "#nRrUCOAsTo" and any(kind(line, text) for kind in self.kinds)
+        if not known and words.is_place_line(text):
+            self.before = text
+            return True
+        if known or text.lstrip("# ").startswith(words.OWN) or not text.strip("# "):
+            return True
+        self.above.update(found["name"] for found in words.PROGRAM.finditer(text))
+        run = self._open
+        if run and run.stage < _STAGE["out of bounds"] and is_own_failure(text):
+            run.died = True
+        if run and run.stage == _STAGE["rows"] and (line.dots or is_failure(text)):
+            run.spoiled = True
+        if run and run.stage == _STAGE["devices"] and ("Rank" in text[:8] or line.dots):
+            run.cut = True
+        return False
+
+    @property
+    def heading(self) -> Heading | None:
+        """The heading of the run that is open."""
+        return self.runs[-1].heading if self.runs else None
+
+    @property
+    def _open(self) -> Run | None:
+        return self.runs[-1] if self.runs else None
+
+    def _at(self, stage: str, line: Line) -> Run:
+        """Return the run that a line of this stage belongs to, a new one where the open one has passed it."""
+        self.known = True
+        run, place = self._open, _STAGE[stage]
+        if run is None or run.stage >= place:
+            again = Run(line.number, begins=place, above=self.above)
+            if run is not None and run.stage < _STAGE["out of bounds"]:
+                self._cut_off(run, again)
+            self.runs.append(again)
+            self.above, self.part = set(), None
+            run = again
+        run.stage = place
+        return run
+
+    def _cut_off(self, run: Run, again: Run) -> None:
+        """Note that a run has not ended where another begins: it died and said so, was killed, or the two are mixed."""
+        run.spoiled = True
+        died = "it failed" if run.died else "it was killed, or lines of two jobs are mixed"
+        run.fail(run.line, f"a run that has not ended where another begins in line {again.line}: {died}")
+        # rows of a mixed run would not be those that were asked for; what stands before them shows nothing
+        again.spoiled |= not run.died and (run.stage < _STAGE["heading"] or again.begins != run.begins)
+
+    def _version(self, line: Line, text: str) -> bool:
+        if not line.ended:
+            return False
+        found = words.VERSION.fullmatch(text)
+        if found:
+            run = self._at("version", line)
+            run.version = found["version"]
+            library = nccl_json.version_of(int(found["library"])) if found["library"] else None
+            run.library = f"{found['who']} {library}" if library else found["who"]
+            return True
+        found = words.RCCL.fullmatch(text)
+        if found is None:
+            return False
+        self.known = True
+        run = self._open or self._at("version", line)
+        run.version, run.library = found["version"], "rccl"
+        return True
+
+    def _starting(self, line: Line, text: str) -> bool:
+        found = words.STARTING.fullmatch(text) if line.ended else None
+        if found:
+            self._at("starting", line).named = words.program_of(found["name"])
+        return found is not None
+
+    def _settings(self, line: Line, text: str) -> bool:
+        found = words.settings_of(text) if line.ended else None
+        if found is not None:
+            self._at("settings", line).settings = found
+        return found is not None
+
+    def _devices(self, line: Line, text: str) -> bool:
+        found = words.USING.fullmatch(text)
+        if found:
+            self._at("devices", line)
+            return True
+        reduced = words.REDUCING.fullmatch(text) if line.ended else None
+        if reduced and self._open:
+            self._open.settings["max_bytes"] = int(reduced["bytes"])
+        return reduced is not None
+
+    def _rank(self, line: Line, text: str) -> bool:
+        run = self._open
+        found = words.RANK.fullmatch(text if text[0] == "#" else f"# {text}")
+        if not found or run is None or run.stage > _STAGE["devices"]:
+            return False
+        if not line.ended:
+            run.cut = True
+            return True
+        run.ranks.append(
+            Rank(
+                line=line.number,
+                rank=int(found["rank"]),
+                group=int(found["group"] or 0),
+                pid=int(found["pid"]) if found["pid"] else None,
+                host=found["host"],
+                device=int(found["device"]),
+                bus_id=found["bus"],
+                name=found["name"].strip(),
+            )
+        )
+        return True
+
+    def _heading(self, line: Line, text: str) -> bool:
+        # where its columns end, counts from the line's own beginning
+        found = words.heading_of(line.text.rstrip(), self.before) or words.heading_of(text, self.before)
+        if found is None:
+            return False
+        self.before = ""
+        run = self._at("heading", line)
+        run.heading_line = line.number
+        if isinstance(found, str):
+            run.fail(line.number, f"a heading with {found}, a column not known here: {text}")
+            return True
+        run.heading = found
+        return True
+
+    def _units(self, line: Line, text: str) -> bool:
+        found, run = words.units_of(text), self._open
+        if found is None or run is None or run.heading is None or run.rows:
+            return False
+        due = run.heading.units
+        if found[: len(due)] != due and line.ended:
+            run.fail(line.number, f"units {' '.join(found)}, expected {' '.join(due)}: no row below is read")
+            run.heading = None
+        return True
+
+    def _tail(self, line: Line, text: str) -> bool:
+        if words.CYCLE.fullmatch(text):
+            return True
+        concluded = words.CONCLUDED.fullmatch(text)
+        if concluded:
+            run = self._ending("concluded", line)
+            run.concluded = True
+            run.named = run.named or words.program_of(concluded["name"])
+            return True
+        bounds, average = words.OUT_OF_BOUNDS.fullmatch(text), words.AVERAGE.fullmatch(text)
+        if bounds and line.ended:
+            run = self._ending("out of bounds", line)
+            run.out_of_bounds = int(bounds["count"])
+            if bounds["word"] == "FAILED" or run.out_of_bounds != 0:
+                run.fail(line.number, f"wrong results: {text}")
+        if average and (number(average["value"]) is not None or not_a_number(average["value"])):
+            run = self._ending("average", line)
+            self._average(run, line, average)
+        return bool(bounds or average)
+
+    def _average(self, run: Run, line: Line, found: re.Match[str]) -> None:
+        value = number(found["value"])
+        run.averaged = True
+        if value is None:
+            run.fail(line.number, f"not finite: {line.text.strip()}")
+            run.spoiled = True
+        elif line.ended:
+            run.average = float(value)
+        if found["word"] == "FAILED":
+            run.fail(line.number, f"below what the run was told to reach: {line.text.strip()}")
+
+    def _lost(self, run: Run, part: Cut) -> None:
+        """Note a row whose end never came; the first one of a run tells of all."""
+        if not run.lost:
+            run.fail(part.line, "a row that is cut, or mixed with another line")
+        run.lost = run.spoiled = True
+
+    def _ending(self, stage: str, line: Line) -> Run:
+        """Return the run that ends here; a second end is another job's, whose lines are mixed with the first's."""
+        self.known = True
+        run, place = self._open, _STAGE[stage]
+        if run is None:
+            run = Run(line.number)
+            self.runs.append(run)
+        if self.part is not None:
+            self._lost(run, self.part)
+            self.part = None
+        if run.stage >= place:
+            run.fail(line.number, f"a second end of the run of line {run.line}: lines of two jobs are mixed")
+            run.spoiled = True
+        run.stage = max(run.stage, place)
+        return run
+
+    def _row(self, line: Line) -> bool:
+        run = self._open
+        if run is None or run.heading is None or not _STAGE["heading"] <= run.stage <= _STAGE["rows"]:
+            return False
+        found = row_of(run.heading, line, self.part)
+        if found is None:
+            return False
+        run.stage = _STAGE["rows"]
+        before, self.part = self.part, None
+        if before is not None and (isinstance(found, Cut) or found.line != before.line):
+            self._lost(run, before)
+        if isinstance(found, Cut):
+            self.part = found if found.goes_on else None
+            if not found.goes_on:
+                self._lost(run, found)
+            return True
+        run.rows.append(found)
+        for text in found.wrong:
+            run.fail(line.number, text)
+            run.spoiled |= not text.startswith("wrong results")
+        return True

@@ -1,0 +1,96 @@
+"""Which program of nccl-tests printed a table: it names itself since 2.17, before that its columns and figures tell.
+
+The table of ``_TAKES`` is what each program prints as operation and root (src/*.cu, functions ``…RunTest``).
+"""
+
+from collections.abc import Collection, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from railyard.parsers.lines import decimals
+from railyard.parsers.nccl_busbw import FACTORS, factor
+from railyard.parsers.nccl_words import IN_PLACE, Heading
+
+if TYPE_CHECKING:
+    from railyard.parsers.nccl_run import Row
+
+# Program -> whether it has an operation, a root, and a count of wrong elements in place.
+_TAKES = MappingProxyType(
+    {
+        "all_reduce_perf": (True, False, True),
+        "reduce_scatter_perf": (True, False, True),
+        "all_gather_perf": (False, False, True),
+        "alltoall_perf": (False, False, False),
+        "sendrecv_perf": (None, False, False),  # "sum" in 2.12 and later, nothing before
+        "hypercube_perf": (False, False, True),
+        "broadcast_perf": (False, True, True),
+        "reduce_perf": (True, True, True),
+        "gather_perf": (False, True, True),
+        "scatter_perf": (False, True, True),
+    }
+)
+_TELLS = 0.05  # GB/s: ten times what rounding takes of a printed figure
+#: One row that does not fit, of so many: it was changed, and is told as a contradiction. Of few, none.
+_WRONG_OF, _FEW = 10, 4
+
+
+def candidates(
+    named: str | None, above: Collection[str], rows: Sequence["Row"], heading: Heading | None, ranks: int | None
+) -> tuple[str, ...]:
+    """Return the programs that can have printed these rows: the one that is named, else all that fit.
+
+    A command line above the table decides between those that fit, and only between these.
+    """
+    if named is not None:
+        return (named,)
+    if not rows or heading is None:
+        return ()
+    fit = tuple(program for program in _TAKES if _fits(program, rows, heading, ranks))
+    told = tuple(program for program in fit if program in above)
+    return told if len(told) == 1 else fit
+
+
+def _fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | None) -> bool:
+    has_redop, has_root, checks_in_place = _TAKES[program]
+    redop, root = rows[0].kind[1:]
+    if has_root != (root not in ("", "-1")):
+        return False
+    if "redop" not in heading.texts or "root" not in heading.texts:
+        # up to 2.11 alltoall has a column for an operation that it leaves blank
+        blank = "redop" in heading.texts and not redop
+        if blank != (program == "alltoall_perf"):
+            return False
+    if has_redop is not None and has_redop != (redop not in ("", "none")):
+        return False
+    return _in_place_fits(checks_in_place, rows, heading) and _ratio_fits(program, rows, heading, ranks)
+
+
+def _in_place_fits(checks: bool, rows: Sequence["Row"], heading: Heading) -> bool:
+    """Return whether the last rows' checks in place are as this program's are; True where nothing was checked."""
+    names = [column.name for column in heading.columns]
+    for own in ("wrong", "error"):
+        if own in names and own + IN_PLACE in names:
+            out, inside = rows[-1].cells[names.index(own)], rows[-1].cells[names.index(own + IN_PLACE)]
+            return True if out is None else checks == (inside is not None)
+    return True
+
+
+def _ratio_fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | None) -> bool:
+    """Return whether the rows have this program's busbw / algbw: one that was changed makes it no other program."""
+    names = [column.name for column in heading.columns]
+    due = factor(program, ranks) if ranks and program in FACTORS else None
+    if due is None:
+        return True
+    told = fit = 0
+    for half in ("", IN_PLACE):
+        if "algbw" + half not in names or "busbw" + half not in names:
+            continue
+        places = names.index("algbw" + half), names.index("busbw" + half)
+        for row in rows:
+            alg, bus = (row.words[place] for place in places)
+            if any(row.cells[place] is None for place in places) or "e" in (alg + bus).lower() or float(alg) < _TELLS:
+                continue
+            loose = 0.5 * 10.0 ** -decimals(alg) * due + 0.5 * 10.0 ** -decimals(bus) + 1e-9
+            told += 1
+            fit += abs(float(bus) - float(alg) * due) <= loose
+    return told - fit <= (max(1, told // _WRONG_OF) if told >= _FEW else 0)

@@ -1,0 +1,152 @@
+"""The rows of one table of nccl-tests: words -> cells, also of a row that another line stands inside.
+
+A row is printed in three pieces: what is measured, the first half, the second. Another process, or NCCL's log, may
+print between them. Each column ends where its heading ends, so a piece is known from what is glued to it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.parsers.lines import Line, not_a_number, number
+from railyard.parsers.nccl_run import Row
+from railyard.parsers.nccl_words import Column, Heading
+from railyard.parsers.parsed import Cell
+
+_TYPE = re.compile(r"[a-z][a-z0-9_]{1,15}")
+_REDOP = re.compile(r"[a-z][a-z0-9_]{1,15}")
+_ROOT = re.compile(r"-1|[0-9]{1,8}")
+_NOTHING = "N/A"
+_TIMESTAMP_WORDS = 2  # date and time of day
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The beginning of a row: its size, count, type, operation and root, and the figures that are there.
+
+    ``goes_on``: it ends where a piece of a row ends, and the rest may follow on another line.
+    """
+
+    line: int
+    lead: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    goes_on: bool = False
+
+
+def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None:
+    """Return the row that a line is or ends, the beginning of one, or None for a line that is neither."""
+    words = line.words
+    if not words:
+        return None
+    whole = _whole(heading, line, words) if line.ended else None
+    if whole is not None:
+        return whole
+    if before is not None and before.goes_on and line.ended:
+        joined = (*before.figures, *words)
+        ended = _row(heading, before.line, before.lead, joined)
+        if ended is not None:
+            return ended
+    return _beginning(heading, line, words)
+
+
+def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
+    """Return the row of a line that has all of it."""
+    lead = _lead(heading, words)
+    if lead is None:
+        return None
+    after = sum(_TIMESTAMP_WORDS if name == "timestamp" else 1 for name in heading.after)
+    figures = words[len(_printed(lead)) :]
+    figures, rest = figures[: len(figures) - after], tuple(figures[len(figures) - after :])
+    if len(figures) == len(heading.columns) - heading.half and heading.half < len(heading.columns):
+        # out of place was not measured: blanks stand in its place
+        left, right = heading.ends[_leading(heading) - 1], heading.ends[_leading(heading) + heading.half - 1]
+        if not line.text[left:right].strip():
+            figures = [*("" for _ in range(heading.half)), *figures]
+    return _row(heading, line.number, lead, tuple(figures), rest)
+
+
+def _lead(heading: Heading, words: list[str]) -> tuple[str, ...] | None:
+    """Return size, count, type, operation and root, "" where the row leaves one blank; None for another line."""
+    if len(words) < 3 or not (words[0].isdecimal() and words[1].isdecimal() and _TYPE.fullmatch(words[2])):
+        return None
+    if len(words[0]) > 20 or len(words[1]) > 20 or not (words[0] + words[1]).isascii():
+        return None
+    redop = root = ""
+    following = words[3:5]
+    if "redop" in heading.texts and following and _REDOP.fullmatch(following[0]):
+        redop = following.pop(0)
+    has_root = "root" in heading.texts
+    if has_root and following and _ROOT.fullmatch(following[0]):
+        root = following[0]
+    if has_root and not root:
+        return None
+    return words[0], words[1], words[2], redop, root
+
+
+def _printed(lead: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in lead if word)
+
+
+def _leading(heading: Heading) -> int:
+    """Return how many columns stand before the figures."""
+    return 2 + len(heading.texts)
+
+
+def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
+    """Return the row that begins in a line and does not end in it; None for a line that is no row's beginning."""
+    pieces = [line.text[left:right].strip() for left, right in zip((0, *heading.ends), heading.ends, strict=False)]
+    lead = _lead(heading, [piece for piece in pieces[: _leading(heading)] if piece])
+    if lead is None or " " in "".join(lead):
+        # no place of a row's columns: it may still be half of one
+        is_half = _lead(heading, words) is not None or (len(words) == 1 and words[0].isdecimal() and not line.ended)
+        return Cut(line.number) if is_half else None
+    figures = pieces[_leading(heading) :]
+    there = next((place for place, word in enumerate(figures) if not _is_figure(heading.columns[place], word)), None)
+    there = len(figures) if there is None else there
+    there -= there % heading.half
+    return Cut(line.number, lead, tuple(figures[:there]), goes_on=True)
+
+
+def _values(heading: Heading, words: Sequence[str]) -> list[int | float | None] | None:
+    """Return the numbers of a row's figures, None for what is no number; None where one of them is no figure at all."""
+    found: list[int | float | None] = []
+    for column, word in zip(heading.columns, words, strict=True):
+        value = number(word) if word else None
+        if word and value is None and not _is_figure(column, word):
+            return None
+        found.append(value)
+    return found
+
+
+def _is_figure(column: Column, word: str) -> bool:
+    if column.name.startswith("error"):
+        word = word.removesuffix("*")  # rccl-tests up to 2022: above its bound
+    return bool(word) and (number(word) is not None or not_a_number(word) or word == _NOTHING)
+
+
+def _row(
+    heading: Heading, line: int, lead: tuple[str, ...], words: tuple[str, ...], after: tuple[str, ...] = ()
+) -> Row | None:
+    """Return the row of these words; None where one of them is no figure."""
+    values = _values(heading, words) if len(words) == len(heading.columns) else None
+    if values is None:
+        return None
+    cells: list[Cell] = []
+    wrong: list[str] = []
+    for column, word, value in zip(heading.columns, words, values, strict=True):
+        if value is None:
+            if word.endswith("*"):
+                value = number(word[:-1])
+                wrong.append(f"wrong results: error {word} at {lead[0]} B is above its bound")
+            elif not_a_number(word):
+                wrong.append(f"not finite: {column.name} {word} at {lead[0]} B")
+        elif value < 0:
+            wrong.append(f"below 0: {column.name} {word} at {lead[0]} B")
+        elif value and column.name.startswith("wrong"):
+            wrong.append(f"wrong results: {word} wrong elements at {lead[0]} B")
+            value = int(value) if value == int(value) else value
+        counted = column.unit is None and not column.name.startswith("error")
+        cells.append(value if value is None or counted else float(value) * column.factor)
+    plain = tuple(word.removesuffix("*") for word in words)
+    kind = (lead[2], lead[3], lead[4])
+    return Row(line, int(lead[0]), int(lead[1]), kind, tuple(cells), plain, after, tuple(wrong))

@@ -1,0 +1,294 @@
+"""One run of nccl-tests as it is read, from its console or its JSON, and the tables and the job that it makes.
+
+A run's rows say much twice, so that what is missing or changed shows: a size, its time and its algbw, algbw and busbw
+for so many ranks, the mean of all busbw under the table, and the sizes that were asked for above it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from railyard.parsers import nccl_program, nccl_sizes
+from railyard.parsers.lines import decimals
+from railyard.parsers.nccl_busbw import FACTORS, NOT_SIZE_OVER_TIME, factor
+from railyard.parsers.nccl_said import Job, Rank
+from railyard.parsers.nccl_words import IN_PLACE, Heading
+from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
+
+#: Of a figure: what may lie between two figures of a row besides their rounding.
+_SHARE = 1e-3
+_SHOWN = 3  # contradictions of one run that are told
+
+
+class Row(NamedTuple):
+    """One row: its cells in the units of a table, and the words that they were printed as; "" for what is blank."""
+
+    line: int
+    size: int
+    elements: int
+    kind: tuple[str, str, str]
+    cells: tuple[Cell, ...]
+    words: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Run:
+    """One start of a program, until the next begins: what was read of it.
+
+    ``stage`` is how far it has come (``nccl.STAGES``), ``begins`` where it began; ``died``: it said that it failed.
+    ``named`` is the program that the run itself names, ``above``
+    those that a command line above it names. ``cut``: a rank's line is not whole. ``spoiled``: a row is missing, cut or
+    mixed with another line.
+    """
+
+    line: int
+    begins: int = 0
+    stage: int = 0
+    died: bool = False
+    named: str | None = None
+    above: set[str] = field(default_factory=set)
+    version: str | None = None
+    library: str | None = None
+    settings: dict[str, int] = field(default_factory=dict)
+    ranks: list[Rank] = field(default_factory=list)
+    cut: bool = False
+    ranks_a_line: int = 1  # of -J, which lists a process's first GPU alone
+    heading: Heading | None = None
+    heading_line: int = 0
+    rows: list[Row] = field(default_factory=list)
+    spoiled: bool = False
+    lost: bool = False  # a row of it was cut, and that is told
+    out_of_bounds: int | None = None
+    average: float | None = None
+    averaged: bool = False
+    concluded: bool | None = None
+    failures: list[Remark] = field(default_factory=list)
+
+    @property
+    def size_of_group(self) -> int | None:
+        """Return how many ranks a communicator has; None where the list of ranks is not whole or groups differ."""
+        groups = [rank.group for rank in self.ranks]
+        sizes = {groups.count(group) for group in set(groups)}
+        return sizes.pop() * self.ranks_a_line if len(sizes) == 1 and not self.cut else None
+
+    def fail(self, line: int, text: str) -> None:
+        """Note what is wrong."""
+        self.failures.append(Remark(line, text[:2000]))
+
+    def close(self) -> tuple[tuple[Table, ...], Job]:
+        """Return the tables (one a datatype, operation, root and repetition) and the job; notes what is wrong."""
+        found = nccl_program.candidates(self.named, self.above, self.rows, self.heading, self.size_of_group)
+        program = found[0] if len(found) == 1 else None
+        groups = list(_groups(self.rows)) if self.heading else []
+        if self.heading and not groups:
+            self.fail(self.heading_line, f"a heading without any row: {program or self.named or 'no program named'}")
+        if not self.heading_line and not self.failures:
+            self.fail(self.line, f"a run that never came to its table: {program or self.named or 'no program named'}")
+        if groups and not found and self.size_of_group:
+            ranks = self.size_of_group
+            self.fail(groups[0][0].line, f"busbw and algbw are those of no program of nccl-tests with {ranks} ranks")
+            self.spoiled = True
+        self._check_ranks()
+        self._check_sizes(groups, program)
+        self._check_figures(found)
+        self._check_average()
+        tables = tuple(self._table(rows, program, found, place) for place, rows in enumerate(groups))
+        job = Job(
+            line=self.line,
+            benchmark=program,
+            version=self.version,
+            ranks=tuple(self.ranks),
+            tables=tuple(table.line for table in tables),
+            settings=MappingProxyType(dict(self.settings)),
+            avg_busbw_gb_s=self.average,
+            out_of_bounds=self.out_of_bounds,
+        )
+        return tables, job
+
+    def _check_ranks(self) -> None:
+        seen: dict[int, Rank] = {}
+        for rank in self.ranks:
+            first = seen.setdefault(rank.rank, rank)
+            if first is not rank:
+                self.fail(
+                    rank.line,
+                    f"rank {rank.rank} twice: line {first.line} has it on {first.host} (pid {first.pid}), line "
+                    f"{rank.line} on {rank.host} (pid {rank.pid}): these are separate jobs, each with its own rank 0, "
+                    "and not one job; build nccl-tests with MPI=1 and start one job",
+                )
+                self.cut = self.spoiled = True
+                return
+        missing = sorted(set(range(max(seen, default=-1) + 1)) - seen.keys())
+        if missing and not self.cut and self.ranks_a_line == 1:
+            self.fail(self.ranks[0].line, f"the list of ranks lacks rank {missing[0]}: a line of it is missing")
+            self.cut = self.spoiled = True
+
+    def _check_sizes(self, groups: Sequence[Sequence[Row]], program: str | None) -> None:
+        due = nccl_sizes.asked(self.settings)
+        first = {rows[0].kind: [row.size for row in rows] for rows in reversed(groups)}
+        for rows in groups:
+            sizes = [row.size for row in rows]
+            wrong = nccl_sizes.mismatch(due, sizes, self.size_of_group, program != "alltoallv_perf")
+            if not due and sizes != first[rows[0].kind]:
+                wrong = "the tables of one run do not have the same sizes"
+            if wrong:
+                self.spoiled = True
+                if self.out_of_bounds is not None or self.averaged:
+                    self.fail(rows[0].line, f"rows are missing or mixed with another run's: {wrong}")
+                    return
+
+    def _check_figures(self, found: tuple[str, ...]) -> None:
+        wrong = [(row.line, each) for row in self.rows for each in self._contradictions(row, found)]
+        for line, text in wrong[:_SHOWN]:
+            self.fail(line, text)
+        self.spoiled |= bool(wrong)
+
+    def _contradictions(self, row: Row, found: tuple[str, ...]) -> Iterator[str]:
+        ranks, heading = self.size_of_group, self.heading
+        if heading is None:
+            return
+        known = {column.name: place for place, column in enumerate(heading.columns)}
+        factors = {factor(program, ranks) for program in found} if ranks and found else set()
+        timed = bool(found) and not NOT_SIZE_OVER_TIME.intersection(found) and set(found) <= FACTORS.keys()
+        for half in ("", IN_PLACE):
+            alg, bus, time = (_figure(row, known.get(name + half)) for name in ("algbw", "busbw", "time"))
+            if alg is None or bus is None:
+                continue
+            where = f"{row.size} B{' in place' if half else ''}"
+            due = [each for each in factors if each is not None]
+            if due and not any(abs(bus.gb - alg.gb * each) <= bus.half + alg.half * each + 1e-9 for each in due):
+                yield (
+                    f"busbw {bus.word} GB/s at {where} contradicts algbw {alg.word} GB/s: of {' or '.join(found)} with "
+                    f"{ranks} ranks it is {alg.gb * due[0]:.2f} GB/s"
+                )
+            if timed and time is not None and time.gb > 0 and "hip_event_time" + half not in known:
+                rate = row.size / time.gb / 1e3
+                loose = rate * (time.half / time.gb + _SHARE) + alg.half
+                if abs(alg.gb - rate) > loose:
+                    yield (
+                        f"algbw {alg.word} GB/s at {where} contradicts its time of {time.word} us, which is "
+                        f"{rate:.2f} GB/s"
+                    )
+
+    def _check_average(self) -> None:
+        if self.average is None or not self.rows or self.heading is None:
+            return
+        if self.settings.get("threads", 1) > 1:
+            return  # in 2.0 each thread takes its own time, that of the first is printed, and the mean is of all
+        places = [place for place, column in enumerate(self.heading.columns) if column.name.startswith("busbw")]
+        values = [each for row in self.rows for place in places if (each := _figure(row, place)) is not None]
+        if not values:
+            return
+        mean = math.fsum(each.gb for each in values) / len(values)
+        half = math.fsum(each.half for each in values) / len(values)
+        if abs(mean - self.average) > half + 1e-5 * abs(self.average) + 1e-9:
+            self.spoiled = True
+            self.fail(
+                self.line,
+                f"the mean of all busbw is printed as {self.average:g} GB/s and that of the rows here is {mean:.4f}: "
+                "rows are missing or not as they were printed",
+            )
+
+    def _table(self, rows: Sequence[Row], program: str | None, found: tuple[str, ...], place: int) -> Table:
+        heading = self.heading
+        assert heading is not None  # a run has rows below a heading alone
+        checks = [_validation(heading, row) for row in rows]
+        names = ["size", "count", *(column.name for column in heading.columns)]
+        units: list[str | None] = ["B", None, *(column.unit for column in heading.columns)]
+        cells: list[tuple[Cell, ...]] = [(row.size, row.elements, *row.cells) for row in rows]
+        if any(check is not None for check in checks):
+            names, units = [*names, "validation"], [*units, None]
+            cells = [(*row, check) for row, check in zip(cells, checks, strict=True)]
+        return Table(
+            tool="nccl",
+            version=self.version,
+            benchmark=program,
+            columns=tuple(names),
+            units=tuple(units),
+            rows=tuple(cells),
+            line=self.heading_line if place == 0 else rows[0].line,
+            complete=self.averaged and self.out_of_bounds is not None and not self.spoiled,
+            context=MappingProxyType(self._context(rows, found)),
+        )
+
+    def _context(self, rows: Sequence[Row], found: tuple[str, ...]) -> dict[str, ContextValue]:
+        datatype, redop, root = rows[0].kind
+        context: dict[str, ContextValue] = {}
+        if len(found) > 1:
+            context["one_of"] = ", ".join(found)
+        if self.library:
+            context["library"] = self.library
+        context["datatype"] = datatype
+        if redop not in ("", "none"):
+            context["redop"] = redop
+        if root not in ("", "-1"):
+            context["root"] = int(root)
+        if self.heading and self.heading.after[:2] == ("algo", "proto"):
+            context["algorithms"] = ", ".join(dict.fromkeys("/".join(row.after[:2]) for row in rows))[:200]
+        context |= _of_ranks(self.ranks, self.size_of_group)
+        context |= {name: self.settings[name] for name in _KEPT if name in self.settings}
+        if self.out_of_bounds is not None:
+            context["out_of_bounds"] = self.out_of_bounds
+        if self.average is not None:
+            context["avg_busbw_gb_s"] = self.average
+        return context
+
+
+_KEPT = ("threads", "gpus", "iterations", "warm_up", "aggregated", "validation", "graph", "unalign")
+
+
+def _of_ranks(ranks: Sequence[Rank], size: int | None) -> dict[str, ContextValue]:
+    if not ranks:
+        return {}
+    hosts = [rank.host for rank in ranks]
+    each = {hosts.count(host) for host in set(hosts)}
+    names = sorted({rank.name for rank in ranks})
+    found: dict[str, ContextValue] = {"nodes": len(set(hosts)), "gpu": ", ".join(names)[:200]}
+    if size is not None:
+        found["ranks"] = size
+        if len(each) == 1 and size == len(ranks):
+            found["ranks_per_node"] = each.pop()
+        elif len(ranks) != size:
+            found["groups"] = len({rank.group for rank in ranks})
+    return found
+
+
+def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Yield the rows of one datatype, operation and root, and of one repetition of the sizes: a new one falls back."""
+    group: list[Row] = []
+    for row in rows:
+        if group and (row.kind != group[-1].kind or row.size < group[-1].size):
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
+
+class _Printed(NamedTuple):
+    """A figure as it was printed: in GB/s or us, half of its last digit, and the word."""
+
+    gb: float
+    half: float
+    word: str
+
+
+def _figure(row: Row, place: int | None) -> _Printed | None:
+    value = None if place is None else row.cells[place]
+    if place is None or value is None:
+        return None
+    word = row.words[place]
+    mantissa, _, exponent = word.lower().partition("e")
+    half = 0.5 * 10.0 ** ((int(exponent) if exponent else 0) - decimals(mantissa))
+    return _Printed(float(word), half, word)
+
+
+def _validation(heading: Heading, row: Row) -> bool | None:
+    """Return whether no element was wrong; None where nothing was checked. ``error`` is a difference, and no count."""
+    found = [cell for column, cell in zip(heading.columns, row.cells, strict=True) if column.name.startswith("wrong")]
+    counts = [cell for cell in found if cell is not None]
+    return all(cell == 0 for cell in counts) if counts else None

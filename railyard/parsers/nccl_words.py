@@ -1,0 +1,255 @@
+"""What nccl-tests and rccl-tests print, as data: headings, the lines above and below a table, and their prefixes.
+
+The forms, by release of nccl-tests (src/common.cu and src/util.cu at each tag):
+
+- 2.0 to 2.11: each program has a heading of its own. all_gather and sendrecv have neither ``redop`` nor ``root``,
+  broadcast has ``root``, reduce both; alltoall and sendrecv name ``redop`` and leave it blank in the row. The last
+  column is ``error``, the largest difference. A rank's line has Pid from 2.0 on.
+- 2.12 and 2.13: one heading for all, with ``redop`` and ``root`` ("none" and -1 where there is none), and ``#wrong``,
+  a count. "agg iters" and "graph" come in the settings, "Group" in a rank's line with 2.13.9.
+- 2.14: the same; ``-C`` prints ``cputime`` for ``time``, ``-N`` repeats all sizes under one heading. From 2.16 on a bus
+  address has domain and device: [0000:9d:00].
+- 2.17: "Collective test starting" and "concluded" name the program; 2.17.4 prints versions, and ``-J`` writes JSON;
+  2.17.6 may have a ``timestamp`` a row.
+- 2.19: ``i_min``, ``i_max``, ``i_p99`` and ``i_cv%`` behind each half of a row.
+- rccl-tests follows these, and prints "rccl-tests: Version" among the settings since 2024. Up to 2022 an ``error``
+  above its bound has an asterisk, and the settings have colons. Without out-of-place it has one half. Since 2025 it may
+  have ``hipevt``, ``algo``, ``proto`` and ``nchannels``.
+
+Bandwidths are 10^9 B/s in each of them: ``count * typesize / 1.0E9 / sec``.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+GB = 1000.0  # MB/s in one GB/s
+
+# Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
+# "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
+_PREFIX = re.compile(
+    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )"
+    r"|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
+)
+_A_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+_MOST_PREFIXES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One printed column: its name, its unit here, the printed unit, and what converts it."""
+
+    name: str
+    unit: str | None
+    printed: str
+    factor: float = 1.0
+
+
+#: Printed heading -> column. A new heading is a new line here.
+FIGURES: MappingProxyType[str, Column] = MappingProxyType(
+    {
+        "time": Column("time", "us", "(us)"),
+        "cputime": Column("cpu_time", "us", "(us)"),
+        "hipevt": Column("hip_event_time", "us", "(us)"),
+        "algbw": Column("algbw", "MB/s", "(GB/s)", GB),
+        "busbw": Column("busbw", "MB/s", "(GB/s)", GB),
+        "#wrong": Column("wrong", None, ""),
+        "wrong": Column("wrong", None, ""),
+        "error": Column("error", None, ""),
+        "i_min": Column("time_min", "us", "(us)"),
+        "i_max": Column("time_max", "us", "(us)"),
+        "i_p99": Column("time_p99", "us", "(us)"),
+        "i_cv%": Column("time_cv", "%", "(%)"),
+    }
+)
+_TEXTS = ("type", "redop", "root")
+_AFTER = ("algo", "proto", "nchannels", "timestamp")
+IN_PLACE = "_in_place"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: which of type, redop and root it has, its figures in order, and where each column ends in the line.
+
+    ``columns`` are the figures' names, those of the second half with "_in_place" behind; ``half`` is how many a half
+    has. ``after`` are the words behind the figures. ``ends`` are those of size to the last figure.
+    """
+
+    texts: tuple[str, ...]
+    columns: tuple[Column, ...]
+    half: int
+    after: tuple[str, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Return the words of the line of units below."""
+        return ("(B)", "(elements)", *(column.printed for column in self.columns if column.printed))
+
+    @property
+    def pieces(self) -> frozenset[int]:
+        """Return where a piece of a row can end in a line: behind what it measures, and behind each half.
+
+        A line may begin with any piece. None where the heading does not say where its columns end (JSON).
+        """
+        first = 2 + len(self.texts)
+        if len(self.ends) < first + self.half:
+            return frozenset()
+        ends = (self.ends[first - 1], self.ends[first + self.half - 1], self.ends[-1])
+        return frozenset(end - begin for begin in (0, *ends[:2]) for end in ends if end > begin)
+
+
+@lru_cache(maxsize=64)
+def heading_of(text: str, above: str) -> Heading | str | None:
+    """Return the heading that a line is; None where it is none; a word of it that is not known, as a text.
+
+    ``above`` is the line before it, which says of a table with one half whether it is in place.
+    """
+    words = [(found[0], found.end()) for found in re.finditer(r"\S{1,40}", text[:600].removeprefix("#"))]
+    shift = 1 if text.startswith("#") else 0
+    names = [word for word, _ in words]
+    if names[:3] != ["size", "count", "type"] or "busbw" not in names:
+        return None
+    known = {"size", "count", *_TEXTS, *FIGURES, *_AFTER}
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        return unknown
+    figures = [name for name in names if name in FIGURES]
+    first = figures[0]
+    both = figures.count(first) == 2
+    half = len(figures) // 2 if both else len(figures)
+    if figures[:half] != figures[half:] and both:
+        return figures[half]
+    only_in_place = not both and "in-place" in above and "out-of-place" not in above
+    columns = tuple(_renamed(FIGURES[name], place >= half or only_in_place) for place, name in enumerate(figures))
+    return Heading(
+        tuple(name for name in names if name in _TEXTS),
+        columns,
+        half,
+        tuple(name for name in names if name in _AFTER),
+        tuple(end + shift for name, end in words if name not in _AFTER),
+    )
+
+
+def _renamed(column: Column, in_place: bool) -> Column:
+    if not in_place:
+        return column
+    return Column(column.name + IN_PLACE, column.unit, column.printed, column.factor)
+
+
+def is_place_line(text: str) -> bool:
+    """Return whether a line stands above a heading and says which half is in place."""
+    return "-place" in text and text.strip(" #\t-()+").startswith(("out-of-place", "in-place"))
+
+
+def units_of(text: str) -> tuple[str, ...] | None:
+    """Return the words of a line of units, ``(B) (elements) …``; None for another line."""
+    words = text.lstrip("# ").split() if len(text) <= 600 else []
+    return tuple(word for word in words if word.startswith("(")) if words[:1] == ["(B)"] else None
+
+
+def split_prefix(text: str) -> tuple[str, str]:
+    """Return who printed a line, as a launcher or a pod's log says before it, and the line without that.
+
+    A time of day says nobody. A line of a table or a heading without prefix comes back as it is.
+    """
+    source = ""
+    for _ in range(_MOST_PREFIXES):
+        found = _PREFIX.match(text) if text[:1] not in ("#", "") and text[:3] != "   " else None
+        if not found:
+            break
+        if not _A_TIME.search(found[0]):
+            source += found[0]
+        text = text[found.end() :]
+    return source.strip(), text
+
+
+# # nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
+VERSION = re.compile(
+    r"#? ?(?P<who>[nr]ccl)-tests version (?P<version>\S{1,80})(?: [nr]ccl-headers=[0-9]{1,9})?"
+    r"(?: [nr]ccl-library=(?P<library>[0-9]{1,9}))?\s{0,4}"
+)
+# rccl-tests: Version develop:83d38d9
+RCCL = re.compile(r"#? ?rccl-tests: Version (?P<version>\S{1,80})\s{0,4}")
+STARTING = re.compile(r"#? ?Collective test starting: (?P<name>\S{1,80})\s{0,4}")
+CONCLUDED = re.compile(r"#? ?Collective test concluded: (?P<name>\S{1,80})\s{0,4}")
+_BEGINS_SETTINGS = re.compile(r"#? ?nThread:? [0-9]{1,9} nGpus:? [0-9]{1,9} minBytes")
+_SETTING = re.compile(
+    r"(?P<name>nThread|nGpus|minBytes|maxBytes|step|warmup iters|warmupIters|agg iters|iters|validation|graph|unalign)"
+    r":? (?P<value>[0-9]{1,20})(?:\((?P<kind>factor|bytes)\))?"
+)
+_SETTINGS = MappingProxyType(
+    {
+        "nThread": "threads",
+        "nGpus": "gpus",
+        "minBytes": "min_bytes",
+        "maxBytes": "max_bytes",
+        "step": "step",
+        "warmup iters": "warm_up",
+        "warmupIters": "warm_up",
+        "agg iters": "aggregated",
+        "iters": "iterations",
+        "validation": "validation",
+        "graph": "graph",
+        "unalign": "unalign",
+    }
+)
+USING = re.compile(r"#? ?Using devices\s{0,4}")
+# #  Rank  0 Group  0 Pid 440007 on cnode2-001 device  0 [0000:9d:00] NVIDIA H100 80GB HBM3
+RANK = re.compile(
+    r"#?\s{1,8}Rank\s{1,8}(?P<rank>[0-9]{1,9})(?:\s{1,8}Group\s{1,8}(?P<group>[0-9]{1,9}))?"
+    r"(?:\s{1,8}Pid\s{1,12}(?P<pid>[0-9]{1,12}))?\s{1,4}on\s{1,12}(?P<host>\S{1,255})\s{1,4}device\s{1,8}"
+    r"(?P<device>[0-9]{1,9})\s{1,4}\[(?P<bus>[^\[\]\s]{1,40})\]\s{1,4}(?P<name>\S.{0,199})"
+)
+REDUCING = re.compile(r"#? ?Reducing maxBytes to (?P<bytes>[0-9]{1,20}) due to memory limitation\s{0,4}")
+OUT_OF_BOUNDS = re.compile(r"#? {0,2}Out of bounds values\s{1,8}: (?P<count>-?[0-9]{1,18}) (?P<word>OK|FAILED)\s{0,4}")
+AVERAGE = re.compile(r"#? {0,2}Avg bus bandwidth\s{1,8}: (?P<value>\S{1,40})(?: (?P<word>OK|FAILED))?\s{0,4}")
+CYCLE = re.compile(r"#? ?Testing [0-9]{1,12} cycle\.\s{0,4}")
+PROGRAM = re.compile(
+    r"(?<![\w-])(?P<name>(?:all_reduce|all_reduce_bias|all_gather|reduce_scatter|alltoall|alltoallv|gather|scatter"
+    r"|broadcast|reduce|sendrecv|hypercube)_perf)(?:_[a-z]{1,12})?(?![\w.])"
+)
+# node1: Test NCCL failure common.cu:958 'unhandled system error'; "rank=0 #wrong=12" of a build that shows them
+OWN_FAILURE = re.compile(
+    r".{0,300}: Test (?:(?:NCCL|CUDA|HIP) failure|failure|timeout) .{0,1000}|#? ?error: \S.{0,1000}"
+    r"|(?:\[ERROR\] The number of requested GPUs|Invalid number of GPUs: ).{0,400}"
+    r"|invalid sizes? (?:specified )?for '.{0,200}|invalid option .{0,80}"
+    r"|\s{0,8}rank=[0-9]{1,9} (?:#wrong=[1-9]|elt\[).{0,200}"
+)
+#: Lines that say nothing that is kept.
+OWN = (
+    *(
+        "Blocking Enabled",
+        "Parallel Init Enabled",
+        "Per-Iteration Report",
+        "Writing JSON output",
+        "skipping json output",
+    ),
+    *("Errors with asterisks", "GPU memory usage", "Swap Comms Enabled"),
+)
+#: What is looked for in a text before it is read, in lower case.
+SIGNS = (
+    *("nthread", "busbw", "collective test", "avg bus bandwidth", "out of bounds values", "nccl-tests version"),
+    *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', "using devices"),
+    *("test nccl failure", "test cuda failure", "test timeout"),
+)
+
+
+def program_of(name: str) -> str:
+    """Return the program of an executable: "/opt/all_reduce_perf_mpi" is all_reduce_perf (NAME_SUFFIX of the build)."""
+    name = name.rpartition("/")[2]
+    known = PROGRAM.match(name)
+    return known["name"] if known else name
+
+
+def settings_of(text: str) -> dict[str, int] | None:
+    """Return the settings of a line ``nThread 1 nGpus 8 minBytes 8 …``; None for another line."""
+    if len(text) > 600 or not _BEGINS_SETTINGS.match(text):
+        return None
+    found: dict[str, int] = {}
+    for one in _SETTING.finditer(text):
+        name = _SETTINGS[one["name"]]
+        found[f"step_{one['kind']}" if name == "step" and one["kind"] else name] = int(one["value"])
+    return found

@@ -1,0 +1,214 @@
+"""nvbandwidth 0.1 to 0.10, console and ``-j``, as typed tables: what a node's GPUs, CPUs and their links move.
+
+``parse`` returns one table a matrix, in the order of the text: benchmark (the test's name), version, and a row for each
+number of the matrix, with the row and the column that it stands in; "N/A" (no such way) has no row, and the context
+counts them. Bandwidth is MB/s (10^6 B/s): the printed GB/s are 10^9 B/s (memcpy.cpp: ``returnAppropriateMetric() *
+1e-9``); a latency is us. ``description`` is the sentence above the matrix. A test of two directions prints three
+matrices (Read1, Read2, Total) under one name.
+
+A table is complete with its SUM, where that is the sum of what was read; a JSON object with its closing brace. A test
+that ends without a matrix, that failed or was not found is a failure; one that was waived, since the machine cannot
+run it, is a remark. Source: output.cpp, json_output.cpp and inline_common.h at the tags v0.1, v0.4, v0.6 and v0.8.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from railyard.parsers import nvbandwidth_json
+from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
+from railyard.parsers.nvbandwidth_table import Matrix, unit_of
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+
+TOOL = "nvbandwidth"
+
+_VERSION = re.compile(r"nvbandwidth Version: v?(?P<version>\S{1,40})\s{0,8}")
+_RUNNING = re.compile(r"Running (?P<name>[a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80})\.\s{0,8}")
+_WAIVED = re.compile(r"(?:Waived: ?|Waiving (?P<name>[a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80})\.).{0,300}")
+# memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+_DESCRIPTION = re.compile(r"(?:memcpy|memory|multicast|Device) \S.{4,120} \((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}")
+_SUM = re.compile(
+    r"(?:SUM|&&&& PERF) (?P<name>[a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}) (?P<value>\S{1,40})(?: ?\S{1,12})?\s{0,8}"
+)
+_MORE = re.compile(r"(?:MIN|MAX|AVG|COEFFICIENT_OF_VARIATION) [a-z][a-z0-9_]{2,80} \S{1,40}\s{0,8}")
+# Device 0: NVIDIA GH200 480GB (00000009:01:00)  |  Process 0 (node1): device 0: NVIDIA H100 (00000000:1b:00)
+_DEVICE = re.compile(
+    r"(?:Process\s{1,8}[0-9]{1,6} \(\S{1,255}\): )?[dD]evice (?P<index>[0-9]{1,6}): (?P<name>\S.{0,160}?)"
+    r"(?: \((?P<bus>[0-9a-fA-F:.]{5,20})\))?\s{0,8}"
+)
+# Driver Version: 550.54.15   |   CUDA Driver Version (API): 13.2 (13020), since 0.10
+_SETTING = re.compile(
+    r"(?P<name>CUDA Runtime Version|CUDA Driver Version|Driver Version)(?: \(API\))?: (?P<value>\S.{0,60}?)\s{0,8}"
+)
+_ERROR = re.compile(
+    r"(?:ERROR: |\[?CU_RESULT\]|\[?CUDA_ERROR|Error: |Error |Not Found|.{0,120}CUDA_ERROR_[A-Z_]{3,60}).{0,1000}"
+)
+_OWN = ("Built from Git version:", "MPI version:", "NOTE: ", "Performance can vary", "nvbandwidth")
+_EXPECTED = 'output of nvbandwidth: "nvbandwidth Version: …" or "Running host_to_device_memcpy_ce."'
+_SIGNS = (
+    *("nvbandwidth", "&&&& perf "),
+    re.compile(r"\b(?:running|waiving) [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}\.").search,
+    re.compile(r"\bsum [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80} ").search,
+)
+_LONGEST = 2000
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output of nvbandwidth, printed or written with ``-j``.
+
+    Raises ParseError where the text has no line of nvbandwidth.
+    """
+    text = own_text(text, _SIGNS, _EXPECTED)
+    written = nvbandwidth_json.read(text)
+    reader = _Reader()
+    for line in each_line(text):
+        if line.text and not line.text.isspace() and line.number not in written.lines:
+            reader.read(line)
+    reader.close()
+    if not (reader.known or written.lines):
+        raise foreign(text, _EXPECTED)
+    if reader.known and not (reader.tables or reader.failures or reader.remarks or written.lines):
+        reader.failures.append(Remark(reader.began, "an output of nvbandwidth in which no test ran"))
+    return Parsed(
+        tuple(sorted([*written.tables, *reader.tables], key=lambda table: table.line)),
+        tuple(sorted([*written.failures, *reader.failures], key=lambda failure: failure.line)),
+        tuple(sorted([*written.remarks, *reader.remarks], key=lambda remark: remark.line)),
+    )
+
+
+@dataclass(slots=True)
+class _Test:
+    """A test that runs: its name, its first line, and how many matrices it has printed."""
+
+    line: int
+    name: str
+    matrices: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The state between lines."""
+
+    known: bool = False
+    began: int = 1
+    ran: dict[str, int] = field(default_factory=dict)
+    version: str | None = None
+    context: dict[str, ContextValue] = field(default_factory=dict)
+    gpus: list[str] = field(default_factory=list)
+    test: _Test | None = None
+    matrix: Matrix | None = None
+    tables: list[Table] = field(default_factory=list)
+    failures: list[Remark] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+
+    def read(self, line: Line) -> None:
+        """Read one line: the first kind that knows it takes it."""
+        text = line.text.strip()
+        if len(text) > _LONGEST or not (
+            self._row(line, text) or self._test(line, text) or self._sum(line, text) or self._said(line, text)
+        ):
+            failed = is_failure(text) or bool(_ERROR.fullmatch(text[:_LONGEST]))
+            (self.failures if failed else self.remarks).append(Remark(line.number, text[:LONGEST_NOTE]))
+            if self.matrix and (failed or line.dots):
+                self.matrix.spoiled = True
+
+    def close(self) -> None:
+        """End the matrix and the test that are open."""
+        self._end_matrix(ended=False)
+        if self.test and not self.test.matrices:
+            self.failures.append(Remark(self.test.line, f"a test without any matrix: {self.test.name}"))
+        self.test = None
+
+    def _end_matrix(self, ended: bool) -> None:
+        if self.matrix is None:
+            return
+        if self.matrix.cells:
+            self.tables.append(self.matrix.table(self.version, ended, self._context()))
+        else:
+            self.failures.append(Remark(self.matrix.line, f"a matrix without any number: {self.matrix.description}"))
+        self.matrix = None
+
+    def _context(self) -> dict[str, ContextValue]:
+        if not self.gpus:
+            return self.context
+        return self.context | {"gpus": len(self.gpus), "gpu": ", ".join(sorted(set(self.gpus)))[:200]}
+
+    def _row(self, line: Line, text: str) -> bool:
+        matrix = self.matrix
+        if matrix is None or not (line.ended and text[0].isdigit()):
+            return False
+        words = line.words
+        if matrix.columns == 0:
+            matrix.columns = len(words) if all(word.isdecimal() for word in words) else 0
+            return matrix.columns > 0
+        if not words[0].isdecimal() or not all(_is_cell(word) for word in words[1:]):
+            return False
+        if len(words) != matrix.columns + 1 or int(words[0][:9]) != matrix.rows:
+            matrix.spoiled = True
+            self.failures.append(
+                Remark(line.number, f"a row of {len(words) - 1} numbers, where {matrix.columns} are due: {text[:200]}")
+            )
+            return True
+        for wrong in matrix.add(words[1:]):
+            self.failures.append(Remark(line.number, f"not finite: {wrong}"))
+        return True
+
+    def _test(self, line: Line, text: str) -> bool:
+        running, waived = _RUNNING.fullmatch(text), _WAIVED.fullmatch(text)
+        if running and line.ended:
+            self.close()
+            self.known = True
+            self.test = _Test(line.number, running["name"])
+            before = self.ran.setdefault(running["name"], line.number)
+            if before != line.number:
+                twice = f"{running['name']} ran twice, in line {before} and here: give each output a file of its own"
+                self.failures.append(Remark(line.number, twice))
+            return True
+        if waived and self.test and not waived["name"] and not self.test.matrices:
+            self.remarks.append(Remark(line.number, f"{self.test.name} was waived: {text}"))
+            self.test = None
+            return True
+        if waived:
+            self.known |= bool(waived["name"])
+            self.remarks.append(Remark(line.number, text))
+            return True
+        found = _DESCRIPTION.fullmatch(text) if line.ended else None
+        if not found or self.test is None:
+            return False
+        self._end_matrix(ended=False)
+        self.test.matrices += 1
+        unit = unit_of(found["unit"])
+        if unit is None:
+            self.failures.append(Remark(line.number, f"a matrix in {found['unit']}, expected GB/s or ns: {text}"))
+            return True
+        self.matrix = Matrix(line.number, self.test.name, text, unit)
+        return True
+
+    def _sum(self, line: Line, text: str) -> bool:
+        found = _SUM.fullmatch(text) if line.ended else None
+        if not found:
+            return bool(_MORE.fullmatch(text))
+        self.known = True
+        if self.matrix is not None:
+            wrong = self.matrix.differs(found["value"], found["name"])
+            if wrong:
+                self.failures.append(Remark(line.number, wrong))
+                self.matrix.spoiled = True
+            self._end_matrix(ended=True)
+        return True
+
+    def _said(self, line: Line, text: str) -> bool:
+        version, device, setting = _VERSION.fullmatch(text), _DEVICE.fullmatch(text), _SETTING.fullmatch(text)
+        if version:
+            self.close()
+            self.known, self.began, self.version, self.gpus = True, line.number, version["version"], []
+        elif device:
+            self.gpus.append(device["name"])
+        elif setting:
+            self.context[setting["name"].lower().replace(" ", "_")] = setting["value"]
+        else:
+            return text.startswith(_OWN) and not is_failure(text)
+        return True
+
+
+def _is_cell(word: str) -> bool:
+    return word == "N/A" or number(word) is not None or not_a_number(word)

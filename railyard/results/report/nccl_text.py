@@ -1,0 +1,67 @@
+"""What nccl-tests and NCCL say beside the tables, as lines for a terminal: jobs, network, NICs, ways, fallbacks."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from railyard.base.clean_text import one_line
+from railyard.base.wording import counted, listing
+from railyard.parsers.nccl_said import Job, Log, Said, Spoken
+
+_MOST = 8
+
+
+def nccl_lines(said: Spoken) -> list[str]:
+    """Return the parts of a text: one for the jobs, one for the log; none for what is not there."""
+    return [*_jobs(said.jobs), *_log(said.log)]
+
+
+def _jobs(jobs: Sequence[Job]) -> list[str]:
+    named = [job for job in jobs if job.ranks]
+    lines = []
+    for job in named[:_MOST]:
+        apart = f", separate from that of line {job.separate_from}" if job.separate_from else ""
+        where = listing([one_line(host) for host in job.hosts[:4]]) + (" …" if len(job.hosts) > 4 else "")
+        program, ranks = one_line(job.benchmark or "no program named"), counted(len(job.ranks), "rank", ",")
+        lines.append(f"  line {job.line}: {program}, {ranks} on {where}{apart}")
+    more = [f"  … {len(named) - _MOST:,} more: --json prints them"] if len(named) > _MOST else []
+    return ["\n".join([counted(len(named), "job", ","), *lines, *more])] if named else []
+
+
+def _log(log: Log | None) -> list[str]:
+    if log is None:
+        return []
+    lines = ["log of NCCL or RCCL"]
+    lines += _tally("version", (said.text for said in log.versions))
+    lines += _tally("network", (said.text for said in log.networks))
+    lines += _tally(
+        "NIC", (f"{nic.name}:{nic.port}/{nic.kind}" if nic.port else f"{nic.name}/{nic.kind}" for nic in log.nics)
+    )
+    lines += _tally("way", (link.transport + ("/GDRDMA" if link.gdr else "") for link in log.links))
+    lines += _tally("algorithm", (f"{each.algorithm}/{each.protocol}" for each in log.choices))
+    lines += _tally("channels", (said.text for said in log.channels))
+    if log.members:
+        ranks = {(member.rank, member.ranks) for member in log.members}
+        lines.append(f"  communicator: {counted(len(ranks), 'rank', ',')} of {max(each for _, each in ranks):,}")
+    lines += _listed("fallback", log.fallbacks)
+    lines += _listed("warning", log.warnings)
+    return ["\n".join(lines)]
+
+
+def _tally(what: str, texts: Iterable[str]) -> list[str]:
+    """Return "network: IB (16 times)", the most frequent first; nothing where the log says none."""
+    counts = Counter(map(one_line, texts)).most_common()
+    words = [f"{text} ({counted(times, 'time', ',')})" for text, times in counts[:_MOST]]
+    more = [f"{len(counts) - _MOST} more"] if len(counts) > _MOST else []
+    return [f"  {what}: {', '.join([*words, *more])}"] if words else []
+
+
+def _listed(what: str, said: Sequence[Said]) -> list[str]:
+    firsts: dict[str, Said] = {}
+    for each in said:
+        firsts.setdefault(each.text, each)
+    counts = Counter(each.text for each in said)
+    lines = [
+        f"  {what}, line {first.line}: {one_line(text)} ({counted(counts[text], 'time', ',')})"
+        for text, first in list(firsts.items())[:_MOST]
+    ]
+    return lines + ([f"  … {len(firsts) - _MOST} more: --json prints them"] if len(firsts) > _MOST else [])
