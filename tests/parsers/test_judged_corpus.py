@@ -153,7 +153,7 @@ def test_the_pairs_of_nodes_of_a_multi_pair_run_must_be_said(corpus: Path) -> No
 
 
 def test_no_output_gives_a_traceback(corpus: Path) -> None:
-    targets = (of_system(site_at(ROOT, "dell-c6320"), "edr"), of_link("ib-edr", "pcie3-x16"))
+    targets = (of_system(site_at(ROOT, "dell-c6320"), "edr", "hpcx"), of_link("ib-edr", "pcie3-x16"))
     files = sorted(path for path in corpus.glob("*/*.txt") if path.stat().st_size < 2**17)
     assert len(files) > 150
     judgements = 0

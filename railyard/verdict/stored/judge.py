@@ -15,6 +15,7 @@ from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
+from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.provision.replay.form import said_of_itself
@@ -314,8 +315,9 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
 def _key_of(table: Table, benchmark: str | None) -> str | None:
     """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
     known = metrics.key_of(table)
-    printed = known or f"{table.tool}/{table.benchmark}"  # an application that a site has installed is in no list
-    if benchmark is not None and printed == micro.find(benchmark).printed_key:
+    if benchmark is not None and installed_name(benchmark) is not None:  # what a site has installed is in no list
+        return benchmark if f"{table.tool}/{table.benchmark}" == micro.find(benchmark).printed_key else None
+    if known is not None and benchmark is not None and known == micro.find(benchmark).printed_key:
         return benchmark
     if known is None and table.benchmark is None and benchmark is not None:
         return benchmark if benchmark.partition("/")[0] == table.tool else None

@@ -259,6 +259,12 @@ LOST = """\
     of: {fabric: fdr, stack: hpcx, benchmark: osu/osu_bw}
     to: {fabric: qdr, stack: hpcx, policy: striping, benchmark: osu/osu_bw}
     source: {of: blog}
+  - id: computed
+    says: two solutions
+    form: ahead
+    of: {fabric: fdr, stack: hpcx, benchmark: hpl/hpl}
+    to: {fabric: qdr, stack: hpcx, benchmark: hpl/hpl}
+    source: {of: blog}
 claims:
   - {says: striping loses, of: blog, at: text, held_by: [striped]}
   - {says: FDR puts 6.3 GB/s, of: blog, at: text, held_by: [fdr-put]}
@@ -272,11 +278,14 @@ claims:
     "striped: it can never be judged, since nothing gives",
 )
 def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_holds(tmp_path: Path, said: str) -> None:
-    found = findings(references(tmp_path, TABLE + LOST), NEEDS, TODAY)
+    hpl = Need(check="Hpl", tool="hpl", benchmark="hpl/hpl", nodes=2)
+    found = findings(references(tmp_path, TABLE + LOST), [*NEEDS, hpl], TODAY)
     problems = [one.what for one in found if one.weight == "problem"]
     assert problems == [
         "striped: it can never be judged, since nothing gives its side osu/osu_bw over qdr with hpcx, striping: no "
         "test has such a place and policy",
+        "computed: it can never be judged, since nothing gives its side hpl/hpl over fdr with hpcx: site states no hpl "
+        "for hpcx",
         'the claim "striping loses": striped can never be judged, so nothing holds it: say in not_held why',
         'the claim "FDR puts 6.3 GB/s": fdr-put can never be judged, so nothing holds it: say in not_held why',
     ]
