@@ -137,13 +137,13 @@ def test_a_stream_that_went_the_same_way_again_proves_nothing(
 def test_a_job_of_probes_that_measures_the_same_way_again_proves_nothing_either(
     job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
 ) -> None:
-    """So mpirun of Open MPI 4.1 and Hydra did in a job of Slurm 22.05: the streams would read as those of a good rail."""
-    one = job("ORDER=vn1,vn2; echo 47.8".replace("; echo", f"; {COUNTERS}echo"), rails=("hsn0",))
-    one.run(ORDER="vn1,vn2")
+    """So mpirun of Open MPI 4.1 and Hydra did in a job of Slurm 22.05: the streams would read as a good rail's."""
+    one = job(f"ORDER=vn1,vn2\n{COUNTERS}echo 47.8", rails=("hsn0",))
+    one.run()
     verdict = one.prober.explain(assessed()).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert one.asked.asked is not None
-    assert f"hsn0 not measured (no counters prove that vn2 sent the stream: {said})" in verdict.remarks[-1]
+    assert f"hsn0 not measured (no counters prove that vn2 sent it: {said})" in verdict.remarks[-1]
 
 
 def test_no_stream_begins_that_the_jobs_limit_would_end(job: Callable[..., Job]) -> None:
