@@ -60,6 +60,11 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "addresses and networks are those that were meant; all pairs of nodes show a switch that is slow",
     ),
     (
+        "Which way a rail is slow, in a job of Slurm whose ranks a stack's own `mpirun` starts",
+        "mpirun of Open MPI 4.1, MPICH and Intel MPI keeps the job's order of nodes; counters show it, and it is said "
+        "that the other direction was not measured; srun takes the order that it is told",
+    ),
+    (
         "Adaptive routing, the routing engine, SHARP",
         "they are settings of switches and of the fabric's manager, and no file of a node shows them",
     ),

@@ -4,7 +4,7 @@ A slow rail, or one that loses packets, is named by what it does with several pa
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from railyard.base.bounds import PROBE_ROUNDS_MOST
 from railyard.base.hostlist import label
 from railyard.base.wording import counted
 from railyard.job.counters import node as counters
-from railyard.job.launch import Launch
+from railyard.job.launch import Launch, counter_drivers
 from railyard.rfm.checks.node_questions import Addresses, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
 from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Place, Series, Step, name_of
@@ -272,10 +272,12 @@ class RailProber:
         for turn in range(1, DIRECTION_TURNS + 1):
             for (first, second), values in ways.items():
                 probe = Probe(first, second, rail)
-                text = held.answer(f"one-way-{turn}-{rail}-{first}-{second}", self.step(self.one_way, probe))
-                if text is None:  # the job's time is over: of what was not asked nothing is said
+                text, is_proven = self.streamed(probe, f"one-way-{turn}-{rail}-{first}-{second}", held)
+                value = None if text is None else self.one_way.value(text)
+                # The job's time is over, or nobody knows which way it went: of that nothing is said.
+                if text is None or (value is not None and not is_proven):
                     return ""
-                values.append(self.one_way.value(text))
+                values.append(value)
         return direction(node, partner, ways[node, partner], ways[partner, node])
 
     def _starts(self, node: str, partner: str, launch: Launch, held: Held) -> bool | None:
@@ -322,6 +324,19 @@ class RailProber:
         launch = way.launch(probe.rail, (probe.node_a, probe.node_b))
         return Step(launch.env, [*self.place.front(launch), *front, *way.words(launch, way.size_bytes)])
 
+    def streamed(self, probe: Probe, name: str, held: Held) -> tuple[str | None, bool]:
+        """Return what a stream from the first of two nodes printed, and whether it is known that it went that way.
+
+        What is started from here goes as it is told. In a job of a scheduler a launcher may keep an order of its own
+        (mpirun of Open MPI 4 and Hydra under Slurm do): there the counters of both nodes must say it.
+        """
+        assert self.one_way is not None
+        if held.is_seen:
+            return held.answer(name, self.step(self.one_way, probe)), True
+        text = held.answer(name, self.counted_step(self.one_way, probe, name))
+        sender = sent_by(self.stage / name, probe.rail, counter_drivers(self.site))
+        return text, sender == label(probe.node_a)
+
     def write_files(self, way: PingPong) -> None:
         """Write what a probe reads to the run's folder."""
         for name, text in way.files(way.size_bytes).items():
@@ -342,6 +357,24 @@ def segments(folder: Path, tag: str) -> tuple[int, int] | None:
     pairs = [(each.resent, each.sent) for each in read if each.problem is None]
     counted = [(resent, sent) for resent, sent in pairs if resent is not None and sent is not None]
     return (sum(pair[0] for pair in counted), sum(pair[1] for pair in counted)) if len(counted) == 2 else None
+
+
+def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
+    """Return the node whose counters say that it sent more over a rail than it received, of the two of a stream.
+
+    ``drivers`` maps devices to rows of the counters' table. None where a counter is missing, or they contradict each
+    other.
+    """
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
+    read = [counters.parse(text, folder.name, drivers) for text in texts]
+    found = {each.node: each.device(rail) for each in read if each.problem is None}
+    sent = {}
+    for node, device in found.items():
+        if device is None or device.tx.delta_bytes is None or device.rx.delta_bytes is None:
+            return None
+        sent[node] = device.tx.delta_bytes > device.rx.delta_bytes
+    senders = [node for node, more in sent.items() if more]
+    return label(senders[0]) if len(sent) == 2 and len(senders) == 1 else None
 
 
 def _keep(probes: Sequence[RailProbe], file: Path) -> None:

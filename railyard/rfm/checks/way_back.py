@@ -9,16 +9,14 @@ by the counters of both its nodes: a launcher that keeps an order of its own pro
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.base.hostlist import label
 from railyard.job import probe_job
-from railyard.job.counters import node as counters
 from railyard.job.launch import Launch, counter_drivers, counters_can_prove
 from railyard.rfm.checks.plan import Plan
 from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here, InJob, NodesJob, Series, name_of
-from railyard.rfm.checks.prober import RailProber
+from railyard.rfm.checks.prober import RailProber, sent_by
 from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.blame.suspects import Probe
 
@@ -121,21 +119,3 @@ def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
 
 def _no_job() -> NodesJob:
     raise AssertionError("the steps of the way back are the run's own job's")
-
-
-def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
-    """Return the node whose counters say that it sent more over a rail than it received, of the two of a stream.
-
-    ``drivers`` maps devices to rows of the counters' table. None where a counter is missing, or they contradict each
-    other.
-    """
-    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
-    read = [counters.parse(text, folder.name, drivers) for text in texts]
-    found = {each.node: each.device(rail) for each in read if each.problem is None}
-    sent = {}
-    for node, device in found.items():
-        if device is None or device.tx.delta_bytes is None or device.rx.delta_bytes is None:
-            return None
-        sent[node] = device.tx.delta_bytes > device.rx.delta_bytes
-    senders = [node for node, more in sent.items() if more]
-    return label(senders[0]) if len(sent) == 2 and len(senders) == 1 else None

@@ -24,12 +24,28 @@ from railyard.site.systems.model import System
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
+from tests.made.judged import counters_file
 
 PAIR = ("n9", "n10")
 #: How the script of a step begins: what it may print is bounded, in blocks of 512 B.
 LIMITED = "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\n"
 #: What the scheduler gave the job.
 GIVEN = "n10 n5 n7 n9"
+
+
+#: As the reader of both nodes writes: of the two nodes of a step the first sends. ORDER may turn them round.
+COUNTERS = """\
+case $WORDS in *reader.sh*)
+    set -- $WORDS
+    while [ "$1" != reader.sh ]; do shift; done
+    both=$NODES kind=sent
+    [ -z "$ORDER" ] || both=$ORDER
+    for node in ${both%,*} ${both#*,}; do
+        sed "s/TAG/$2/; s/NODE/$node/; s/RAIL/$4/" "$kind" >"$2/$node.counters"
+        kind=received
+    done;;
+esac
+"""
 
 
 class LastWord(PingPong):
@@ -99,6 +115,8 @@ def made(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Iter
     for name, text in programs.items():
         (commands / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
         (commands / name).chmod(0o755)
+    for kind, moved in (("sent", (9.0, 0.1)), ("received", (0.1, 9.0))):
+        (stage / kind).write_text(counters_file("NODE", {"RAIL": moved}, ("RAIL",), tag="TAG"), encoding="utf-8")
     jobs: list[FakeJob] = []
 
     def make(
@@ -269,12 +287,21 @@ def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
 def test_which_way_a_rail_is_slow_is_asked_in_the_job(made: Made, rails: tuple[str, ...], said: str) -> None:
     # A ping-pong sees half of it; the nodes stand in the order of the ranks.
     one_way = "case $RAIL$WAY$NODES in hsn1--one-way*n9,*) echo 20;; *--one-way*) echo 47.8;; hsn1*n9*) echo 30;; "
-    prober, launch, job = made(f"{one_way} *) echo 47.8;; esac", rails=rails)
+    prober, launch, job = made(f"{COUNTERS}{one_way} *) echo 47.8;; esac", rails=rails)
     found = probed(prober, launch)
     assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
     assert said in found.sentence
     assert job.cancelled == 1
     assert list(prober.stage.glob("one-way-1-hsn1-n9-*.out"))
+
+
+def test_which_way_is_not_said_where_the_launcher_kept_an_order_of_its_own(made: Made) -> None:
+    same_way = "case $WAY in --one-way) ORDER=n5,n9;; esac; "
+    slow = "case $RAIL$NODES in hsn1*n9*) echo 30;; *) echo 47.8;; esac"
+    prober, launch, _ = made(f"{same_way}{COUNTERS}{slow}")
+    found = probed(prober, launch)
+    assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
+    assert "only what" not in found.sentence and "both ways" not in found.sentence
 
 
 @pytest.mark.parametrize("dead", [True, False], ids=["starts nothing", "starts processes"])
