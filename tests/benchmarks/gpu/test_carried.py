@@ -85,6 +85,7 @@ def test_an_unknown_collective_is_named() -> None:
         ("all_reduce", "tree", FOUR, [(1.0, 1.0), (2.0, 2.0), (2.0, 2.0), (1.0, 1.0)]),
         ("all_reduce", "nvls-collnet", FOUR, [(1.0, 1.0)] * 4),
         ("all_reduce", "collnet-chain", FOUR, [(1.0, 1.0)] * 4),
+        ("all_reduce", "collnet-direct", FOUR, [(1.0, 1.0)] * 4),
         ("all_reduce", "hierarchical", FOUR, [(1.5, 1.5)] * 4),
         ("all_reduce", "ring", ONE, [(0.0, 0.0)]),
         ("all_gather", "ring", TWO, [(0.9375, 0.9375)] * 2),

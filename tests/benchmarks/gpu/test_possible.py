@@ -4,6 +4,7 @@ NDR: 8 NICs of 50 GB/s, of which a packet's headers leave 4096/4122: 397.48 GB/s
 """
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,28 @@ def test_bounds_of_eight_h100_with_eight_ndr(
     assert found.limited_by == limited_by
 
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "clusters.md"
+
+
+@pytest.mark.parametrize(
+    ("row", "algorithms"),
+    [
+        ("ring", ("ring", "ring", "ring")),
+        ("tree", ("tree", "tree", "tree")),
+        ("NVLink SHARP (NVLS, NVLSTree)", ("nvls", "nvls-tree", "nvls-tree")),
+        ("NVLink SHARP with in-network reduction", ("", "nvls-collnet", "nvls-collnet")),
+    ],
+)
+def test_the_table_of_the_documentation_is_the_models(row: str, algorithms: tuple[str, ...]) -> None:
+    line = next(each for each in DOCUMENT.read_text(encoding="utf-8").splitlines() if each.startswith(f"| {row} |"))
+    printed = [cell.strip() for cell in line.split("|")[2:5]]
+    made = [
+        f"{gb_s('all_reduce', algorithm, shape(H100, nodes)):.1f}".removesuffix(".0") if algorithm else ""
+        for algorithm, nodes in zip(algorithms, (1, 2, 4), strict=True)
+    ]
+    assert printed == made
+
+
 def test_the_sum_is_told_in_words() -> None:
     assert bound("all_reduce", "tree", shape("gpus=1,nics=4,link=ib-ndr,gpu-slot=pcie5-x16", 2)).terms == (
         "the slots of GPUs (60.19 GB/s each) carry 1.000 S one way of all_reduce, and busbw is 1.000 S/t: 60.19 GB/s"
@@ -93,6 +116,13 @@ def test_gpus_without_nvlink_share_their_slot_with_the_nics() -> None:
     assert bound("all_reduce", "ring", shape(words, 2)).limited_by == "PCIe"
 
 
+def test_each_gpus_slot_carries_its_share_of_what_leaves() -> None:
+    """Eight NICs of 400 Gbit/s behind GPUs in slots of PCIe 3: 8 x 15.754 GB/s, of which 512/536, is what leaves."""
+    found = bound("all_reduce", "ring", shape("gpus=8,nvlink=4,nics=8,link=ib-ndr,gpu-slot=pcie3-x16", 2))
+    assert found.limited_by == "GPU slot"
+    assert found.busbw_mb_s / 1000 == pytest.approx(8 * 15.75385 * 512 / 536, rel=1e-5)
+
+
 def test_infinity_fabric_of_an_mi300x() -> None:
     node = "gpus=8,xgmi=mi300x"
     assert gb_s("all_reduce", "ring", shape(node, 1)) == 448.0
@@ -110,6 +140,13 @@ def test_one_node_forced_over_its_nics_has_a_nic_a_gpu() -> None:
     assert gb_s("all_reduce", "ring", shape("gpus=8,nvlink=4,nics=4,link=ib-ndr,within=nics", 1)) == pytest.approx(
         NIC / 2
     )
+
+
+def test_a_threshold_of_a_node_forced_over_its_nics_is_below_its_bound() -> None:
+    """azurehpc-health-checks demands 18 GB/s of eight A100 with eight HDR200, P2P and SHM disabled."""
+    forced = shape("gpus=8,nvlink=3,nics=8,link=ib-hdr,within=nics", 1)
+    assert gb_s("all_reduce", "ring", forced) == pytest.approx(25 * 4096 / 4122)
+    assert judged("all_reduce", forced, 228.0).state == "impossible"  # what it demands over NVLink
 
 
 def test_one_rail_alone_shows_its_nic() -> None:
