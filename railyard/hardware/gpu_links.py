@@ -103,3 +103,14 @@ def over_slot(slot: Slot) -> GpuLink:
     """Return PCIe as what connects GPUs: each moves over its own slot what goes to any other."""
     rate, _ = limits.slot_budget(slot, GPU_MAX_PAYLOAD, 1)
     return GpuLink(slot.name, slot.generation, 1, rate, None, False, True, slot.source)
+
+
+def document() -> str:
+    """Return what may connect GPUs, as a table of docs/rates.md: GB/s of a GPU one way."""
+    rows = [
+        f"| `{link.name}` | {link.generation} | {link.links} x {link.link_mb_s / 1000:g} | "
+        f"{link.links * link.link_mb_s / 1000:g} | {'yes' if link.multicasts else 'no'} | {link.source} |"
+        for link in GPU_LINKS.values()
+    ]
+    head = "| name | generation | links, GB/s one way | GB/s of a GPU one way | NVLink SHARP | source |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows]) + "\n"

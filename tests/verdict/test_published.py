@@ -8,12 +8,12 @@ from railyard.base.errors import RailyardError
 from railyard.site.references.transport_class import TransportClass, find_class
 from railyard.verdict.published import stand
 
-REFERENCES = Path(__file__).parents[2] / "references"
+CLASSES = Path(__file__).parents[2] / "references" / "classes"
 GIB = 1 << 30
 
 
 def of(name: str) -> TransportClass:
-    return find_class(REFERENCES, name)
+    return find_class(CLASSES, name)
 
 
 def test_a_value_below_what_is_published() -> None:

@@ -117,8 +117,8 @@ def load_class(path: Path) -> TransportClass:
 
 
 def classes(folder: Path) -> tuple[str, ...]:
-    """Return the names of all classes of a site, sorted; ``folder`` is its references/."""
-    return tuple(sorted(path.stem for path in (folder / "classes").glob("*.yaml")))
+    """Return the names of all classes, sorted; ``folder`` is references/classes, a site's own or Railyard's."""
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
 
 
 def find_class(folder: Path, name: str) -> TransportClass:
@@ -126,8 +126,10 @@ def find_class(folder: Path, name: str) -> TransportClass:
     known = classes(folder)
     if name not in known:
         action = did_you_mean(name, known)
-        raise InputError(f"{folder.name}/classes/", f"no class {show(name)}", "a class of that name", action=action)
-    return load_class(folder / "classes" / f"{name}.yaml")
+        raise InputError(
+            f"{folder.parent.name}/{folder.name}/", f"no class {show(name)}", "a class of that name", action=action
+        )
+    return load_class(folder / f"{name}.yaml")
 
 
 def _check(number: Number, index: int, of: TransportClass, document: Document) -> None:

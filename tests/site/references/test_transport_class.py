@@ -9,8 +9,8 @@ from railyard.benchmarks.gpu.possible import judge
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import classes, figures, find_class, load_class
 
-REFERENCES = Path(__file__).parents[3] / "references"
-NAMES = classes(REFERENCES)
+CLASSES = Path(__file__).parents[3] / "references" / "classes"
+NAMES = classes(CLASSES)
 
 CLASS = """\
 class: some
@@ -36,7 +36,7 @@ def test_the_published_table_has_its_classes() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_class_of_the_project_loads(name: str) -> None:
-    found = find_class(REFERENCES, name)
+    found = find_class(CLASSES, name)
     for number in found.numbers:
         assert list(figures(number)) and number.source.document
 
@@ -61,12 +61,12 @@ def test_every_class_of_the_project_loads(name: str) -> None:
     ],
 )
 def test_the_published_numbers_are_kept(name: str, collective: str, nodes: int, size: int, value: float) -> None:
-    found = [n for n in find_class(REFERENCES, name).of(collective) if n.kind == "published" and n.nodes == nodes]
+    found = [n for n in find_class(CLASSES, name).of(collective) if n.kind == "published" and n.nodes == nodes]
     assert [number.busbw[size] for number in found if number.busbw] == [value]
 
 
 def test_what_was_published_as_passed_and_cannot_be_is_kept_as_a_bad_case() -> None:
-    found = find_class(REFERENCES, "gb200-4xroce400")
+    found = find_class(CLASSES, "gb200-4xroce400")
     bad = [number for number in found.numbers if number.kind == "bad-case"]
     assert len(bad) == 3
     for number in bad:
@@ -117,7 +117,7 @@ def test_one_id_stands_once(tmp_path: Path) -> None:
 def test_a_class_that_does_not_exist_is_named(tmp_path: Path) -> None:
     write(tmp_path, CLASS)
     with pytest.raises(InputError) as error:
-        find_class(tmp_path / "references", "smoe")
+        find_class(tmp_path / "references" / "classes", "smoe")
     assert str(error.value) == (
         'references/classes/: found no class "smoe", expected a class of that name; did you mean "some"?'
     )

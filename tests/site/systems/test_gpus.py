@@ -1,5 +1,6 @@
 """The part `gpus` of a system's file: what it means for physics, and what is said of each thing that is wrong in it."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.benchmarks.gpu.possible import bound
 from railyard.site.gpu_shape import gpu_node, shape_of
+from railyard.site.references.lint import findings
+from railyard.site.references.load import References
 from railyard.site.systems.load import load_system
 
 SITE = """\
@@ -101,6 +104,26 @@ def test_a_gpu_has_the_nics_that_name_it(tmp_path: Path) -> None:
     assert found.nics_of_gpu(("mlx5_2",)) == 1
     plain = load_system(write(tmp_path, "gpus: {per_node: 2, kind: X}\n")).gpus
     assert plain is not None and plain.nics_of_gpu(("a", "b", "c", "d")) == 2
+
+
+@pytest.mark.parametrize(
+    ("gpus", "said"),
+    [
+        ("{per_node: 8, kind: X, nvlink: 4}", []),
+        (
+            "{per_node: 8, kind: X}",
+            ["gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what GPUs of a node exchange"],
+        ),
+        (
+            "{per_node: 4, kind: X, nvlink: 4, nearest: {mlx5_0: [0, 3]}}",
+            ["gpus.nearest: no NIC is nearest to GPU 1 and GPU 2"],
+        ),
+    ],
+)
+def test_lint_says_what_is_left_out(tmp_path: Path, gpus: str, said: list[str]) -> None:
+    found = findings(References(load_system(write(tmp_path, f"gpus: {gpus}\n"))), (), date(2026, 11, 23))
+    assert [one.what for one in found if one.what.startswith("gpus")] == said
+    assert all(one.weight == "remark" for one in found if one.what.startswith("gpus"))
 
 
 REFUSED = (
