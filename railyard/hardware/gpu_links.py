@@ -11,8 +11,9 @@ from types import MappingProxyType
 from railyard.hardware import limits
 from railyard.hardware.links import SLOTS, Slot
 
-#: PCIe max payload of a GPU's slot, bytes. GPUs also read from each other, and a completion carries 20 B of overhead
-#: where a write carries 24: a write's share at 512 B (95.5 %) is above either's at 256 B, so the bound is an upper one.
+#: PCIe max payload of the slots of GPUs, and of their NICs where no system's file states it, bytes. GPUs also read from
+#: each other, and a completion carries 20 B of overhead where a write carries 24: a write's share at 512 B (95.5 %) is
+#: above either's at 256 B, and servers with GPUs are set to 256 or 512. So the bound is an upper one.
 GPU_MAX_PAYLOAD = 512
 
 

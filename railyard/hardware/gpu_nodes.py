@@ -57,7 +57,8 @@ class GpuNode:
 
 def network_of(link: Link, slot: Slot | None, nics: int) -> tuple[Limit | None, bool]:
     """Return the bound of so many NICs one way, each in a slot of its own, and whether their slots set it."""
-    of_links, bound = limits.limit(link, None, nics), limits.limit(link, slot, nics)
+    of_links = limits.limit(link, None, nics)
+    bound = limits.limit(link, slot, nics, max_payload=GPU_MAX_PAYLOAD)
     return bound, bound is not None and of_links is not None and bound.value_mb_s < of_links.value_mb_s * (1 - 1e-12)
 
 

@@ -49,9 +49,9 @@ def test_words_are_read() -> None:
 
 def test_a_slot_below_its_link_is_what_sets_the_bound() -> None:
     node = node_of_words("gpus=8,nvlink=3,nics=8,link=ib-hdr,slot=pcie3-x16")
-    # 8 GT/s x 16 x 128/130 / 8 x 256/280
+    # 8 GT/s x 16 x 128/130 / 8, of which 512/536: a payload of 512 B, the most that servers are set to
     assert node.behind_slot and node.network is not None
-    assert node.network.value_mb_s == pytest.approx(8 * 15753.85 * 256 / 280, rel=1e-6)
+    assert node.network.value_mb_s == pytest.approx(8 * 15753.85 * 512 / 536, rel=1e-6)
 
 
 def test_more_nics_than_gpus_are_shared_out() -> None:

@@ -66,6 +66,16 @@ def carried(collective: str, algorithm: str, shape: Shape) -> Shares | None:
     return None if made is None else made(shape.domains, shape.gpus_a_domain)
 
 
+def least_carried(collective: str, shape: Shape) -> Shares:
+    """Return what each domain carries at least, whatever the algorithm; its NICs' counters must show that much.
+
+    Where switches reduce and multicast nothing crosses a border twice, so it is what those carry; of sends and receives
+    there is no choice. Raises IndexError for an unknown collective.
+    """
+    known = [FORMULAE[key] for name in ("p2p", "nvls-collnet", "ring") if (key := (collective, name)) in FORMULAE]
+    return known[0](shape.domains, shape.gpus_a_domain)
+
+
 def of_each_nic(
     collective: str, algorithm: str, shape: Shape, size_bytes: int
 ) -> tuple[tuple[float, float], ...] | None:

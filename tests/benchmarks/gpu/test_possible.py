@@ -103,7 +103,7 @@ def test_the_sum_is_told_in_words() -> None:
 def test_a_slot_below_its_nic_is_named() -> None:
     found = bound("all_reduce", "ring", shape("gpus=8,nvlink=3,nics=8,link=ib-hdr,slot=pcie3-x16", 4))
     assert found.limited_by == "slot"
-    assert found.busbw_mb_s / 1000 == pytest.approx(8 * 15.75385 * 256 / 280, rel=1e-5)
+    assert found.busbw_mb_s / 1000 == pytest.approx(8 * 15.75385 * 512 / 536, rel=1e-5)
 
 
 def test_gpus_without_nvlink_share_their_slot_with_the_nics() -> None:

@@ -238,10 +238,10 @@ numbers:
     answer = capsys.readouterr()
     assert answer.err == (
         "railyard: references/classes/some.yaml:5: numbers[0].peak: found 480 GB/s, which is impossible: busbw 480.0 "
-        "GB/s of all_gather on 1 node of 8 GPUs is 106.7 % of what any algorithm can show: the NVLink links of a GPU (450.0 "
-        "GB/s) carry 0.8750 S one way of all_gather, and busbw is 0.8750 S/t: 450.0 GB/s; source NVIDIA, NVLink and "
-        "NVLink Switch, nvidia.com/en-us/data-center/nvlink: 900 GB/s both ways over 18 links; at most 102.0 % is "
-        "believed, expected a possible value; or kind: bad-case\n"
+        "GB/s of all_gather on 1 node of 8 GPUs is 106.7 % of what any algorithm can show: the NVLink links of a GPU "
+        "(450.0 GB/s) carry 0.8750 S one way of all_gather, and busbw is 0.8750 S/t: 450.0 GB/s; source NVIDIA, "
+        "NVLink and NVLink Switch, nvidia.com/en-us/data-center/nvlink: 900 GB/s both ways over 18 links; at most "
+        "102.0 % is believed, expected a possible value; or kind: bad-case\n"
     )
     assert "1 file refused" in answer.out
     # One system alone is not held up by it.
