@@ -12,7 +12,7 @@ from typing import Literal
 from railyard.base.bounds import CLASS_SHARE
 from railyard.base.wording import counted, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import collective as found_collective
-from railyard.benchmarks.gpu.possible import bounds, judge
+from railyard.benchmarks.gpu.possible import Row, bounds, judge
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import Number, TransportClass, figures
 
@@ -67,9 +67,10 @@ def stand(
         raise ValueError("a curve without a size")
     shape = None if nodes is None else Shape(of.has, nodes)
     if shape is not None and shape.ranks > 1:
-        top = judge(name, shape, max(curve.values()) * 1000, algorithm)
-        if top.state == "impossible":
-            return Standing("impossible", top.sentence)
+        for size, value in curve.items():
+            judged = judge(name, shape, Row(value * 1000, size), algorithm)
+            if judged.state == "impossible":
+                return Standing("impossible", judged.sentence)
     measured = [each for each in of.of(name) if each.kind != "threshold"]
     reasons = {each.id: _why_not(each, shape, of, algorithm) for each in measured}
     unknown = [f"{number_id}: {why}" for number_id, why in reasons.items() if why is not None]
@@ -160,7 +161,7 @@ def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None
     """Return who demands what, whether the curve has it, and where no run can have it; never a verdict."""
     wanted = (
         ", ".join(f"{number(value)} GB/s at {message_size(size)}" for size, value in (demanded.busbw or {}).items())
-        or f"{number(next(value for _, value in figures(demanded)))} GB/s"
+        or f"{number(next(value for _, _, value in figures(demanded)))} GB/s"
     )
     on = "" if demanded.nodes is None else f" on {counted(demanded.nodes, 'node')}"
     head = f"{demanded.whose} demands {wanted}{on} ({demanded.id}; a threshold, no physics)"
@@ -191,6 +192,6 @@ def _most(demanded: Number, of: TransportClass) -> float | None:
     if demanded.nodes is None:
         return None
     known = bounds(demanded.collective, Shape(of.has, demanded.nodes))
-    wanted = max(value for _, value in figures(demanded))
+    wanted = max(value for _, _, value in figures(demanded))
     beyond = [each.busbw_mb_s / 1000 for each in known]
     return max(beyond) if beyond and all(each.is_broken_by(wanted * 1000) for each in known) else None

@@ -14,7 +14,7 @@ from railyard.base.fields import Count, Model, Name, Positive, Prose, Size, refu
 from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.gpu.algorithms import ALGORITHMS
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import judge
+from railyard.benchmarks.gpu.possible import Row, judge
 from railyard.hardware.gpu_nodes import GpuNode, Shape, node_of_words
 from railyard.site.references.load import written_out
 from railyard.site.references.model import Source
@@ -148,19 +148,19 @@ def _check(number: Number, index: int, of: TransportClass, document: Document) -
         found = "a bad-case without reason" if number.reason is None else f"a reason of a {number.kind} number"
         raise document.error(path, found, "the reason of each bad-case, and of nothing else")
     if number.kind == "published" and number.nodes is not None:
-        for key, value in figures(number):
-            judged = judge(number.collective, Shape(of.has, number.nodes), value * 1000, number.algorithm)
+        for key, size, value in figures(number):
+            judged = judge(number.collective, Shape(of.has, number.nodes), Row(value * 1000, size), number.algorithm)
             if judged.state == "impossible":
                 raise document.error(
                     (*path, key), f"{value:g} GB/s, which is {judged.sentence}", "a possible value", "or kind: bad-case"
                 )
 
 
-def figures(number: Number) -> Iterator[tuple[str, float]]:
-    """Give each value of a number, GB/s, with the field that has it."""
+def figures(number: Number) -> Iterator[tuple[str, int | None, float]]:
+    """Give each value of a number: the field that has it, its size in bytes where it has one, GB/s."""
     if number.busbw is not None:
-        yield from (("busbw", value) for value in number.busbw.values())
+        yield from (("busbw", size, value) for size, value in number.busbw.items())
     for field in ("peak", "mean"):
         value = getattr(number, field)
         if value is not None:
-            yield field, value
+            yield field, None, value

@@ -11,7 +11,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.algorithms import possible_algorithms
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import Judged, bound, bounds, judge, own_nics
+from railyard.benchmarks.gpu.possible import Judged, Row, bound, bounds, judge, own_nics
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 H100 = "gpus=8,nvlink=4,nics=8,link=ib-ndr"
@@ -28,7 +28,7 @@ def gb_s(name: str, algorithm: str, of: Shape) -> float:
 
 
 def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None) -> Judged:
-    return judge(name, of, value_gb_s * 1000, algorithm)
+    return judge(name, of, Row(value_gb_s * 1000), algorithm)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +155,41 @@ def test_one_rail_alone_shows_its_nic() -> None:
     for name in ("all_reduce", "all_gather", "alltoall", "sendrecv", "broadcast"):
         algorithm = "p2p" if COLLECTIVES[name].point_to_point else "ring"
         assert gb_s(name, algorithm, rail) == pytest.approx(NIC)
+
+
+@pytest.mark.parametrize(
+    ("size", "iterations", "value", "state"),
+    [
+        # Two nodes of one GPU: between root and leaf lie 256 MiB at most, of which the mean over both sees half.
+        (2 << 30, 20, 51.0, "impossible"),  # 40 GiB: 0.3 %
+        (2 << 30, 20, 50.5, "possible"),
+        (64 << 20, 20, 51.0, "not-judged"),  # 1.25 GiB: 11 %
+        (64 << 20, 20, 58.0, "impossible"),
+        (4 << 20, 20, 90.0, "not-judged"),  # 80 MiB: all of it may still be on its way when the root is done
+        (None, 20, 90.0, "not-judged"),
+        (4 << 20, 20, 45.0, "possible"),
+    ],
+)
+def test_a_short_broadcast_shows_more_than_its_network_moves(
+    size: int | None, iterations: int, value: float, state: str
+) -> None:
+    """NVIDIA/nccl-tests issue 82: the time is a mean over ranks, and the root need not wait for the last byte."""
+    rail = shape("gpus=1,nics=1,link=ib-ndr", 2)
+    for name in ("broadcast", "reduce"):
+        found = judge(name, rail, Row(value * 1000, size, iterations))
+        assert found.state == state, found.sentence
+    if state == "not-judged":
+        assert found.sentence.endswith("but the time is a mean over ranks that may run ahead")
+
+
+def test_ranks_within_a_node_run_ahead_in_a_sendrecv() -> None:
+    """Of a ring of sendrecv two ranks of a node wait for the NIC, and the others are two iterations ahead at most."""
+    one_nic = shape("gpus=8,nvlink=4,nics=1,link=ib-ndr", 2)
+    assert judge("sendrecv", one_nic, Row(54_000, 1 << 30, 20)).state == "not-judged"  # 108.7 %, of 20/18
+    assert judge("sendrecv", one_nic, Row(57_000, 1 << 30, 20)).state == "impossible"
+    assert judge("sendrecv", one_nic, Row(57_000, 1 << 30, 4)).state == "not-judged"
+    # Where each rank has a node of its own, all wait.
+    assert judge("sendrecv", shape("gpus=1,nics=1,link=ib-ndr", 2), Row(54_000, 1 << 30, 20)).state == "impossible"
 
 
 def test_what_is_not_known_bounds_nothing() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.benchmarks.gpu.possible import judge
+from railyard.benchmarks.gpu.possible import Row, judge
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import classes, figures, find_class, load_class
 
@@ -71,8 +71,9 @@ def test_what_was_published_as_passed_and_cannot_be_is_kept_as_a_bad_case() -> N
     assert len(bad) == 3
     for number in bad:
         assert number.nodes is not None
-        for _, value in figures(number):
-            assert judge(number.collective, Shape(found.has, number.nodes), value * 1000).state == "impossible"
+        for _, size, value in figures(number):
+            row = Row(value * 1000, size)
+            assert judge(number.collective, Shape(found.has, number.nodes), row).state == "impossible"
 
 
 REFUSED = (
