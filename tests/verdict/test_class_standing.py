@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.site.references.transport_class import TransportClass, find_class
-from railyard.verdict.published import stand
+from railyard.verdict.class_standing import stand
 
 CLASSES = Path(__file__).parents[2] / "references" / "classes"
 GIB = 1 << 30
