@@ -27,6 +27,27 @@ IMPOSSIBLE_FACTOR = JudgingBound(
     "a clock that is read a little early or late makes a healthy run exceed the limit by well under 2 %",
     _OWN,
 )
+COLLECTIVE_FROM = JudgingBound(
+    "collective-from",
+    1 << 20,
+    "B",
+    "ranks leave a collective of a short message before its bytes have arrived: libraries keep a copy",
+    _OWN,
+)
+COLLECTIVE_LEAST = JudgingBound(
+    "collective-least",
+    50,
+    "us",
+    "ranks enter a collective up to a microsecond apart, and who comes late waits for less; that is 2 % of 50 us",
+    _OWN,
+)
+CLASS_SHARE = JudgingBound(
+    "class-share",
+    0.05,
+    "of busbw",
+    "releases of a library, and runs, differ by that much: a value within 5 % of published ones is where they are",
+    _OWN,
+)
 AGREEMENT_SHARE = JudgingBound(
     "agreement-share",
     0.03,
@@ -317,6 +338,9 @@ STARVED_SHARE = JudgingBound(
 
 BOUNDS: tuple[JudgingBound, ...] = (
     IMPOSSIBLE_FACTOR,
+    COLLECTIVE_FROM,
+    COLLECTIVE_LEAST,
+    CLASS_SHARE,
     AGREEMENT_SHARE,
     LEAST_LATENCY,
     CARRIED_SHARE,

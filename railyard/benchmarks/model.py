@@ -21,6 +21,10 @@ AssessedBy = Literal["sizes", "application", "node_pairs"]
 #: to make; nobody knows them, and the path of its runs is what the counters show alone.
 RepetitionsFrom = Literal["printed", "told", "nowhere"]
 
+#: Who cannot leave a collective before the bytes of all have moved: every rank; each rank its own part alone, so that
+#: the first is ready when a part has moved; one rank.
+Waits = Literal["all", "own", "one"]
+
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
 
 
@@ -92,13 +96,14 @@ class LeastVector:
 
     ``sent`` and ``received`` are of the first node. ``rooted``: that is the root, and every other node's are those
     exchanged; else all nodes' are alike. ``whole``: messages are of S or more, whatever the algorithm; else one may cut
-    the vector into n parts.
+    the vector into n parts. ``waits``: who cannot leave before all of it has moved.
     """
 
     sent: Callable[[int, int], float]
     received: Callable[[int, int], float]
     rooted: bool = False
     whole: bool = False
+    waits: Waits = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def limit(
         return Limit(wire, f"{wire_terms} = {wire:.1f} MB/s", "; ".join(sources), link.limit_from_bytes, burst)
     full, rest = divmod(rails, rails_per_card)
     per_rail = wire / rails
-    budget, budget_terms = _slot_budget(slot, max_payload, directions)
+    budget, budget_terms = slot_budget(slot, max_payload, directions)
     value = full * min(rails_per_card * per_rail, budget) + min(rest * per_rail, budget)
     if value >= wire * (1 - 1e-12):
         terms = f"{wire_terms} = {wire:.1f} MB/s (the slot allows more: {budget_terms} a card)"
@@ -172,6 +172,19 @@ def message_limit(link: Link, ports: int, directions: int) -> MessageLimit | Non
         f"{_times(ports, 'port')}{link.name} {rate:.1f} MB/s{_both_ways(directions)} / {headers.outside} B of headers"
     )
     return MessageLimit(value, terms, f"{link.source}; {headers.source}")
+
+
+def slot_budget(slot: Slot, max_payload: int, directions: int) -> tuple[float, str]:
+    """Return the payload that a card in this slot can move, MB/s, all asked directions summed, and the sum in words."""
+    efficiency = slot.flit_efficiency * max_payload / (max_payload + slot.tlp_overhead_bytes)
+    ways = 1 if slot.shared else directions
+    terms = f"{slot.name} {slot.raw_mb_s:.1f} MB/s"
+    if slot.flit_efficiency < 1:
+        terms += " x 236/256 of a flit"
+    if slot.tlp_overhead_bytes:
+        terms += f" x {max_payload}/{max_payload + slot.tlp_overhead_bytes} of a TLP"
+    terms += " shared by both directions" if slot.shared else _both_ways(ways)
+    return slot.raw_mb_s * efficiency * ways, terms
 
 
 def combine(limits: Iterable[Limit | None]) -> Limit | None:
@@ -241,18 +254,6 @@ def _payload_share(link: Link, mtu: int | None) -> tuple[float, str]:
         return 1.0, ""
     payload, wire = used - headers.inside, used + headers.outside
     return payload / wire, f" x {payload}/{wire} payload ({headers.name}, MTU {used})"
-
-
-def _slot_budget(slot: Slot, max_payload: int, directions: int) -> tuple[float, str]:
-    efficiency = slot.flit_efficiency * max_payload / (max_payload + slot.tlp_overhead_bytes)
-    ways = 1 if slot.shared else directions
-    terms = f"{slot.name} {slot.raw_mb_s:.1f} MB/s"
-    if slot.flit_efficiency < 1:
-        terms += " x 236/256 of a flit"
-    if slot.tlp_overhead_bytes:
-        terms += f" x {max_payload}/{max_payload + slot.tlp_overhead_bytes} of a TLP"
-    terms += " shared by both directions" if slot.shared else _both_ways(ways)
-    return slot.raw_mb_s * efficiency * ways, terms
 
 
 def _times(count: int, thing: str) -> str:

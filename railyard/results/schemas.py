@@ -1,4 +1,4 @@
-"""The JSON Schemas of systems/*.yaml and references/*.yaml, by which editors complete, and of stored results."""
+"""The JSON Schemas of the files that a person writes, by which editors complete, and of stored results."""
 
 import json
 from typing import Any
@@ -10,20 +10,23 @@ from pydantic_core.core_schema import DataclassSchema, WithDefaultSchema
 from railyard.base.json_codec import core_schema
 from railyard.results.record.form import FORMAT, Record
 from railyard.site.references.model import ReferenceFile
+from railyard.site.references.transport_class import TransportClass
 from railyard.site.systems.model import System
 
-MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile}
+CLASSES = "classes"
+MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile, CLASSES: TransportClass}
 RESULTS = "results"
 NAMES = (*MODELS, RESULTS)
 _TITLES = {
     "systems": "A Railyard system",
     "references": "The references of a Railyard system",
+    CLASSES: "Published numbers of one kind of node with GPUs",
     RESULTS: "A stored result of Railyard",
 }
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of "systems", "references" or "results" (one line). Raises KeyError for another name."""
+    """Return the JSON Schema of one of ``NAMES`` ("results": of one line). Raises KeyError for another name."""
     made = {**(_of_record() if name == RESULTS else MODELS[name].model_json_schema()), "title": _TITLES[name]}
     if name == "systems":
         # A system that is like another has in its own file only what differs.
@@ -39,7 +42,9 @@ def schema_text(name: str) -> str:
 
 def schema_file(name: str) -> str:
     """Return where the schema is kept, relative to the site folder."""
-    return "docs/results.schema.json" if name == RESULTS else f"{name}/schema.json"
+    if name == RESULTS:
+        return "docs/results.schema.json"
+    return "references/classes/schema.json" if name == CLASSES else f"{name}/schema.json"
 
 
 def _of_record() -> dict[str, Any]:

@@ -293,6 +293,7 @@ def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
     return Run(
         benchmark,
         of_case(case),
+        nodes=len(case.launch.nodes) or None,
         ranks_per_node=case.ranks_per_node,
         window=case.window,
         on_one_host=case.site.system.provider == "host",

@@ -10,6 +10,7 @@ from railyard.base.wording import counted, message_size
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
+from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
@@ -184,13 +185,15 @@ def contradictions(tables: Sequence[Table], key: str) -> tuple[str, ...]:
 class Run:
     """What made an output, as far as it is known, and what it is held against.
 
-    ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 where it is not known. ``on_one_host``: its
-    processes shared one host, and nothing lay between them. ``from_device``: its buffers lay in the memory of an
-    accelerator. ``most``: what its processors can compute at most, for the metrics that are bounded by it.
+    ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 where it is not known.
+    ``on_one_host``: its processes shared one host, and nothing lay between them. ``from_device``: its buffers lay in
+    the memory of an accelerator. ``most``: what its processors can compute at most, for the metrics that are bounded
+    by it.
     """
 
     benchmark: Benchmark
     target: Target
+    nodes: int | None = None
     ranks_per_node: int | None = None
     window: int = 1
     on_one_host: bool = False
@@ -216,6 +219,8 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     benchmark, target, quantity = run.benchmark, run.target, _quantity(metric, run.benchmark)
     bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node)
     limited = metric.is_bandwidth and bounded
+    of_time = metric.shape == "collective" and benchmark.least is not None
+    crosses = crossing(benchmark.least, run.nodes, run.ranks_per_node) if of_time and benchmark.least else None
     limit = target.limit(metric.directions) if limited else None
     # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
     due = target.limit(metric.directions, one_stream=True) if limited else None
@@ -250,7 +255,8 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         floor_remark=held if isinstance(held, str) else None,
         most=run.most.get(metric.name),
         messages=_messages(run, metric) if bounded else None,
-        one_way=target.limit(1) if bounded and quantity == "latency" else None,
+        one_way=target.limit(1) if bounded and (quantity == "latency" or crosses is not None) else None,
+        crossing=crosses,
     )
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from railyard.base.bounds import document
 from railyard.benchmarks.tools import TOOLS
 from railyard.cli.main import railyard_group
-from railyard.hardware import links
+from railyard.hardware import gpu_links, links
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,6 +27,10 @@ def test_the_bounds_in_the_documentation_are_those_of_the_code() -> None:
 
 def test_the_links_and_slots_in_the_documentation_are_those_of_the_code() -> None:
     assert (ROOT / "docs" / "rates.md").read_text(encoding="utf-8").endswith("\n\n" + links.document())
+
+
+def test_the_links_of_gpus_in_the_documentation_are_those_of_the_code() -> None:
+    assert "\n\n" + gpu_links.document() + "\n" in (ROOT / "docs" / "rates.md").read_text(encoding="utf-8")
 
 
 def test_the_tools_that_a_stack_may_take_from_spack_are_in_the_documentation() -> None:

@@ -38,7 +38,11 @@ def test_the_committed_schema_equals_the_model(kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("systems/*.yaml")) + sorted(ROOT.glob("references/*.yaml")), ids=str)
+@pytest.mark.parametrize(
+    "path",
+    [path for kind in ("systems", "references", "references/classes") for path in sorted(ROOT.glob(f"{kind}/*.yaml"))],
+    ids=str,
+)
 def test_the_projects_files_hold_to_their_schema(path: Path) -> None:
     jsonschema.Draft202012Validator(schema(path.parent.name)).validate(
         plain(yaml.safe_load(path.read_text(encoding="utf-8")))

@@ -16,6 +16,7 @@ TITLES = {
     "osu_mbw_mr": "MPI Multiple Bandwidth / Message Rate",
     "osu_alltoall": "MPI All-to-All Personalized Exchange Latency",
     "osu_bcast": "MPI Broadcast Latency",
+    "osu_allreduce": "MPI Allreduce Latency",
     "osu_barrier": "MPI Barrier Latency",
     "osu_get_bw": "MPI_Get Bandwidth",
     "osu_bw": "MPI Bandwidth",
@@ -174,3 +175,49 @@ def test_wrong_data_fail_rule_1_though_the_bandwidth_is_good(ran: Osu, validates
 def test_a_benchmark_that_was_told_to_check_and_did_not_fails(ran: Osu) -> None:
     text = printed("osu_bw", {M: (47.4,), 4 * M: (47.7,)}, HEADING[0])
     assert said(ran("osu_bw", text, ((88, 2), (2, 88)), window=8, validates=True))[:3] == ("fail", 1, "set-up")
+
+
+def test_an_exchange_that_ended_before_its_bytes_can_have_crossed_is_impossible(ran: Osu) -> None:
+    # Each node sends 3 x 4 MiB at 48.22 MB/s: 261 ms.
+    text = printed("osu_alltoall", {M: (70000.0,), 4 * M: (200000.0,)}, "Avg Latency(us)")
+    state, rule, fault, sentence = said(ran("osu_alltoall", text, ((33, 33),) * 4))
+    assert (state, rule, fault) == ("fail", 3, "set-up")
+    assert sentence.startswith(
+        "impossible: latency 200000 us at 4 MiB, and it takes at least 260966 us: a node must send or receive 3.000 x "
+        "4 MiB; the limit is 48.22 MB/s ("
+    )
+
+
+def test_ranks_that_share_a_node_need_not_all_wait_for_the_last_byte_of_an_exchange(ran: Osu) -> None:
+    # 2 x 2 ranks on each of 2 nodes: 4 x 4 MiB leave a node in 348 ms; served in turn both end at 75 % on average.
+    for mean, possible in ((300000.0, True), (270000.0, True), (240000.0, False)):
+        text = printed("osu_alltoall", {4 * M: (mean,)}, "Avg Latency(us)")
+        found = ran("osu_alltoall", text, ((40, 40),) * 2, ranks_per_node=2)
+        assert (found.verdict.rules[2].state == "fail") is not possible, found.verdict.rules[2].sentence
+
+
+def test_the_mean_of_a_broadcast_is_of_ranks_that_need_not_wait(ran: Osu) -> None:
+    # 4 MiB reach a node in 87 ms; of four ranks one may have waited for that, so the mean is 22 ms at least.
+    for mean, possible in ((60000.0, True), (24000.0, True), (20000.0, False)):
+        text = printed("osu_bcast", {4 * M: (mean,)}, "Avg Latency(us)")
+        rule = ran("osu_bcast", text, ((22, 1), (12, 11), (1, 11), (1, 11))).verdict.rules[2]
+        assert (rule.state == "fail") is not possible, rule.sentence
+    assert (
+        "a node must send or receive 1.000 x 4 MiB, and the mean over ranks is at least 25.0 % of that" in rule.sentence
+    )
+
+
+def test_a_short_collective_is_not_held_to_the_link(ran: Osu) -> None:
+    # 64 KiB in 300 us are 218 MB/s: a library keeps a copy, and the other rank has not seen a byte yet.
+    text = printed("osu_allreduce", {65536: (300.0,), 4 * M: (178000.0,)}, "Avg Latency(us)")
+    rule = ran("osu_allreduce", text, ((22, 22),) * 2).verdict.rules[2]
+    assert (rule.state, rule.sentence) == ("pass", "latency 300.0 us at 64 KiB is not below 0.4 us")
+
+
+def test_many_ranks_that_return_at_once_make_a_small_mean_of_a_broadcast(ran: Osu) -> None:
+    # 0.3 us is no time between nodes for every rank, and may be the mean of four of which one waited for 1 us.
+    text = printed("osu_bcast", {4: (0.3,), 4 * M: (178000.0,)}, "Avg Latency(us)")
+    rule = ran("osu_bcast", text, ((22, 1), (12, 11), (1, 11), (1, 11))).verdict.rules[2]
+    assert (rule.state, rule.sentence) == ("pass", "latency 0.3000 us at 4 B is not below 0.1 us")
+    text = printed("osu_allreduce", {4: (0.3,), 4 * M: (178000.0,)}, "Avg Latency(us)")
+    assert ran("osu_allreduce", text, ((22, 22),) * 4).verdict.rules[2].state == "fail"

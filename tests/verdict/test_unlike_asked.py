@@ -290,6 +290,15 @@ def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, said: str) -
             id="half",
         ),
         pytest.param(
+            osu_allreduce(0.15, 0.2, 0.25),
+            marks=pytest.mark.fault(
+                "output",
+                "a collective that ended before its bytes can have crossed the link",
+                "impossible: latency 41963 us at 4 MiB, and it takes at least 86989 us",
+            ),
+            id="collective",
+        ),
+        pytest.param(
             osu_allreduce(1.1, 1.0, 0.9),
             marks=pytest.mark.fault(
                 "output", "least and most of a collective in each other's column", "min 110.2 at 4 B is above avg 100.2"

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
+from railyard.benchmarks.least_time import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import Ended
 from railyard.results.record.form import Suspect
@@ -566,6 +567,31 @@ def test_rule_3_allows_a_collective_of_no_bytes_and_a_latency_within_a_node() ->
     assert judge(replace(HEALTHY, metrics=(bandwidth(), quick))).rule == 3
     inside = replace(quick, declared=replace(time.declared, between_nodes=False))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), inside))).state == "pass"
+
+
+@pytest.mark.parametrize(
+    ("size", "time_us", "state"),
+    [
+        (M, 10.0, "pass"),  # 21 us on a link of 50 GB/s: ranks that enter 10 us apart are no wonder
+        (4 * M, 86.0, "pass"),
+        (4 * M, 40.0, "fail"),
+    ],
+)
+def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: float, state: str) -> None:
+    time = replace(
+        LATENCY,
+        declared=replace(LATENCY.declared, name="time_avg", quantity="time"),
+        measured=Measured("us", (size,), (time_us,)),
+        one_way=Limit(50_000.0, "400 Gbit/s", "a table"),
+        crossing=Crossing(1.0, 1.0),
+    )
+    rule = judge(replace(HEALTHY, metrics=(bandwidth(), time))).rules[2]
+    assert rule.state == state, rule.sentence
+    if state == "fail":
+        assert rule.sentence == (
+            "impossible: time_avg 40.00 us at 4 MiB, and it takes at least 83.89 us: a node must send or receive "
+            "1.000 x 4 MiB; the limit is 50000 MB/s (400 Gbit/s; a table)"
+        )
 
 
 # Rule 4

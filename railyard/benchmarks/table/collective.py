@@ -51,8 +51,8 @@ def _own_part(nodes: int, ranks: int) -> float:
 # node was nowhere on it before. In a reduction a node may add up its own ranks' vectors before it sends one.
 # Source: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036, pages 1-9.
 ALLREDUCE = LeastVector(_one, _one)
-BCAST = LeastVector(_one, _none, rooted=True)
-REDUCE = LeastVector(_none, _one, rooted=True)
-ALLTOALL = LeastVector(_to_others, _to_others, whole=True)
+BCAST = LeastVector(_one, _none, rooted=True, waits="one")
+REDUCE = LeastVector(_none, _one, rooted=True, waits="one")
+ALLTOALL = LeastVector(_to_others, _to_others, whole=True, waits="own")
 ALLGATHER = LeastVector(_own_blocks, _other_blocks, whole=True)
-REDUCE_SCATTER = LeastVector(_others_parts, _own_part)
+REDUCE_SCATTER = LeastVector(_others_parts, _own_part, waits="own")

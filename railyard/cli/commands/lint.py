@@ -15,6 +15,8 @@ from railyard.base.wording import counted
 def command(name: str | None, as_json: bool) -> int:
     """Hold all references against limits, units, schema and their relations; say what no check uses, what checks lack.
 
+    Published numbers of references/classes are held against what is possible.
+
     Exit code: 0 nothing or remarks alone, 1 a problem, 2 a file that cannot be read as it stands.
     """
     from railyard.base.errors import RailyardError
@@ -22,6 +24,7 @@ def command(name: str | None, as_json: bool) -> int:
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.references.lint import findings
     from railyard.site.references.load import references_of
+    from railyard.site.references.transport_class import classes, find_class
     from railyard.site.systems.load import find_system, load_systems
 
     home = find_home()
@@ -39,6 +42,12 @@ def command(name: str | None, as_json: bool) -> int:
             wrong.append(str(error))
             continue
         entries += len(references.entries)
+    published = home / "references" / "classes"
+    for each in classes(published) if name is None else ():
+        try:
+            find_class(published, each)
+        except RailyardError as error:
+            wrong.append(str(error))
     if as_json:
         rows = [{"system": one.where, "weight": one.weight, "sentence": one.what} for one in found]
         told = {"format": 1, "entries": entries, "errors": wrong, "findings": rows}

@@ -1,4 +1,4 @@
-"""`railyard schema`: the JSON Schema of system or reference files or of stored results, printed or kept in its file."""
+"""`railyard schema`: the JSON Schema of what a person writes, or of stored results, printed or kept in its file."""
 
 import click
 
@@ -6,13 +6,16 @@ from railyard.base.paths import find_home
 
 
 @click.command(name="schema")
-@click.argument("kind", type=click.Choice(["systems", "references", "results"]))
+@click.argument("kind", type=click.Choice(["systems", "references", "classes", "results"]))
 @click.option(
-    "--write", is_flag=True, help="Write it to systems/schema.json, references/schema.json or docs/results.schema.json."
+    "--write",
+    is_flag=True,
+    help="Write it to systems/schema.json, references/schema.json, references/classes/schema.json or "
+    "docs/results.schema.json.",
 )
 def command(kind: str, write: bool) -> int:
-    """Print the JSON Schema by which an editor completes and checks systems/*.yaml or references/*.yaml, or that of a
-    line of stored results."""
+    """Print the JSON Schema by which an editor completes and checks the files of systems/, references/ or
+    references/classes/, or that of a line of stored results."""
     from railyard.results.schemas import schema_file, schema_text
 
     text = schema_text(kind)
@@ -20,7 +23,7 @@ def command(kind: str, write: bool) -> int:
         click.echo(text, nl=False)
         return 0
     path = find_home() / schema_file(kind)
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     click.echo(f"wrote {schema_file(kind)}")
     return 0

@@ -44,6 +44,7 @@ def findings(references: References, needs: Sequence[Need], today: date) -> tupl
         *_uncovered(references, cells),
         *sentences(g for g in gaps if not g.is_problem),
         *_expired(references, today),
+        *_unbounded_gpus(references),
     ]
     found = (
         *(problem(system.system, sentence) for sentence in problems),
@@ -51,6 +52,19 @@ def findings(references: References, needs: Sequence[Need], today: date) -> tupl
         *never_judged(references, needs),
     )
     return tuple(sorted(found, key=lambda one: one.weight))
+
+
+def _unbounded_gpus(references: References) -> Iterator[str]:
+    """Yield what a system leaves out of its GPUs, so that no busbw within a node, or over one NIC, is impossible."""
+    gpus = references.system.gpus
+    if gpus is None:
+        return
+    if gpus.link is None and gpus.per_node > 1:
+        yield "gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what GPUs of a node exchange"
+    without = [gpu for gpu in range(gpus.per_node) if not any(gpu in near for near in gpus.nearest.values())]
+    if gpus.nearest and without:
+        names = listing([f"GPU {gpu}" for gpu in without])
+        yield f"gpus.nearest: no NIC is nearest to {names}"
 
 
 def _above_limit(references: References) -> Iterator[str]:

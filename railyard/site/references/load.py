@@ -36,6 +36,9 @@ from railyard.site.references.strength import check_strength
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
+#: The fields of a file whose items have sources.
+LISTS = ("entries", "relations", "facts")
+
 LATENCY_UP_TO_BYTES = 8 << 10
 """Up to here the cost of a message, not its bytes, sets the time.
 
@@ -342,11 +345,10 @@ def _outside(ends: tuple[float, float], tolerance: Tolerance, metric: str) -> Bo
     return Bound(low, high, ends[0] if metric in HIGHER_IS_BETTER else ends[1], ends)
 
 
-LISTS = ("entries", "relations", "facts")
-
-
-def written_out(document: Document) -> Document:
+def written_out(document: Document, lists: tuple[str, ...] = LISTS) -> Document:
     """Return the document with each ``of`` replaced by the fields of the source that it names; own fields stand above.
+
+    ``lists`` are the fields whose items have sources.
 
     Raises InputError where an ``of`` names no source of the file. Whatever else is wrong is left to the model.
     """
@@ -354,7 +356,7 @@ def written_out(document: Document) -> Document:
     if not isinstance(named, Mapping):
         named = {}
     data = dict(document.data)
-    for part in LISTS:
+    for part in lists:
         items = data.get(part)
         if isinstance(items, list):
             data[part] = [_item(item, named, (part, index), document) for index, item in enumerate(items)]

@@ -12,6 +12,7 @@ from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
+from railyard.hardware.gpu_links import GPU_LINKS
 from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
@@ -51,6 +52,7 @@ def check_system(system: System, document: Document) -> None:
         _check_stack(("stacks", name), entry, document)
         _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
+    _check_gpus(system, document)
     _check_applications(system, document)
     for index, disabled in enumerate(system.disabled):
         _check_disabled(("disabled", index), disabled, system, document)
@@ -92,6 +94,32 @@ def _check_jobs(system: System, document: Document) -> None:
     if system.provider == "testbed" and system.scheduler not in ("local", SLURM_WITHOUT_DATABASE):
         expected = f"local, or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
         raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
+
+
+def _check_gpus(system: System, document: Document) -> None:
+    """Refuse GPUs whose connection is given twice or contradicts itself, and NICs and GPUs that are not there."""
+    gpus, path = system.gpus, ("gpus",)
+    if gpus is None:
+        return
+    if gpus.nvlink is not None and gpus.xgmi is not None:
+        raise document.error(path, "both nvlink and xgmi", "one of them: what connects the GPUs of a node")
+    most = 0 if gpus.nvlink is None else GPU_LINKS[f"nvlink-{gpus.nvlink}"].links
+    if gpus.nvlinks is not None and gpus.nvlinks > most:
+        expected = f"at most {most}, all that a GPU of NVLink {gpus.nvlink} has" if most else "nvlink, its generation"
+        raise document.error((*path, "nvlinks"), str(gpus.nvlinks), expected)
+    if gpus.domain is not None and (gpus.nvlink is None or gpus.domain % gpus.per_node):
+        expected = f"nvlink, and whole nodes of {gpus.per_node} GPUs"
+        raise document.error((*path, "domain"), str(gpus.domain), expected)
+    devices = [rail.device for fabric in system.fabrics.values() for rail in fabric.rails]
+    for device, near in gpus.nearest.items():
+        if device not in devices:
+            raise document.error(
+                (*path, "nearest"), show(device), "a device of a rail", did_you_mean(device, set(devices))
+            )
+        absent = next((gpu for gpu in near if gpu >= gpus.per_node), None)
+        if absent is not None:
+            expected = f"numbers from 0 to {gpus.per_node - 1}, of the {gpus.per_node} GPUs of a node"
+            raise document.error((*path, "nearest", device), f"GPU {absent}", expected)
 
 
 def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:

@@ -32,6 +32,7 @@ from railyard.site.systems.fields import (
     sentence_or_false,
 )
 from railyard.site.systems.gate import Gate
+from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import SchedulerSettings, options, seconds
 from railyard.site.systems.measure import Measure
 from railyard.site.systems.prices import Price
@@ -298,6 +299,7 @@ class System(Model):
     )
     modules_system: Name | None = None
     nodes: Nodes
+    gpus: Gpus | None = Field(None, description="The GPUs of every node; left out: none that tests use")
     report_only: Annotated[
         Prose | None,
         BeforeValidator(sentence_or_false),

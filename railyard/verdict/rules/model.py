@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from railyard.base.bounds import PRINTED_ZERO_BELOW
 from railyard.base.wording import message_size
+from railyard.benchmarks.least_time import Crossing
 from railyard.parsers.slurm.jobs import Ended
 from railyard.results.record.form import FaultClass, RuleState, Suspect
 from railyard.site.references.model import ExpectedFailure
@@ -229,7 +230,7 @@ class MetricInput:
     ``bands`` are the references, or the floors of the link's class where there are none; ``floor_remark`` says why
     there is no such floor ("not judged: …").
     ``one_way``: the link's limit of one direction, by which a message of many bytes takes its time; None where that
-    does not bound it.
+    does not bound it. ``crossing``: of a collective, what of its size must cross, and who waits for it.
     ``most`` bounds what is computed, as ``limit`` does what is moved, and ``upper_limits`` (each a bound from above
     alone) how often a card does something, ``messages`` how many of them the link carries. ``passes``: what each pass
     of a run that made several gave, of which ``measured`` is the median: each must be sound and possible by itself.
@@ -246,6 +247,7 @@ class MetricInput:
     passes: tuple[Measured, ...] = ()
     one_way: LimitLike | None = None
     messages: MessagesLike | None = None
+    crossing: Crossing | None = None
 
     @property
     def cited(self) -> tuple[BandLike, ...]:

@@ -290,3 +290,30 @@ def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_h
         'the claim "FDR puts 6.3 GB/s": fdr-put can never be judged, so nothing holds it: say in not_held why',
     ]
     assert said in problems[0]
+
+
+def test_a_published_number_that_cannot_be_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = home / "references" / "classes"
+    folder.mkdir()
+    (folder / "some.yaml").write_text(
+        """\
+class: some
+description: A class
+node: gpus=8,nvlink=4
+numbers:
+  - {id: a, collective: all_gather, kind: published, nodes: 1, peak: 480, source: {document: A, date: 2026-01-01}}
+""",
+        encoding="utf-8",
+    )
+    assert main(["lint"]) == 2
+    answer = capsys.readouterr()
+    assert answer.err == (
+        "railyard: references/classes/some.yaml:5: numbers[0].peak: found 480 GB/s, which is impossible: busbw 480.0 "
+        "GB/s of all_gather on 1 node of 8 GPUs is 106.7 % of what any algorithm can show: the NVLink links of a GPU "
+        "(450.0 GB/s) carry 0.8750 S one way of all_gather, and busbw is 0.8750 S/t: 450.0 GB/s; source NVIDIA, "
+        "NVLink and NVLink Switch, nvidia.com/en-us/data-center/nvlink: 900 GB/s both ways over 18 links; at most "
+        "102.0 % is believed, expected a possible value; or kind: bad-case\n"
+    )
+    assert "1 file refused" in answer.out
+    # One system alone is not held up by it.
+    assert main(["lint", "--system", "site"]) == 0

@@ -1,0 +1,222 @@
+"""What the NICs of a domain and the links of a GPU must carry in one collective, by algorithm, in units of its size S.
+
+A domain is what reaches itself without a NIC: a node, as a rule (``railyard.hardware.gpu_nodes.Shape``). There are m of
+them with g GPUs each, n = m g in all. Each formula counts what no schedule of that algorithm can avoid:
+
+ring: n hops in a circle, each carrying a S, with a = 2 (n-1)/n for an all_reduce and (n-1)/n for a reduce_scatter or an
+  all_gather. Rings of several channels leave a node by different NICs, but each leaves it once and enters it once: the
+  NICs of a node carry a S each way, the busbw. The other g-1 hops of a node are on the GPUs' links, a (g-1)/g S each
+  on average; in one node all g hops are. A broadcast is a chain, S over each hop.
+tree: within a node a chain (g-1 hops, S up and S down, so 2 (g-1)/g S a GPU on average), between nodes the two trees of
+  ``double_tree``, half of S on each edge either way. On two nodes each sends and receives S, about half of what a ring
+  carries: that is how a busbw above the NICs' rate is genuine there. From four nodes on an inner node carries 2 S.
+nvls: the switch of NVLink adds up. Of a g-th of S each GPU asks the switch for the sum, which takes (g-1)/g S from each
+  GPU for the others' parts, and sends its own g-th to all: (g-1)/g + 1/g = 1, S each way. Half of a ring's, nearly.
+nvls-tree: nvls in the node, the two trees between nodes.
+collnet-direct, collnet-chain, nvls-collnet: switches of the network add up, so each node sends S and receives S,
+  however many nodes there are (SHARP). An all_gather's node sends its own S/m once, for the switch to multicast. Within
+  the node: 2 (g-1)/g S by direct exchange or along a chain, S by nvls.
+hierarchical: whatever else is exact and sends messages from GPU to GPU. Each node reduces its own GPUs first, and the
+  least between m nodes is then what a ring of one GPU each carries: 2 (m-1)/m S, or (m-1)/m S for a reduce_scatter or
+  an all_gather. NCCL's pat is such an algorithm.
+p2p: what the collective is made of, in nccl-tests itself. alltoall: each GPU sends S/n to each other one, so g (m-1)/m
+  S leaves a node and (g-1)/n S stays on a GPU's links: a share of (g-1)/(n-1) of its traffic stays in the node.
+  sendrecv: each rank sends S to the next, so with ranks placed node after node one GPU's S leaves each node. gather and
+  scatter: S/n between the root and each GPU. hypercube: in step i a GPU exchanges 2^i blocks of S/n with its partner.
+
+Sources: NVIDIA/nccl, src/graph/tuning.cc, trees.cc and src/device/*.h (commit 5067397c); NVIDIA/nccl-tests, src/*.cu;
+B. Klenk et al., "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor Collectives", ISCA 2020, of
+nvls; R. Rabenseifner, ICCS 2004, of the least of an all_reduce; statements of NCCL's authors in NVIDIA/nccl issues 209,
+812 and 946 (tree on two nodes), NVIDIA/nccl-tests issues 130 and 267 (alltoall) and 212 (nvls).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from railyard.benchmarks.gpu.double_tree import neighbours
+from railyard.hardware.gpu_nodes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one domain carries, in units of S: all its NICs together, and a GPU's links (mean over its GPUs).
+
+    ``of_one_gpu``: what goes to and from other domains for the GPU that has most of it, where each message has its
+    own two GPUs; 0 where the library is free to choose the NICs. ``to_one_gpu``: whether what a GPU sends within its
+    domain all goes to one other GPU.
+    """
+
+    sent: float
+    received: float
+    gpu_sent: float
+    gpu_received: float
+    of_one_gpu: float = 0.0
+    to_one_gpu: bool = False
+
+
+#: Of each domain its share, in the order of ranks: the root of a rooted collective is in the first.
+Shares = tuple[Share, ...]
+_Of = Callable[[int, int], Shares]
+
+
+def carried(collective: str, algorithm: str, shape: Shape) -> Shares | None:
+    """Return what each domain carries; None where the algorithm does not do this collective."""
+    made = FORMULAE.get((collective, algorithm))
+    return None if made is None else made(shape.domains, shape.gpus_a_domain)
+
+
+def least_carried(collective: str, shape: Shape) -> Shares:
+    """Return what each domain carries at least, whatever the algorithm; its NICs' counters must show that much.
+
+    Where switches reduce and multicast nothing crosses a border twice, so it is what those carry; of sends and receives
+    there is no choice. Raises IndexError for an unknown collective.
+    """
+    known = [FORMULAE[key] for name in ("p2p", "nvls-collnet", "ring") if (key := (collective, name)) in FORMULAE]
+    return known[0](shape.domains, shape.gpus_a_domain)
+
+
+def of_each_nic(
+    collective: str, algorithm: str, shape: Shape, size_bytes: int
+) -> tuple[tuple[float, float], ...] | None:
+    """Return of each domain what one of its NICs sends and receives, bytes, where they share evenly.
+
+    None where the algorithm does not do this collective, and where there are no NICs.
+    """
+    shares = carried(collective, algorithm, shape)
+    if shares is None or not shape.node.nics:
+        return None
+    each = size_bytes / shape.nics_a_domain
+    return tuple((share.sent * each, share.received * each) for share in shares)
+
+
+def _alike(domains: int, net: float, gpu: float) -> Shares:
+    return (Share(net if domains > 1 else 0.0, net if domains > 1 else 0.0, gpu, gpu),) * domains
+
+
+def _ring(factor: float) -> _Of:
+    def shares(domains: int, gpus: int) -> Shares:
+        ranks = domains * gpus
+        hop = factor * (ranks - 1) / ranks
+        return _alike(domains, hop, hop if domains == 1 else hop * (gpus - 1) / gpus)
+
+    return shares
+
+
+def _chain(to_root: bool) -> _Of:
+    """A chain from or to the first domain; which other is its far end is not known, so none must pass it on."""
+
+    def shares(domains: int, gpus: int) -> Shares:
+        local = 1.0 if domains == 1 else (gpus - 1) / gpus
+        root = Share(0.0, 1.0, local, local) if to_root else Share(1.0, 0.0, local, local)
+        other = Share(1.0, 0.0, local, local) if to_root else Share(0.0, 1.0, local, local)
+        if domains == 1:
+            return (Share(0.0, 0.0, local, local),)
+        return (root, *((other,) * (domains - 1)))
+
+    return shares
+
+
+def _trees(gpu: Callable[[int], float]) -> _Of:
+    def shares(domains: int, gpus: int) -> Shares:
+        halves = (sum(each) / 2 for each in neighbours(domains))
+        return tuple(Share(net, net, gpu(gpus), gpu(gpus)) for net in halves)
+
+    return shares
+
+
+def _reduced(net: Callable[[int], float], gpu: Callable[[int], float]) -> _Of:
+    return lambda domains, gpus: _alike(domains, net(domains), gpu(gpus))
+
+
+def _one_way(sent: Callable[[int], float], received: Callable[[int], float], nvls: bool) -> _Of:
+    """An all_gather, by what a domain sends and receives; a GPU of nvls sends its part once, for all."""
+
+    def shares(domains: int, gpus: int) -> Shares:
+        local = (gpus - 1) / gpus
+        once = min(1 / gpus, local) if nvls else local
+        return (Share(sent(domains), received(domains), once, local),) * domains
+
+    return shares
+
+
+def _turned(of: _Of) -> _Of:
+    """The same messages the other way round: a reduce_scatter is to an all_gather what receiving is to sending."""
+
+    def shares(domains: int, gpus: int) -> Shares:
+        return tuple(
+            Share(s.received, s.sent, s.gpu_received, s.gpu_sent, s.of_one_gpu, s.to_one_gpu) for s in of(domains, gpus)
+        )
+
+    return shares
+
+
+def _others(parts: int) -> float:
+    return (parts - 1) / parts
+
+
+def _own(parts: int) -> float:
+    return 1 / parts if parts > 1 else 0.0
+
+
+def _twice(parts: int) -> float:
+    return 2 * _others(parts)
+
+
+def _once(parts: int) -> float:
+    return 1.0
+
+
+def _all_but_alone(gpus: int) -> float:
+    return 1.0 if gpus > 1 else 0.0
+
+
+def _alltoall(domains: int, gpus: int) -> Shares:
+    net, local = gpus * _others(domains), (gpus - 1) / (domains * gpus)
+    return (Share(net, net, local, local, _others(domains)),) * domains
+
+
+def _sendrecv(domains: int, gpus: int) -> Shares:
+    net = 1.0 if domains > 1 else 0.0
+    local = _all_but_alone(gpus)
+    return (Share(net, net, local, local, net, to_one_gpu=True),) * domains
+
+
+def _gather(domains: int, gpus: int) -> Shares:
+    """The root receives a block of each GPU; of the sending side the root's own neighbours send one each."""
+    ranks = domains * gpus
+    root = Share(0.0, _others(domains), _own(ranks) if gpus > 1 else 0.0, (gpus - 1) / ranks, _others(domains))
+    return (root, *((Share(_own(domains), 0.0, 0.0, 0.0, 1 / ranks),) * (domains - 1)))
+
+
+_GATHERS: Mapping[str, _Of] = {
+    "ring": _ring(1),
+    "pat": _one_way(_others, _others, nvls=False),
+    "hierarchical": _one_way(_others, _others, nvls=False),
+    "nvls": _one_way(lambda domains: 0.0, lambda domains: 0.0, nvls=True),
+    "nvls-collnet": _one_way(_own, _others, nvls=True),
+    "collnet-direct": _one_way(_own, _others, nvls=False),
+}
+FORMULAE: Mapping[tuple[str, str], _Of] = MappingProxyType(
+    {
+        ("all_reduce", "ring"): _ring(2),
+        ("all_reduce", "tree"): _trees(_twice),
+        ("all_reduce", "hierarchical"): _reduced(_twice, _twice),
+        ("all_reduce", "nvls"): _reduced(_once, _all_but_alone),
+        ("all_reduce", "nvls-tree"): _trees(_all_but_alone),
+        ("all_reduce", "nvls-collnet"): _reduced(_once, _all_but_alone),
+        ("all_reduce", "collnet-direct"): _reduced(_once, _twice),
+        ("all_reduce", "collnet-chain"): _reduced(_once, _twice),
+        **{("all_gather", name): of for name, of in _GATHERS.items()},
+        **{("reduce_scatter", name): _turned(of) for name, of in _GATHERS.items()},
+        ("broadcast", "ring"): _chain(to_root=False),
+        ("reduce", "ring"): _chain(to_root=True),
+        ("alltoall", "p2p"): _alltoall,
+        ("sendrecv", "p2p"): _sendrecv,
+        ("gather", "p2p"): _gather,
+        ("scatter", "p2p"): _turned(_gather),
+        ("hypercube", "p2p"): _alltoall,
+    }
+)
+"""What is known of each collective and algorithm; NCCL has no other pairs (tuning.cc), and broadcast and reduce are
+rings there. Hypercube moves over each border what alltoall does: 2^i blocks in step i, g + 2 g + … = (m-1) g in all."""

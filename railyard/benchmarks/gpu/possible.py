@@ -1,0 +1,225 @@
+"""Which bus bandwidth of a collective between GPUs is possible at most, by algorithm, and what sets that bound.
+
+A collective of S bytes takes at least (what a part carries) / (that part's rate), for each part: the NICs of a domain,
+the links of a GPU, its slot. Its busbw is factor S / t, so no more than factor x rate / (share of S) for any of them.
+Rates are data rates less what each packet's headers take (``railyard.hardware.limits``): a healthy run stays below.
+
+The printed time is a mean over ranks (nccl-tests, ``-a 1``), of all iterations one behind the other. Where every rank
+needs what crossed the network, none is done before. Elsewhere some run ahead: the root of a broadcast by what the
+buffers between it and the last rank hold, ranks within a node of a sendrecv by two iterations. That is how a short
+broadcast shows more than its network moves (NVIDIA/nccl-tests issue 82); ``judge`` leaves room for it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.bounds import IMPOSSIBLE_FACTOR
+from railyard.base.errors import RailyardError
+from railyard.base.wording import counted, listing, number, percent
+from railyard.benchmarks.gpu.algorithms import ALGORITHMS, possible_algorithms
+from railyard.benchmarks.gpu.carried import Share, carried
+from railyard.benchmarks.gpu.collectives import Collective
+from railyard.benchmarks.gpu.collectives import collective as found_collective
+from railyard.hardware.gpu_nodes import Shape
+
+#: What the buffers of a connection hold at most: 64 channels of 4 MiB (MAXCHANNELS, NCCL_BUFFSIZE of NVIDIA/nccl).
+_HELD_BYTES = 64 * (4 << 20)
+#: By how many iterations ranks that share the NICs of a node may be ahead of the slowest.
+_EARLY = {"alltoall": 1, "hypercube": 1, "sendrecv": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most that one algorithm can show: ``busbw_mb_s``, MB/s (10^6 B/s), infinite where nothing known bounds it.
+
+    ``limited_by``: NIC, slot (of a NIC), GPU slot, or the word of the GPUs' link (NVLink, xGMI, PCIe); empty for none.
+    ``terms`` is the sum in words. A value below it does not mean that hardware can reach it.
+    """
+
+    algorithm: str
+    busbw_mb_s: float
+    limited_by: str
+    terms: str
+    source: str
+
+    def is_broken_by(self, busbw_mb_s: float, ahead: float = 1.0) -> bool:
+        """Return whether a run cannot have shown this, beyond the margin of all impossible values.
+
+        ``ahead``: how many times more its mean time may show, since some ranks run ahead of others.
+        """
+        return busbw_mb_s > self.busbw_mb_s * IMPOSSIBLE_FACTOR.value * ahead
+
+    @property
+    def shown(self) -> str:
+        """The bound as a sentence has it: ``ring (at most 397.5 GB/s, set by NIC)``."""
+        if math.isinf(self.busbw_mb_s):
+            return f"{self.algorithm} (not bounded by what is known)"
+        return f"{self.algorithm} (at most {_gb_s(self.busbw_mb_s)}, set by {self.limited_by})"
+
+
+def bound(collective: str, algorithm: str, shape: Shape) -> Bound:
+    """Return the bound of one algorithm; which ones a shape can use, ``algorithms.why_not`` says.
+
+    Raises RailyardError for a collective or algorithm that is unknown, or that do not go together, and below 2 ranks.
+    """
+    of = found_collective(collective)
+    shares = carried(of.name, algorithm, shape)
+    if shares is None:
+        raise RailyardError(f"{ALGORITHMS.get(algorithm, algorithm)} does not do {of.name}")
+    if shape.ranks < 2:
+        raise RailyardError("found one rank, expected at least 2: a collective of one moves nothing")
+    factor = of.factor(shape.ranks)
+    each = [
+        (factor * rate / share, limited_by, f"{what} carry {number(share)} S one way of {of.name}", source)
+        for what, limited_by, rate, share, source in _parts(shares, shape)
+        if share > 0
+    ]
+    if not each:
+        return Bound(algorithm, math.inf, "", "no rate of a part that carries it is known", "")
+    value, limited_by, what, source = min(each, key=lambda part: part[0])
+    terms = f"{what}, and busbw is {number(factor)} S/t: {_gb_s(value)}"
+    return Bound(algorithm, value, limited_by, terms, source)
+
+
+def bounds(collective: str, shape: Shape) -> tuple[Bound, ...]:
+    """Return the bound of each algorithm that the shape can use, the lowest first."""
+    name = found_collective(collective).name
+    made = [bound(name, algorithm, shape) for algorithm in possible_algorithms(name, shape)]
+    return tuple(sorted(made, key=lambda each: each.busbw_mb_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether a bus bandwidth is possible, and with which algorithms; ``sentence`` stands by itself."""
+
+    state: Literal["possible", "impossible", "not-judged"]
+    sentence: str
+    with_: tuple[Bound, ...] = ()
+    without: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A printed row: busbw in MB/s, size in bytes (None: not known), and how often it was made (``iters``)."""
+
+    busbw_mb_s: float
+    size_bytes: int | None = None
+    iterations: int = 20
+
+
+def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None) -> Judged:
+    """Return whether a run of this shape can have printed a row; ``algorithm`` None: it is not known.
+
+    Impossible only where it is for every algorithm that the shape can use. A value that needs a certain algorithm is
+    possible, and the sentence names those that it rules out.
+    """
+    of = found_collective(collective)
+    known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
+    shown = f"busbw {_gb_s(row.busbw_mb_s)} of {of.name} on {_where(shape)}"
+    if not known:
+        return Judged("not-judged", f"not judged: {shown}: no algorithm of {of.name} is possible there")
+    ahead = _ahead(of, shape, row)
+    without = tuple(each for each in known if each.is_broken_by(row.busbw_mb_s, ahead))
+    with_ = tuple(each for each in known if each not in without)
+    most = known[-1]
+    which = "any algorithm" if algorithm is None else f"a {ALGORITHMS[algorithm]}"
+    if most.is_broken_by(row.busbw_mb_s):
+        share = percent(row.busbw_mb_s / most.busbw_mb_s)
+        said = f"{shown} is {share} of what {which} can show: {most.terms}; {_sources(most)}"
+        if not with_:
+            sentence = f"impossible: {said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
+            return Judged("impossible", sentence, with_, without)
+        return Judged("not-judged", f"not judged: {said}but the time is a mean over ranks that may run ahead", known)
+    finite = [each for each in with_ if math.isfinite(each.busbw_mb_s)]
+    if not finite:
+        return Judged("not-judged", f"not judged: {shown}: {with_[0].terms}", with_, without)
+    if without:
+        sentence = (
+            f"{shown} is possible with {listing([each.shown for each in with_])}; it rules out "
+            f"{listing([each.shown for each in without])}"
+        )
+        return Judged("possible", sentence, with_, without)
+    least = finite[0]
+    sentence = (
+        f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of the lowest bound, {least.shown}: {least.terms}"
+    )
+    return Judged("possible", sentence, with_, without)
+
+
+def _ahead(of: Collective, shape: Shape, row: Row) -> float:
+    """Return how many times too much the mean over ranks may show, since some need not wait for the network.
+
+    Of n ranks in a chain each is ahead of the next by what lies in the buffers between both, (n-1)/2 of them on
+    average; of a gather or a scatter each has the root's alone, and moves an n-th.
+    """
+    if of.rooted:
+        if row.size_bytes is None:
+            return math.inf
+        moved = row.size_bytes * row.iterations / (shape.ranks if of.point_to_point else 1)
+        held = _HELD_BYTES * (1 if of.point_to_point else (shape.ranks - 1) / 2)
+        return moved / (moved - held) if moved > held else math.inf
+    early = _EARLY.get(of.name, 0) if shape.domains > 1 and shape.gpus_a_domain > 1 else 0
+    return row.iterations / (row.iterations - early) if row.iterations > early else float(shape.gpus_a_domain)
+
+
+def _parts(shares: Sequence[Share], shape: Shape) -> Iterator[tuple[str, str, float, float, str]]:
+    """Give each part that carries something: in words, its name, its rate in MB/s, the largest share of S, the source.
+
+    Sending and receiving are each at the full rate, so the larger of both counts.
+    """
+    node, gpus = shape.node, shape.gpus_a_domain
+    net = max(max(share.sent, share.received) for share in shares)
+    local = max(max(share.gpu_sent, share.gpu_received) for share in shares)
+    if shape.network_mb_s is not None and node.network is not None:
+        nics = _nics(shape)
+        limited_by = "slot" if node.behind_slot else "NIC"
+        yield f"{nics} ({_gb_s(shape.network_mb_s)})", limited_by, shape.network_mb_s, net, node.network.source
+    link = node.gpu_link
+    if link is not None and gpus > 1:
+        one = all(share.to_one_gpu for share in shares)
+        rate = link.pair_rate_mb_s() if one else link.rate_mb_s(gpus)
+        # What a GPU's NICs carry passes its slot, and where GPUs are connected by their slots it is the same one.
+        both = local + (net / gpus if link.is_slot else 0.0)
+        yield f"the {link.word} links of a GPU ({_gb_s(rate)})", link.word, rate, both, link.source
+    if node.gpu_slot_mb_s is not None and node.gpu_slot is not None and (link is None or not link.is_slot or gpus == 1):
+        what = f"the slots of GPUs ({_gb_s(node.gpu_slot_mb_s)} each)"
+        yield what, "GPU slot", node.gpu_slot_mb_s, net / gpus, node.gpu_slot.source
+
+
+def own_nics(collective: str, shape: Shape) -> Bound | None:
+    """Return what is possible where each message goes over the NICs nearest to its GPU alone; None for no messages.
+
+    That is what NCCL does, and no law of physics: a library may spread a message over all NICs of a node (``bound``).
+    """
+    of = found_collective(collective)
+    shares, rate = carried(of.name, "p2p", shape), shape.network_mb_s
+    if shares is None or rate is None or shape.node.network is None or shape.domains == 1:
+        return None
+    nics = min(shape.node.nics_of_gpu, shape.node.nics)
+    one = shape.node.network.value_mb_s / shape.node.nics * nics
+    share = max(each.of_one_gpu for each in shares)
+    factor = of.factor(shape.ranks)
+    value = min(factor * one / share, bound(of.name, "p2p", shape).busbw_mb_s)
+    terms = f"{counted(nics, 'NIC')} of a GPU ({_gb_s(one)}) carry {number(share)} S one way of {of.name}"
+    return Bound("p2p", value, "NIC", f"{terms}: {_gb_s(value)}", shape.node.network.source)
+
+
+def _nics(shape: Shape) -> str:
+    if shape.node.within_over_nics:
+        return "the NICs for each GPU"
+    whose = "a node" if shape.gpus_a_domain == shape.gpus else "an NVLink domain"
+    return f"the {counted(round(shape.nics_a_domain), 'NIC')} of {whose}"
+
+
+def _where(shape: Shape) -> str:
+    return f"{counted(shape.nodes, 'node')} of {counted(shape.gpus, 'GPU')}"
+
+
+def _gb_s(value_mb_s: float) -> str:
+    return f"{number(value_mb_s / 1000)} GB/s"
+
+
+def _sources(most: Bound) -> str:
+    return f"source {most.source}; " if most.source else ""

@@ -1,0 +1,117 @@
+"""What connects the GPUs of a node: NVLink, Infinity Fabric (xGMI) or PCIe, with the payload that a GPU can move.
+
+NVLink and Infinity Fabric have no public sum of headers, so nothing is subtracted from the data rate: the bounds stay
+upper ones. NCCL's author puts the overhead of NVLink at about 20 % (370 of 450 GB/s; NVIDIA/nccl-tests issue 212).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from railyard.hardware import limits
+from railyard.hardware.links import SLOTS, Slot
+
+#: PCIe max payload of the slots of GPUs, and of their NICs where no system's file states it, bytes. GPUs also read from
+#: each other, and a completion carries 20 B of overhead where a write carries 24: a write's share at 512 B (95.5 %) is
+#: above either's at 256 B, and servers with GPUs are set to 256 or 512. So the bound is an upper one.
+GPU_MAX_PAYLOAD = 512
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLink:
+    """What connects the GPUs of a node, per GPU.
+
+    ``links`` of ``link_mb_s`` MB/s (10^6 B/s) each way. ``pair_links``: so many lead to each other GPU where GPUs are
+    connected directly; None where a switch lets all links lead to one GPU, and where that is not known.
+    ``multicasts``: the switch can send one copy to all GPUs and add up theirs (NVLink SHARP, NVLS).
+    ``is_slot``: it is the GPU's PCIe slot, so what the NICs carry passes it too.
+    """
+
+    name: str
+    generation: str
+    links: int
+    link_mb_s: float
+    pair_links: int | None
+    multicasts: bool
+    is_slot: bool
+    source: str
+
+    @property
+    def word(self) -> str:
+        """What a sentence calls it: NVLink, xGMI or PCIe."""
+        return self.generation.split()[0]
+
+    def rate_mb_s(self, gpus: int) -> float:
+        """Return what a GPU can send to the others of its node, MB/s, where so many GPUs take part.
+
+        GPUs that are connected directly have no link to GPUs that do not take part.
+        """
+        links = self.links if self.pair_links is None else min(self.links, self.pair_links * (gpus - 1))
+        return links * self.link_mb_s
+
+    def pair_rate_mb_s(self) -> float:
+        """Return what a GPU can send to one other GPU, MB/s."""
+        return (self.links if self.pair_links is None else self.pair_links) * self.link_mb_s
+
+    def with_links(self, links: int) -> "GpuLink":
+        """Return it with another number of links (an H800 has 8 of NVLink 4)."""
+        return replace(self, links=links)
+
+
+_NVLINK_PAGE = "NVIDIA, NVLink and NVLink Switch, nvidia.com/en-us/data-center/nvlink"
+# generation, GPU, links of a GPU, GB/s of a link each way, whether its switches multicast and reduce, source.
+_NVLINK: tuple[tuple[int, str, int, float, bool, str], ...] = (
+    (1, "P100", 4, 20.0, False, "NVIDIA, Tesla P100 whitepaper: 160 GB/s both ways over 4 links"),
+    (2, "V100", 6, 25.0, False, f"{_NVLINK_PAGE}: 300 GB/s both ways over 6 links"),
+    (3, "A100", 12, 25.0, False, f"{_NVLINK_PAGE}: 600 GB/s both ways over 12 links"),
+    (4, "H100, H200", 18, 25.0, True, f"{_NVLINK_PAGE}: 900 GB/s both ways over 18 links"),
+    (5, "B200, GB200, B300, GB300", 18, 50.0, True, f"{_NVLINK_PAGE}: 1,800 GB/s both ways over 18 links"),
+)
+# name, GPU, links that lead to other GPUs, GB/s of a link each way, links of a pair, source.
+_XGMI: tuple[tuple[str, str, int, float, int, str], ...] = (
+    # A GCD counts as a GPU. Its partner in the package has 4 links to it, any other GCD 1 or 2: 4 is the most of a
+    # pair. 7 of its 8 links lead to GCDs (4 + 2 + 1), one to the processor.
+    (
+        *("mi250x", "one GCD of an MI250X", 7, 50.0, 4),
+        "AMD, Instinct MI250 microarchitecture, rocm.docs.amd.com (25 GT/s, 16 lanes: 50 GB/s); OLCF, Frontier User "
+        "Guide",
+    ),
+    # Every one of 8 GPUs has a link to each other.
+    (
+        *("mi300x", "MI300X", 7, 64.0, 1),
+        "AMD, CDNA 3 white paper and Instinct MI300X data sheet: 7 links of 128 GB/s both ways (32 GT/s, 16 lanes)",
+    ),
+)
+
+
+def _made() -> Iterator[GpuLink]:
+    for generation, gpu, links, gb_s, multicasts, source in _NVLINK:
+        name, kind = f"nvlink-{generation}", f"NVLink {generation} ({gpu})"
+        yield GpuLink(name, kind, links, gb_s * 1000, None, multicasts, False, source)
+    for name, gpu, links, gb_s, pair, source in _XGMI:
+        yield GpuLink(f"xgmi-{name}", f"xGMI ({gpu})", links, gb_s * 1000, pair, False, False, source)
+
+
+GPU_LINKS: Mapping[str, GpuLink] = MappingProxyType({link.name: link for link in _made()})
+#: What a person writes behind ``nvlink`` and ``xgmi``.
+NVLINK_GENERATIONS = tuple(row[0] for row in _NVLINK)
+XGMI_GPUS = tuple(row[0] for row in _XGMI)
+#: What a person writes behind ``pcie``: generations of a GPU's slot of 16 lanes.
+PCIE_GENERATIONS = tuple(number for number in range(1, 7) if f"pcie{number}-x16" in SLOTS)
+
+
+def over_slot(slot: Slot) -> GpuLink:
+    """Return PCIe as what connects GPUs: each moves over its own slot what goes to any other."""
+    rate, _ = limits.slot_budget(slot, GPU_MAX_PAYLOAD, 1)
+    return GpuLink(slot.name, slot.generation, 1, rate, None, False, True, slot.source)
+
+
+def document() -> str:
+    """Return what may connect GPUs, as a table of docs/rates.md: GB/s of a GPU one way."""
+    rows = [
+        f"| `{link.name}` | {link.generation} | {link.links} x {link.link_mb_s / 1000:g} | "
+        f"{link.links * link.link_mb_s / 1000:g} | {'yes' if link.multicasts else 'no'} | {link.source} |"
+        for link in GPU_LINKS.values()
+    ]
+    head = "| name | generation | links, GB/s one way | GB/s of a GPU one way | NVLink SHARP | source |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows]) + "\n"

@@ -1,0 +1,166 @@
+"""references/classes/*.yaml: what was published for one kind of node with GPUs and its network, and who demands what.
+
+A class is a transport, not a number of GPUs: eight H100 with eight NDR400 cards are one class, whatever the cluster.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from railyard.base.errors import InputError, RailyardError, did_you_mean
+from railyard.base.fields import Count, Model, Name, Positive, Prose, Size, refuse, show
+from railyard.base.strict_yaml import Document, load, validate
+from railyard.benchmarks.gpu.algorithms import ALGORITHMS
+from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.benchmarks.gpu.possible import Row, judge
+from railyard.hardware.gpu_nodes import GpuNode, Shape, node_of_words
+from railyard.site.references.load import written_out
+from railyard.site.references.model import Source
+
+#: ``published``: measured. ``threshold``: what somebody demands; no physics, and no measurement. ``bad-case``: measured
+#: and sick or not what it is said to be, kept as a warning; nothing is compared with it.
+NumberKind = Literal["published", "threshold", "bad-case"]
+
+
+def _words(text: str) -> str:
+    try:
+        node_of_words(text)
+    except RailyardError as error:
+        raise refuse(show(text), "words of --nodes-have", str(error).partition('": ')[2]) from None
+    return text
+
+
+def _one_of(known: Mapping[str, object], what: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if name in known:
+            return name
+        raise refuse(show(name), what, did_you_mean(name, known))
+
+    return AfterValidator(check)
+
+
+def _curve(value: Any) -> Any:
+    if isinstance(value, dict) and not value:
+        raise refuse("no size", "at least one size with its busbw, such as {16G: 487.87}")
+    return value
+
+
+NodeWords = Annotated[str, AfterValidator(_words)]
+CollectiveName = Annotated[
+    str, _one_of(COLLECTIVES, "a collective of nccl-tests"), WithJsonSchema({"enum": list(COLLECTIVES)})
+]
+AlgorithmName = Annotated[
+    str, _one_of(ALGORITHMS, "an algorithm that Railyard knows"), WithJsonSchema({"enum": list(ALGORITHMS)})
+]
+Curve = Annotated[
+    dict[Size, Positive],
+    BeforeValidator(_curve),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}),
+]
+
+
+class Number(Model):
+    """One published curve or figure: busbw in GB/s (10^9 B/s), as nccl-tests prints it."""
+
+    id: Name
+    collective: CollectiveName
+    kind: NumberKind
+    whose: Name | None = Field(None, description="Of a threshold: who demands it")
+    nodes: Count | None = Field(None, description="On how many nodes; left out: the source does not say")
+    busbw: Curve | None = Field(None, description="Size in bytes (16G): busbw in GB/s")
+    peak: Positive | None = Field(None, description="The largest busbw over sizes that the source does not tell apart")
+    mean: Positive | None = Field(
+        None, description="The mean over all sizes (Avg bus bandwidth): it hangs on which sizes, and is not compared"
+    )
+    algorithm: AlgorithmName | None = Field(None, description="Where it was forced; left out: the library chose")
+    reason: Prose | None = Field(None, description="Of a bad-case: why it is one")
+    source: Source
+
+
+class TransportClass(Model):
+    """What was published for one kind of node."""
+
+    transport_class: Name = Field(alias="class", description="The name of the file, such as h100-8xndr400")
+    description: Prose
+    node: NodeWords = Field(
+        description="What each node has, in words of --nodes-have: gpus=8,nvlink=4,nics=8,link=ib-ndr"
+    )
+    sources: dict[Name, Source] = Field({}, description="Sources that several numbers name by source: {of: NAME}")
+    numbers: tuple[Number, ...] = Field(min_length=1)
+
+    @property
+    def name(self) -> str:
+        return self.transport_class
+
+    @property
+    def has(self) -> GpuNode:
+        """What each node has."""
+        return node_of_words(self.node)
+
+    def of(self, collective: str) -> tuple[Number, ...]:
+        """Return all numbers of a collective, bad cases too."""
+        return tuple(number for number in self.numbers if number.collective == collective)
+
+
+def load_class(path: Path) -> TransportClass:
+    """Return the class of one file. Raises InputError for whatever is wrong in it, a published impossibility too."""
+    document = written_out(load(path, f"{path.parent.parent.name}/{path.parent.name}/{path.name}"), ("numbers",))
+    found = validate(TransportClass, document)
+    if found.name != path.stem:
+        expected = f'"{path.stem}", the name of the file'
+        raise document.error(("class",), show(found.name), expected, f"rename the file to {found.name}.yaml")
+    for index, number in enumerate(found.numbers):
+        _check(number, index, found, document)
+    return found
+
+
+def classes(folder: Path) -> tuple[str, ...]:
+    """Return the names of all classes, sorted; ``folder`` is references/classes, a site's own or Railyard's."""
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+
+
+def find_class(folder: Path, name: str) -> TransportClass:
+    """Return one class by name. Raises InputError for an unknown name, offering the nearest known one."""
+    known = classes(folder)
+    if name not in known:
+        action = did_you_mean(name, known)
+        raise InputError(
+            f"{folder.parent.name}/{folder.name}/", f"no class {show(name)}", "a class of that name", action=action
+        )
+    return load_class(folder / f"{name}.yaml")
+
+
+def _check(number: Number, index: int, of: TransportClass, document: Document) -> None:
+    path = ("numbers", index)
+    ids = [each.id for each in of.numbers]
+    if ids.index(number.id) != index:
+        raise document.error((*path, "id"), f"{show(number.id)} for the second time", "each id once")
+    given = [name for name in ("busbw", "peak", "mean") if getattr(number, name) is not None]
+    if len(given) != 1:
+        found = " and ".join(given) or "neither busbw nor peak nor mean"
+        raise document.error(path, found, "one of busbw (sizes and values), peak and mean")
+    if (number.kind == "threshold") != (number.whose is not None):
+        found = "a threshold without whose" if number.whose is None else f"whose of a {number.kind} number"
+        raise document.error(path, found, "whose of each threshold, and of nothing else")
+    if (number.kind == "bad-case") != (number.reason is not None):
+        found = "a bad-case without reason" if number.reason is None else f"a reason of a {number.kind} number"
+        raise document.error(path, found, "the reason of each bad-case, and of nothing else")
+    if number.kind == "published" and number.nodes is not None:
+        for key, size, value in figures(number):
+            judged = judge(number.collective, Shape(of.has, number.nodes), Row(value * 1000, size), number.algorithm)
+            if judged.state == "impossible":
+                raise document.error(
+                    (*path, key), f"{value:g} GB/s, which is {judged.sentence}", "a possible value", "or kind: bad-case"
+                )
+
+
+def figures(number: Number) -> Iterator[tuple[str, int | None, float]]:
+    """Give each value of a number: the field that has it, its size in bytes where it has one, GB/s."""
+    if number.busbw is not None:
+        yield from (("busbw", size, value) for size, value in number.busbw.items())
+    for field in ("peak", "mean"):
+        value = getattr(number, field)
+        if value is not None:
+            yield field, None, value

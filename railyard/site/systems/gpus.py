@@ -1,0 +1,52 @@
+"""The part `gpus` of systems/*.yaml: the GPUs of every node, what connects them, and which NIC is whose."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from railyard.base.fields import Count, Model, Name, Prose
+from railyard.hardware.gpu_links import GPU_LINKS, GpuLink, over_slot
+from railyard.hardware.links import SLOTS
+from railyard.site.systems.fields import SlotName
+
+GpuNumber = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Gpus(Model):
+    """What every node has; what connects its GPUs is given by one of nvlink, xgmi and slot alone (PCIe)."""
+
+    per_node: Count = Field(description="GPUs of a node, as programs count them: a GCD of an MI250X is one")
+    kind: Prose = Field(description="What they are, such as NVIDIA H100 SXM5 80 GB")
+    nvlink: Literal[1, 2, 3, 4, 5] | None = Field(None, description="Generation of NVLink between the GPUs of a node")
+    nvlinks: Count | None = Field(
+        None, description="NVLinks of a GPU, where they are fewer than its generation's (8 of an H800)"
+    )
+    xgmi: Literal["mi250x", "mi300x"] | None = Field(
+        None, description="GPU of AMD whose Infinity Fabric connects the GPUs of a node"
+    )
+    slot: SlotName | None = Field(
+        None, description="Slot of a GPU: what its NICs carry passes it, and without nvlink and xgmi all that it sends"
+    )
+    domain: Count | None = Field(
+        None, description="GPUs of one NVLink domain, where it is larger than a node (72 of an NVL72)"
+    )
+    nearest: dict[Name, tuple[GpuNumber, ...]] = Field(
+        {}, description="Device of a NIC: the numbers of the GPUs that it is nearest to; left out: shared out evenly"
+    )
+
+    @property
+    def link(self) -> GpuLink | None:
+        """What connects the GPUs of a node; None where the file does not say."""
+        if self.nvlink is not None:
+            link = GPU_LINKS[f"nvlink-{self.nvlink}"]
+            return link if self.nvlinks is None else link.with_links(self.nvlinks)
+        if self.xgmi is not None:
+            return GPU_LINKS[f"xgmi-{self.xgmi}"]
+        return None if self.slot is None else over_slot(SLOTS[self.slot])
+
+    def nics_of_gpu(self, devices: tuple[str, ...]) -> int:
+        """Return how many of these NICs the GPU with most of them has for itself, 1 at least."""
+        if not self.nearest:
+            return max(1, -(-len(devices) // self.per_node))
+        near = [gpu for device in devices for gpu in self.nearest.get(device, ())]
+        return max([near.count(gpu) for gpu in set(near)], default=1)

@@ -1,0 +1,124 @@
+"""references/classes/*.yaml: all of them possible and with a source, and the sentence for each thing that is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.base.errors import InputError
+from railyard.benchmarks.gpu.possible import Row, judge
+from railyard.hardware.gpu_nodes import Shape
+from railyard.site.references.transport_class import classes, figures, find_class, load_class
+
+CLASSES = Path(__file__).parents[3] / "references" / "classes"
+NAMES = classes(CLASSES)
+
+CLASS = """\
+class: some
+description: A class
+node: gpus=8,nvlink=4,nics=8,link=ib-ndr
+sources:
+  page: {document: A page, date: 2026-01-01}
+numbers:
+  - {id: one, collective: all_reduce, kind: published, nodes: 2, busbw: {16G: 480.5}, source: {of: page}}
+"""
+
+
+def write(folder: Path, text: str, name: str = "some") -> Path:
+    (folder / "references" / "classes").mkdir(parents=True, exist_ok=True)
+    path = folder / "references" / "classes" / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_published_table_has_its_classes() -> None:
+    assert {"h100-8xndr400", "h100-efa3200", "h100-8xtcpxo200", "gb200-nvl72", "mi300x-8xroce400"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_class_of_the_project_loads(name: str) -> None:
+    found = find_class(CLASSES, name)
+    for number in found.numbers:
+        assert list(figures(number)) and number.source.document
+
+
+@pytest.mark.parametrize(
+    ("name", "collective", "nodes", "size", "value"),
+    [
+        # What the table of public numbers has: first those of NVIDIA's cluster-readiness-engine.
+        ("h100-efa3200", "all_reduce", 2, 16 << 30, 487.87),
+        ("h100-efa3200", "all_gather", 2, 16 << 30, 338.57),
+        ("h100-efa3200", "alltoall", 2, 16 << 30, 79.11),
+        ("h100-8xtcpxo200", "all_reduce", 2, 16 << 30, 337.09),
+        ("h100-8xtcpxo200", "all_gather", 2, 16 << 30, 189.27),
+        ("h100-8xtcpxo200", "alltoall", 2, 16 << 30, 40.16),
+        ("gb200-nvl72", "all_reduce", 4, 16 << 30, 882.51),
+        ("gb200-4xefa400", "all_reduce", 4, 16 << 30, 191.40),
+        ("gb300-nvl72", "all_reduce", 8, 16 << 30, 923.32),
+        ("gb300-8xroce400", "all_reduce", 8, 16 << 30, 376.01),
+        ("h100-8xndr400", "all_reduce", 12, 8 << 30, 386.56),
+        ("gb200-nvl72-4xndr400", "all_reduce", 360, 16 << 30, 405.74),
+        ("gh200-4xslingshot11", "sendrecv", 8, 512 << 20, 24.2382),
+    ],
+)
+def test_the_published_numbers_are_kept(name: str, collective: str, nodes: int, size: int, value: float) -> None:
+    found = [n for n in find_class(CLASSES, name).of(collective) if n.kind == "published" and n.nodes == nodes]
+    assert [number.busbw[size] for number in found if number.busbw] == [value]
+
+
+def test_what_was_published_as_passed_and_cannot_be_is_kept_as_a_bad_case() -> None:
+    found = find_class(CLASSES, "gb200-4xroce400")
+    bad = [number for number in found.numbers if number.kind == "bad-case"]
+    assert len(bad) == 3
+    for number in bad:
+        assert number.nodes is not None
+        for _, size, value in figures(number):
+            row = Row(value * 1000, size)
+            assert judge(number.collective, Shape(found.has, number.nodes), row).state == "impossible"
+
+
+REFUSED = (
+    ("class: some", "class: other", 'class: found "other", expected "some", the name of the file'),
+    (
+        "link=ib-ndr",
+        "link=ib-nrd",
+        'node: found "gpus=8,nvlink=4,nics=8,link=ib-nrd", expected words of --nodes-have; found link "ib-nrd", '
+        'expected one that it knows; did you mean "ib-ndr"?',
+    ),
+    ("all_reduce", "allreduce", 'found "allreduce", expected a collective of nccl-tests; did you mean "all_reduce"?'),
+    ("of: page", "of: pag", 'source.of: found "pag", expected a source of this file; did you mean "page"?'),
+    ("busbw: {16G: 480.5}, ", "", "found neither busbw nor peak nor mean, expected one of busbw"),
+    ("busbw: {16G: 480.5}", "busbw: {16G: 480.5}, peak: 1", "found busbw and peak, expected one of busbw"),
+    ("busbw: {16G: 480.5}", "busbw: {}", "found no size, expected at least one size with its busbw"),
+    ("published", "threshold", "found a threshold without whose, expected whose of each threshold"),
+    ("nodes: 2", "whose: Azure, nodes: 2", "found whose of a published number, expected whose of each threshold"),
+    ("published", "bad-case", "found a bad-case without reason, expected the reason of each bad-case"),
+    (
+        "480.5",
+        "837.76",
+        "numbers[0].busbw: found 837.76 GB/s, which is impossible: busbw 837.8 GB/s of all_reduce on 2",
+    ),
+    ("published, nodes: 2", "published, nodes: 2, algorithm: ring", "of what a ring can show"),
+    ("16G", "16 GB", "expected a message size in bytes"),
+)
+
+
+@pytest.mark.parametrize(("old", "new", "said"), REFUSED, ids=[new for _, new, _ in REFUSED])
+def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        load_class(write(tmp_path, CLASS.replace(old, new)))
+    assert str(error.value).startswith("references/classes/some.yaml:")
+    assert said in str(error.value)
+
+
+def test_one_id_stands_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'numbers\[1\].id: found "one" for the second time'):
+        load_class(write(tmp_path, CLASS + CLASS.splitlines()[-1] + "\n"))
+
+
+def test_a_class_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    write(tmp_path, CLASS)
+    with pytest.raises(InputError) as error:
+        find_class(tmp_path / "references" / "classes", "smoe")
+    assert str(error.value) == (
+        'references/classes/: found no class "smoe", expected a class of that name; did you mean "some"?'
+    )
