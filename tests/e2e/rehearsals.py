@@ -63,6 +63,11 @@ class Rehearsed:
         return ("--system", self.system, "--nodes", str(self.nodes), *extended, *planted, *self.run)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all tests of the system's matrix run, the extended ones too: up to 20 minutes on two cores."""
+        return self.extended and not self.run
+
+    @property
     def kind(self) -> tuple[str, str]:
         """The layer that the fault lies in, and what it does, in plain words."""
         subject, _, what = self.fault.partition(",")
