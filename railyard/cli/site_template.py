@@ -65,6 +65,8 @@ def _files(source: Path, published: bool) -> Iterator[Path]:
     for name, system in load_systems(source / "systems").items():
         if system.provider != REPLAYED or published:
             yield from _files_of(source, name)
+    if published:
+        yield from sorted((source / "references" / "classes").iterdir())
 
 
 def _files_of(source: Path, name: str) -> Iterator[Path]:

@@ -183,8 +183,7 @@ def by_hand(*options: str) -> tuple[str, ...]:
 
 def expect_of_another(site: VirtualSite, floor_mb_s: str) -> None:
     """Add to the site's references what another system gave."""
-    with (site.folder / "references/virtual.yaml").open("a", encoding="utf-8") as file:
-        file.write(ANOTHER.replace("FLOOR", floor_mb_s))
+    site.edit("references/virtual.yaml", "\nfacts:\n", ANOTHER.replace("FLOOR", floor_mb_s) + "\nfacts:\n")
 
 
 @pytest.fixture(scope="session")
