@@ -95,12 +95,16 @@ def test_a_rail_that_is_slow_back_alone_is_named_after_a_job_that_asks_others(
 def test_a_rail_that_is_slow_back_fails_also_where_nobody_can_be_asked(
     job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
 ) -> None:
-    script = "case $RAIL in hsn1) echo 38.2;; *) echo 47.8;; esac"
-    one = job(script, refused="sbatch: error: QOSMaxJobsPerUserLimit")
+    refused = "sbatch: error: QOSMaxJobsPerUserLimit"
+    near = job("case $RAIL in hsn1) echo 38.2;; *) echo 47.8;; esac", refused=refused)
+    near.run()
+    verdict = near.prober.explain(assessed(rails=2)).verdict
+    assert (verdict.state, "hsn1 38.20 MB/s; the scheduler refused" in verdict.remarks[-1]) == ("pass", True)
+    one = job("case $RAIL in hsn1) echo 30;; *) echo 47.8;; esac", refused=refused)
     one.run()
     verdict = one.prober.explain(assessed(rails=2)).verdict
     assert (verdict.state, verdict.rule, [each.kind for each in verdict.suspects]) == ("fail", 4, ["pair"])
-    assert verdict.sentence.startswith("hsn1 carries 38.20 MB/s from vn2 to vn1, alone (bound 85.0 % of ")
+    assert verdict.sentence.startswith("hsn1 carries 30.00 MB/s from vn2 to vn1, alone (bound 85.0 % of ")
     assert f"{said}: the scheduler refused the job for it: sbatch: error: QOSMax" in verdict.sentence
     switched_off = replace(one.prober, rails=replace(one.prober.rails, place=None))
     off = switched_off.explain(assessed(rails=2)).verdict
