@@ -197,7 +197,11 @@ def is_wrapped(before: str, following: str) -> bool:
     if _TITLE_BEGUN.match(before):
         return title_of(f"{before} {following}") is not None
     # no row is made of headings; a heading broken inside one ("Bandwidth" / "(MB/s)") is none before it is joined
-    return following[0] not in _NO_HEADING and bool(headings_of(f"{before} {following}"))
+    if following[0] in _NO_HEADING:
+        return False
+    joined = headings_of(f"{before} {following}")
+    # the same heading once more, whose "#" was lost, is no rest of the first
+    return bool(joined) and len(set(joined)) == len(joined)
 
 
 @lru_cache(maxsize=256)

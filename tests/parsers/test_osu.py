@@ -164,6 +164,16 @@ def test_what_a_mailer_wrapped_is_one_line() -> None:
     assert table.complete
 
 
+def test_a_heading_that_lost_its_sign_behind_another_gives_no_column_twice() -> None:
+    text = (
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.8\n# Size   MB/s   Messages/s\n Size   MB/s   Messages/s\n"
+        "4      126.43   31608531.76\n8  252.65  31580641.88\n"
+    )
+    for table in parse(text).tables:
+        assert len(set(table.columns)) == len(table.columns)
+        assert not table.complete or all(len(row) == 3 for row in table.rows)
+
+
 @pytest.mark.parametrize(
     "spoiling",
     ["4\n", "4   6.0", "...\n", "4    6.01[node1:77] warning\n", "[n1:77] Signal: Segmentation fault (11)\n"],
