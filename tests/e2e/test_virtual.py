@@ -75,14 +75,14 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
         (check, stack) for check, stacks in cells.items() for stack in stacks
     }
     assert {failed(record) for record in ran.records} == {("pass", None, None)}
-    # Two rails give about twice what one can: 14.46 MB/s is its limit.
+    # Two rails give about twice what one streams, 14.46 MB/s; the burst of a shaper lets a little more through.
     (peak,) = (
         figure.value
         for record in ran.records
         for figure in record.figures
         if (record.stack, figure.name) == ("mpich", "peak")
     )
-    assert 1.8 < peak / 14.46 < 2.0
+    assert 1.8 < peak / 14.46 < 2.1
     assert ran.lines[0] == (
         "4 tests on virtual: Four network namespaces on this host, two shaped rails and a management network"
     )
