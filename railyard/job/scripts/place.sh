@@ -62,18 +62,16 @@ near_to() {
 
 # The device of a rank, one of its socket's, goes to $devices. A socket is all devices with the same processors.
 deal() {
-    sockets='' number=0
-    for device in "$@"; do
+    cards=$* sockets='' there=''
+    for device in $cards; do
         near_to "$device"
-        case " $sockets " in *" $near- "*) ;; *) sockets="$sockets $near-" number=$((number + 1)) ;; esac
+        case " $sockets " in *" $near- "*) ;; *) sockets="$sockets $near-" ;; esac
     done
-    at=0
-    for socket in $sockets; do
-        [ $at = $((rank % number)) ] && break
-        at=$((at + 1))
-    done
-    there=''
-    for device in "$@"; do
+    set -- $sockets
+    number=$#
+    shift $((rank % number))
+    socket=$1
+    for device in $cards; do
         near_to "$device"
         [ "$near-" = "$socket" ] && there="$there $device"
     done
