@@ -67,9 +67,8 @@ def _marked(judged: tuple[RelationState, str], made: str) -> tuple[RelationState
 
 def _is_computed(side: Side, relation: Relation, records: Sequence[Record]) -> bool:
     """Return whether a curve of this side was computed for a replay, at a size of the relation."""
-    first, last = relation.sizes.first or 0, relation.sizes.last
     return any(
-        size >= first and (last is None or size <= last)
+        relation.sizes.covers(size)
         for record in records
         if _is_of(side, record) and _is_usable(record)
         for curve in record.curves

@@ -353,12 +353,7 @@ def _share_a_size(one: Entry, other: Entry) -> bool:
         return bool(set(one.curve) & set(other.curve))
     if one.curve is not None or other.curve is not None:
         curve, value = (one, other) if one.curve is not None else (other, one)
-        return any(_within(size, value) for size in curve.curve or ())
+        return any(map(value.sizes.covers, curve.curve or ()))
     firsts = [entry.sizes.first or 0 for entry in (one, other)]
     lasts = [entry.sizes.last for entry in (one, other) if entry.sizes.last is not None]
     return not lasts or max(firsts) <= min(lasts)
-
-
-def _within(size: int, entry: Entry) -> bool:
-    first, last = entry.sizes.first or 0, entry.sizes.last
-    return size >= first and (last is None or size <= last)

@@ -11,11 +11,6 @@ from railyard.site.references.relation_state import RelationState as State
 _ROUNDING = 1e-9
 
 
-def _inside(curve: Curve, sizes: Range) -> list[int]:
-    first, last = sizes.first or 0, sizes.last
-    return [size for size in curve.sizes if size >= first and (last is None or size <= last)]
-
-
 def _at(curve: Curve, size: int) -> str:
     return f"{number(curve.at(size))} {curve.unit} at {message_size(size)}"
 
@@ -38,8 +33,7 @@ def peak(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     assert relation.between is not None
     best = max(curve.sizes, key=curve.at)
     asked = f"asked is a peak{_words(relation.between)}"
-    there = best in _inside(curve, relation.between)
-    return ("pass" if there else "fail"), f"{name} has its peak, {_at(curve, best)}; {asked}"
+    return ("pass" if relation.between.covers(best) else "fail"), f"{name} has its peak, {_at(curve, best)}; {asked}"
 
 
 def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
@@ -75,7 +69,7 @@ def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
 def _depths(relation: Relation, curve: Curve) -> dict[int, tuple[float, int]]:
     """Return for each size within ``sizes``: how far its value is below the most before it, and where that is."""
     found = {}
-    for size in _inside(curve, relation.sizes):
+    for size in filter(relation.sizes.covers, curve.sizes):
         before = _best_before(curve, size)
         if before is not None and curve.at(before) > 0:
             found[size] = (1 - curve.at(size) / curve.at(before), before)

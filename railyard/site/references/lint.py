@@ -125,8 +125,7 @@ def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation, end: i
         value = entry.value if entry.ends is None else entry.ends[end]
         if isinstance(value, float):
             points |= {size: value for size in (entry.sizes.first, entry.sizes.last) if size is not None}
-    first, last = relation.sizes.first or 0, relation.sizes.last
-    kept = {size: value for size, value in points.items() if size >= first and (last is None or size <= last)}
+    kept = {size: value for size, value in points.items() if relation.sizes.covers(size)}
     if not kept:
         return None
     sizes = tuple(sorted(kept))

@@ -130,6 +130,10 @@ class Range(Model):
     first: Size | None = Field(None, alias="from")
     last: Size | None = Field(None, alias="to")
 
+    def covers(self, size: int) -> bool:
+        """Return whether a message size, in bytes, lies in it."""
+        return size >= (self.first or 0) and (self.last is None or size <= self.last)
+
 
 def _sizes(value: Any) -> Any:
     if value == {}:

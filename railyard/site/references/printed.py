@@ -30,7 +30,7 @@ def _ends_at(entry: Entry, size: int) -> tuple[float, float] | None:
     if entry.curve is not None:
         value = entry.curve.get(size)
         return None if value is None else (value, value)
-    if size < (entry.sizes.first or 0) or (entry.sizes.last is not None and size > entry.sizes.last):
+    if not entry.sizes.covers(size):
         return None
     if entry.ends is not None:
         return entry.ends

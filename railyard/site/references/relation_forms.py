@@ -37,7 +37,7 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     if relation.form in SHAPES:
         return SHAPES[relation.form](relation, measured[0].name, measured[0].curve)
     one, other = measured
-    common = [size for size in one.curve.sizes if size in other.curve.sizes and _within(relation, size)]
+    common = [size for size in one.curve.sizes if size in other.curve.sizes and relation.sizes.covers(size)]
     if not common:
         told = f"{one.name} has {_range(one.curve)}, {other.name} {_range(other.curve)}"
         return "fail", f"the sides have no message size in common{_asked(relation)}: {told}"
@@ -53,11 +53,6 @@ def _worst(before: str, one: Measured, other: Measured, size: int) -> str:
     """Return the values at the worst size, behind what is said of all sizes; of two single figures the values alone."""
     told = _values(one, other, size)
     return f"{before}at worst {told}" if one.sized or other.sized else f": {told}"
-
-
-def _within(relation: Relation, size: int) -> bool:
-    first, last = relation.sizes.first, relation.sizes.last
-    return (first is None or size >= first) and (last is None or size <= last)
 
 
 def _asked(relation: Relation) -> str:
@@ -202,7 +197,7 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
         return "not-judged", f"not judged: {told}"
     worst: list[tuple[float, int]] = []
     for side in measured:
-        spreads = [(_spread_at(side, size), size) for size in side.curve.sizes if _within(relation, size)]
+        spreads = [(_spread_at(side, size), size) for size in side.curve.sizes if relation.sizes.covers(size)]
         if not spreads:
             return "fail", f"{side.name} has no message size{_asked(relation)}"
         worst.append(max(spreads))
