@@ -29,7 +29,7 @@ _held: dict[Path, int] = {}
 # `&` gives the shell's child /dev/null as standard input, hence descriptor 3. The shell ends at once: the testbed is
 # nobody's child. The process says its number before it becomes unshare: said by the shell, it could come after what
 # unshare complains of.
-_DETACH = "exec 3<&0; sh -c 'echo $$; exec unshare \"$@\"' sh \"$@\" <&3 3<&- &"
+_DETACH = 'exec 3<&0; sh -c \'echo $$; exec unshare "$@"\' sh "$@" <&3 3<&- &'
 
 
 def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
