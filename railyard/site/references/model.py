@@ -25,6 +25,7 @@ from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.claim import Claim
+from railyard.site.references.size_range import Range, Sizes
 from railyard.site.references.stated_range import Ends, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
@@ -122,26 +123,6 @@ Hops = Annotated[
     BeforeValidator(_rails),
     one_or_many({"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 0}]}),
 ]
-
-
-class Range(Model):
-    """Message sizes, both ends included; an end that is left out is open."""
-
-    first: Size | None = Field(None, alias="from")
-    last: Size | None = Field(None, alias="to")
-
-    def covers(self, size: int) -> bool:
-        """Return whether a message size, in bytes, lies in it."""
-        return size >= (self.first or 0) and (self.last is None or size <= self.last)
-
-
-def _sizes(value: Any) -> Any:
-    if value == {}:
-        raise refuse("neither from nor to", "one of them, or both", "leave sizes out where it holds for all")
-    return value
-
-
-Sizes = Annotated[Range, BeforeValidator(_sizes)]
 
 
 def _or_named(schema: dict[str, Any]) -> None:
@@ -365,6 +346,29 @@ class ExpectedFailure(Model):
     expires: Date = Field(description="The last day on which it is expected")
 
 
+class Unbounded(Model):
+    """Message sizes at which nothing is asked of some tests, on purpose: a verdict says so, `railyard lint` does not.
+
+    None of these sizes may have a bound in any of the tests, so that no bound can be lost behind it.
+    """
+
+    fabric: Names = (ANY,)
+    stack: Names = (ANY,)
+    rails: Rails = Field((), description="any, a number or a list of them")
+    benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
+    sizes: Sizes
+    reason: Prose = Field(description="Why nothing bounds them, such as that the source prints the peak alone")
+
+    def covers(self, test: TestId) -> bool:
+        """Return whether it is stated of this test."""
+        return (
+            not {ANY, test.fabric}.isdisjoint(self.fabric)
+            and not {ANY, test.stack}.isdisjoint(self.stack)
+            and (not self.rails or test.rails in self.rails)
+            and test.benchmark in self.benchmark
+        )
+
+
 class Fact(Model):
     """A number that a source states and that no check measures: it is listed, and nothing is judged by it."""
 
@@ -390,5 +394,6 @@ class ReferenceFile(Model):
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")
+    unbounded: tuple[Unbounded, ...] = Field((), description="Message sizes that nothing bounds, and why")
     claims: tuple[Claim, ...] = Field((), description="What the sources say, and what holds it (docs/published.md)")
     expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Failures that are known, until a date")
