@@ -98,7 +98,7 @@ def _untrue(references: References, asked: Sequence[Asked]) -> Iterator[Finding]
         if bounded is not None:
             one, size = bounded
             test = f"{one.test.benchmark} over {one.test.fabric} with {one.test.stack}"
-            yield problem(
+            yield remark(
                 where, f"{of}: {one.bounds[size]} bounds {test} at {message_size(size)}: leave that size out of it"
             )
         elif not any(said.sizes.covers(size) for one in mine if one.bounds for size in one.open):

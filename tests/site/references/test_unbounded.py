@@ -73,7 +73,7 @@ def loaded(folder: Path, table: str, site: str = SITE) -> References:
         ),
         (
             *("{to: 512K}", "{to: 1M}", BOTH),
-            ["problem: unbounded[0]: qdr-bw bounds osu/osu_bw over qdr with hpcx at 1 MiB: leave that size out of it"],
+            ["remark: unbounded[0]: qdr-bw bounds osu/osu_bw over qdr with hpcx at 1 MiB: leave that size out of it"],
         ),
         (
             *("{to: 512K}", "{from: 8M}", BOTH),
