@@ -112,7 +112,7 @@ def _prices(references: References) -> list[str]:
 def _price_words(price: Price) -> str:
     parts = [f"{name.replace('_', ' ')} {_money(low, high)}" for name, (low, high) in price.parts.items()]
     of = f"{', '.join(price.fabric)}, {price.currency} of {price.date.isoformat()}"
-    return f"- {of}: {', '.join(parts)} ({price.source})"
+    return f"- {of}: {', '.join(parts)} ({price.source}{f'; {price.note}' if price.note else ''})"
 
 
 def _money(low: float, high: float) -> str:
