@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from itertools import product
+from itertools import chain, product
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing
@@ -35,9 +35,10 @@ def findings(
     """
     system = references.system
     both = [references, *([replace(references, system=built)] if built not in (None, system) else [])]
-    found_cells = [_running(each, needs) for each in both]
-    cells = list(dict.fromkeys(cell for some in found_cells for cell in some))
-    asked = [one for each, some in zip(both, found_cells, strict=True) for one in asked_sizes(each, some, needs)]
+    all_cells = [matrix(each.system, tuple(needs), each.has_number) for each in both]
+    running = [[cell for cell in some if cell.reason is None] for some in all_cells]
+    cells = list(dict.fromkeys(chain.from_iterable(running)))
+    asked = [one for each, some in zip(both, running, strict=True) for one in asked_sizes(each, some, needs)]
     problems = [
         *_above_limit(references),
         *_contradicted(references),
@@ -55,14 +56,9 @@ def findings(
         *(problem(system.system, sentence) for sentence in problems),
         *(remark(system.system, sentence) for sentence in remarks),
         *gaps(references, asked),
-        *never_judged(references, needs),
+        *never_judged(references, list(chain.from_iterable(all_cells))),
     )
     return tuple(sorted(found, key=lambda one: one.weight))
-
-
-def _running(references: References, needs: Sequence[Need]) -> tuple[Cell, ...]:
-    all_cells = matrix(references.system, tuple(needs), references.has_number)
-    return tuple(cell for cell in all_cells if cell.reason is None)
 
 
 def _unbounded_gpus(references: References) -> Iterator[str]:

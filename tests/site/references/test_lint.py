@@ -240,10 +240,11 @@ def test_references_for_what_spack_builds_where_it_is_asked_for_are_used(tmp_pat
         load_systems(tmp_path / "systems", asked_for_spack=asked)["site"] for asked in (False, True)
     )
     read = load_references(tmp_path / "references" / "site.yaml", installed)
+    lost = "doubled: it can never be judged, since nothing gives its side osu/osu_bw over fdr with hpcx: built alone"
     unused = "qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx"
-    assert unused in [one.what for one in findings(read, NEEDS, TODAY)]
+    assert {unused, lost} <= {one.what for one in findings(read, NEEDS, TODAY)}
     found = [one.what for one in findings(read, NEEDS, TODAY, with_spack)]
-    assert unused not in found
+    assert not {unused, lost} & set(found)
     # What it leaves open is looked at there too, and nothing is said twice.
     assert len([what for what in found if "no reference bounds" in what]) == 2
     assert len(found) == len(set(found))
