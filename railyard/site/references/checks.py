@@ -11,17 +11,15 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
+from railyard.site.references.amount import ByRegime, Share, Tolerance
 from railyard.site.references.model import (
     ANY,
     BAD_CASE,
     HIGHER_IS_BETTER,
     UNITS,
-    ByRegime,
     Entry,
     ExpectedFailure,
     Fact,
-    Share,
-    Tolerance,
     Unbounded,
 )
 from railyard.site.systems.model import System

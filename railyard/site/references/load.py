@@ -13,6 +13,7 @@ from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
+from railyard.site.references.amount import ByRegime, Share, Tolerance
 from railyard.site.references.checks import (
     WIDEST_FALL,
     check_entries,
@@ -26,15 +27,12 @@ from railyard.site.references.model import (
     ANY,
     HIGHER_IS_BETTER,
     UNITS,
-    ByRegime,
     Entry,
     ExpectedFailure,
     Fact,
     ReferenceFile,
     Relation,
-    Share,
     Source,
-    Tolerance,
     Unbounded,
     is_for,
 )

@@ -23,6 +23,7 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
+from railyard.site.references.amount import Amount, AnyTolerance, Fraction
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.claim import Claim
 from railyard.site.references.size_range import Range, Sizes
@@ -83,17 +84,6 @@ def _policy(value: Any) -> Any:
 Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
 
 
-def _fraction(value: float) -> float:
-    if value < 0:
-        raise refuse(
-            str(value), "a fraction from 0 to 1, without a sign", "low is what a value may fall, high what it may rise"
-        )
-    if value > 1:
-        raise refuse(str(value), "a fraction from 0 to 1", f"{value:g} per cent is {value / 100:g}")
-    return value
-
-
-Fraction = Annotated[Number, AfterValidator(_fraction)]
 _NAME_SCHEMA = one_or_many({"type": "string", "minLength": 1})
 Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
 Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
@@ -159,8 +149,6 @@ class Source(Model):
         return f"{self.document}{at}, {self.date.isoformat()}{runs}"
 
 
-REGIMES = ("latency", "middle", "bandwidth")
-"""Of message sizes, those that may have a tolerance each."""
 Form = Literal["ratio", "ahead", "crossover", "difference", "same", "spread", "peak", "fall", "dip"]
 
 LEAST_LAG = -0.5
@@ -227,48 +215,8 @@ class Relation(Model):
     source: Source
 
 
-def _amount_form(value: Any) -> str:
-    return "(share)" if isinstance(value, (dict, Share)) else "(number)"
-
-
-def _tolerance_form(value: Any) -> str:
-    if isinstance(value, ByRegime) or (isinstance(value, dict) and set(value) & {*REGIMES, "switch"}):
-        return "(regimes)"
-    return "(flat)"
-
-
 #: Outputs of a system that was not well, kept as a bad example: listed, and nothing is judged by them.
 BAD_CASE = "bad-case"
-
-
-class Share(Model):
-    """A bound as a share of what the hardware gives: ``fraction`` x ``times`` of it."""
-
-    of: Literal["data-rate", "limit"] = Field(description="One rail's data rate, or the physical limit of the run")
-    fraction: Annotated[float, Field(strict=True, gt=0, le=1)]
-    times: Positive = Field(1.0, description='For example 1.9: "two rails reach 1.9 times one"')
-
-
-class Tolerance(Model):
-    """How far a value may lie from the reference, as fractions."""
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-
-
-class ByRegime(Model):
-    """A tolerance for each regime of message sizes; ``switch`` holds around a protocol switch."""
-
-    latency: Tolerance
-    middle: Tolerance
-    bandwidth: Tolerance
-    switch: Tolerance | None = None
-
-
-Amount = Annotated[Annotated[Positive, Tag("(number)")] | Annotated[Share, Tag("(share)")], Discriminator(_amount_form)]
-AnyTolerance = Annotated[
-    Annotated[Tolerance, Tag("(flat)")] | Annotated[ByRegime, Tag("(regimes)")], Discriminator(_tolerance_form)
-]
 
 
 class ForTests(Protocol):
