@@ -126,9 +126,7 @@ def test_the_record_keeps_them(assessed: Assess, paper: Site) -> None:
 
 
 @pytest.fixture
-def stored(
-    assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., None]:
+def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Store the record of a measured run on two such nodes, as a run leaves it."""
     site = with_entries(virtual, entry(conditions={"turbo": "enabled", "c-states": "disabled"}))
     (tmp_path / "systems").mkdir()
