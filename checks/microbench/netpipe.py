@@ -10,6 +10,7 @@ from reframe.core.builtins import variable
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import netpipe
 from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.site.sizes import doubled
 
 
 class NetpipeCheck(RepeatedCheck):
@@ -31,8 +32,7 @@ class NetpipeCheck(RepeatedCheck):
     def measured_sizes(self) -> tuple[int, ...]:
         """Return the sizes that NetPIPE goes through: two a doubling."""
         smallest, largest = self.message_sizes[0], self.message_sizes[-1]
-        doubled = [smallest << n for n in range((largest // smallest).bit_length())]
-        return tuple(size for each in doubled for size in (each, each * 3 // 2) if size <= largest)
+        return tuple(size for each in doubled(smallest, largest) for size in (each, each * 3 // 2) if size <= largest)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return [*self.mode.split(), "-p", "0", "-n", str(self.repetitions),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from railyard.base.wording import counted
 from railyard.results.cost import best_for, costs_of_references
-from railyard.results.reference_sheet import amount_words, fact_words, hops_words, relation_words
+from railyard.results.reference_sheet import amount_words, fact_words, hops_words, relation_words, unbounded_words
 from railyard.results.report.beside import COST_HEADS, cost_cells
 from railyard.site.references.load import References
 from railyard.site.systems.prices import Price
@@ -67,6 +67,9 @@ def _system(references: References) -> list[str]:
             (f"`{fact.id}`", fact.what, fact_words(fact), fact.kind, fact.source.cite()) for fact in references.facts
         ]
         lines += ["### Stated, not judged", "", *_table(("fact", "what", "number", "kind", "source"), facts)]
+    if references.unbounded:
+        left = [f"- {unbounded_words(one)}: {one.reason}" for one in references.unbounded]
+        lines += ["### Sizes without a bound", "", *left, ""]
     return lines + _prices(references)
 
 
@@ -109,7 +112,7 @@ def _prices(references: References) -> list[str]:
 def _price_words(price: Price) -> str:
     parts = [f"{name.replace('_', ' ')} {_money(low, high)}" for name, (low, high) in price.parts.items()]
     of = f"{', '.join(price.fabric)}, {price.currency} of {price.date.isoformat()}"
-    return f"- {of}: {', '.join(parts)} ({price.source})"
+    return f"- {of}: {', '.join(parts)} ({price.source}{f'; {price.note}' if price.note else ''})"
 
 
 def _money(low: float, high: float) -> str:

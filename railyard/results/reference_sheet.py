@@ -7,9 +7,10 @@ from railyard.base.json_codec import encode
 from railyard.base.wording import message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.cost import costs_of_references
+from railyard.site.references.amount import Share
 from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, Entry, Fact, Range, Relation, Share, Source
+from railyard.site.references.model import ANY, Entry, Fact, Relation, Source, Unbounded
 from railyard.site.references.relation_checks import sides
 
 FORMAT = 1
@@ -17,12 +18,13 @@ _AMOUNTS = ("value", "floor", "ceiling", "upper_limit")
 
 
 def as_json(references: References) -> dict[str, Any]:
-    """Return ``entries``, ``relations``, ``facts`` and ``costs`` of a system as lists of JSON values."""
+    """Return ``entries``, ``relations``, ``facts``, ``unbounded`` and ``costs`` of a system as lists of JSON values."""
     system = references.system.system
     return {
         "entries": [_entry_json(entry, system) for entry in references.entries],
         "relations": [_relation_json(relation, references) for relation in references.relations],
         "facts": [{"system": system, **_plain(fact)} for fact in references.facts],
+        "unbounded": [{"system": system, **_unbounded_json(one)} for one in references.unbounded],
         "costs": [{"system": system, **encode(cost)} for cost in costs_of_references(references)],
     }
 
@@ -72,6 +74,17 @@ def _plain(fact: Fact) -> dict[str, Any]:
     return {**plain, "source": _source_json(fact.source)}
 
 
+def _unbounded_json(one: Unbounded) -> dict[str, Any]:
+    return {
+        "fabric": _one_or_list(one.fabric),
+        "stack": _one_or_list(one.stack),
+        "rails": _one_or_list(one.rails) if one.rails else ANY,
+        "benchmark": _one_or_list(one.benchmark),
+        "sizes": {"from": one.sizes.first, "to": one.sizes.last},
+        "reason": one.reason,
+    }
+
+
 def _relation_json(relation: Relation, references: References) -> dict[str, Any]:
     both = [side.model_dump(mode="json", exclude_none=True) for side in sides(relation, references.entries)]
     rest = relation.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"of", "to", "source"})
@@ -101,7 +114,19 @@ def lines(references: References) -> list[str]:
     for fact in references.facts:
         told.append(f"  {fact.id}  {fact.what}: {fact_words(fact)}")
         told.append(f"    {fact.kind}, not judged: {fact.source.cite()}")
+    told += [f"  nothing bounds {unbounded_words(one)}: {one.reason}" for one in references.unbounded]
     return told
+
+
+def unbounded_words(one: Unbounded) -> str:
+    """Return of which tests nothing bounds which sizes: ``osu/osu_bw over eth up to 512 KiB``."""
+    fabric, stack, rails = ", ".join(one.fabric), ", ".join(one.stack), ", ".join(map(str, one.rails))
+    where = [
+        *([f"over {fabric}"] if one.fabric != (ANY,) else []),
+        *([f"with {stack}"] if one.stack != (ANY,) else []),
+        *([f"over {_rails_words(rails)}"] if rails else []),
+    ]
+    return f"{' '.join([', '.join(one.benchmark), *where])}{one.sizes.words}"
 
 
 def hops_words(entry: Entry) -> str:
@@ -122,7 +147,7 @@ def amount_words(entry: Entry) -> str:
         return f"{head} {points} {entry.unit}{_tolerance_words(entry)}"
     if entry.ends is not None:
         ends = f"{range_words(entry.ends)} {entry.unit}"
-        return f"{head} {ends}{sizes_words(entry.sizes)}{_tolerance_words(entry)}"
+        return f"{head} {ends}{entry.sizes.words}{_tolerance_words(entry)}"
     for name, words in (
         ("value", ""),
         ("floor", "at least "),
@@ -131,9 +156,7 @@ def amount_words(entry: Entry) -> str:
     ):
         amount = getattr(entry, name)
         if amount is not None:
-            return (
-                f"{head} {words}{_amount_words(amount, entry.unit)}{sizes_words(entry.sizes)}{_tolerance_words(entry)}"
-            )
+            return f"{head} {words}{_amount_words(amount, entry.unit)}{entry.sizes.words}{_tolerance_words(entry)}"
     return head
 
 
@@ -148,16 +171,6 @@ def _amount_words(amount: float | Share, unit: str) -> str:
 def range_words(ends: tuple[float, float]) -> str:
     """Return both ends of a range in words: ``6 to 7``."""
     return f"{ends[0]:.10g} to {ends[1]:.10g}"
-
-
-def sizes_words(sizes: Range) -> str:
-    """Return a range of message sizes in words, with a blank before; nothing for all sizes."""
-    if sizes.first is None and sizes.last is None:
-        return ""
-    if sizes.first is not None and sizes.first == sizes.last:
-        return f" at {message_size(sizes.first)}"
-    first = f" from {message_size(sizes.first)}" if sizes.first is not None else ""
-    return first + (f" up to {message_size(sizes.last)}" if sizes.last is not None else "")
 
 
 def _tolerance_words(entry: Entry) -> str:
@@ -175,7 +188,7 @@ def relation_words(relation: Relation, references: References) -> str:
     """Return what a relation asks, in words."""
     both = sides(relation, references.entries)
     one, *rest = (side.words for side in both)
-    where = sizes_words(relation.sizes)
+    where = relation.sizes.words
     # The figure of an application has no message size.
     everywhere = " at every size" if BENCHMARKS[both[0].benchmark].rows == "sizes" else ""
     asked = [
@@ -205,9 +218,9 @@ def relation_words(relation: Relation, references: References) -> str:
 def _shape_words(relation: Relation, one: str) -> str:
     """Return what the shape of one curve is to be, in words."""
     if relation.form == "peak" and relation.between is not None:
-        return f"{one} has its peak{sizes_words(relation.between)}"
+        return f"{one} has its peak{relation.between.words}"
     verb = "falls" if relation.form == "fall" else "dips"
-    return f"{one} {verb}{sizes_words(relation.sizes)} by at least {100 * (relation.by or 0):g} %"
+    return f"{one} {verb}{relation.sizes.words} by at least {100 * (relation.by or 0):g} %"
 
 
 def fact_words(fact: Fact) -> str:

@@ -23,6 +23,11 @@ def sizes_within(smallest: int, largest: int, sizes: tuple[int, ...]) -> tuple[i
     return tuple(size for size in allowed if size >= smallest) or (allowed[-1],)
 
 
+def doubled(smallest: int, largest: int) -> tuple[int, ...]:
+    """Return the sizes that a tool goes through which doubles the smallest until the largest, in bytes."""
+    return tuple(smallest << n for n in range((largest // smallest).bit_length()))
+
+
 def largest_allowed(largest: int, measure: Measure, nodes: int, rails: int) -> int:
     """Return the largest message that the system's file allows a check over so many nodes and rails, in bytes.
 

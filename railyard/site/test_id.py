@@ -60,8 +60,9 @@ def plain_check(name: str) -> str:
 
 
 def without_repeat(check: str) -> str:
-    """Return a check without the number that ReFrame gives each repeat of a test (``--repeat``)."""
-    return _without(check, _REPEAT)
+    """Return a check, or a whole case, without the number that ReFrame gives each repeat of a test (``--repeat``)."""
+    name, at, place = check.partition(" @")
+    return f"{_without(name, _REPEAT)}{at}{place}"
 
 
 def check_of(name: str) -> str:

@@ -114,6 +114,9 @@ def test_the_survey_says_which_network_for_how_many_nodes() -> None:
     assert (ranged.latency_us, ranged.latency_high_us, ranged.latency_price) == (6, 7, 6.5 * 1400 / 1000)
     assert cost_cells(ranged)[-2] == "6.00–7.00"
     assert by_fabric["gige", "tcp", 1, 480].price == 750
+    # The survey prints no number of nodes for its low end, but 64 to 128 ports for the price behind it.
+    assert (by_fabric["gige", "tcp", 1, 63].price, by_fabric["gige", "tcp", 1, 63].bound) == (150, "at-least")
+    assert by_fabric["gige", "tcp", 1, 128].nodes_from == 64
     assert by_fabric["tengige", "tcp", 1, 48].latency_us is None
 
 

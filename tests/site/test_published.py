@@ -10,7 +10,7 @@ from railyard.benchmarks.table.micro import metric
 from railyard.cli.main import main
 from railyard.results.reference_page import is_published, page
 from railyard.site.references.load import References, references_of
-from railyard.site.references.model import BAD_CASE, Entry
+from railyard.site.references.model import BAD_CASE, Entry, Fact
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
 from railyard.site.test_id import TestId
@@ -74,7 +74,7 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
         )
         for nodes, seconds in zip((2, 4), times, strict=True)
     ),
-    ("pcie-2004", "pcie-verbs-two-ports", None, 1486),
+    ("pcie-2004", "pcie-verbs-two-ports", 4 << 20, 1486),
     ("alaska-2020", "ib-intelmpi-hpl", None, 16090.9),
     ("eiger-2022", "latency", 8, 2.33),
     ("alps-2024", "bandwidth", 4 << 20, 24000),
@@ -320,3 +320,53 @@ def test_jumbo_frames_make_a_sixth_of_the_packets_as_was_measured_on_a_veth_pair
         small, jumbo = (value for _, value in sorted(counted.items()))
         assert isinstance(small, float | int) and isinstance(jumbo, float | int)
         assert small / jumbo == pytest.approx(stated, rel=0.05)
+
+
+def survey(fact_id: str) -> Fact:
+    return next(fact for fact in references("survey-2004").facts if fact.id == fact_id)
+
+
+#: The most nodes that a fabric takes by what the survey says of its ports, switches or rings.
+MOST_NODES = {
+    "gige": "gige-ports",
+    "gige-jumbo": "gige-ports",
+    "myrinet": "myrinet-nodes",
+    "quadrics": "quadrics-ports",
+}
+
+
+def test_no_price_is_for_more_nodes_than_the_ports_allow() -> None:
+    torus = survey("sci-nodes").table
+    assert torus is not None and isinstance(torus[2], tuple) and isinstance(torus[3], tuple)
+    most = {name: survey(fact).value for name, fact in MOST_NODES.items()}
+    most |= {"tengige": survey("tengige-ports").value}
+    for price in site_at(ROOT, "survey-2004").system.prices:
+        (name,), last = price.fabric, price.nodes.last
+        if name == "sci":
+            assert last == (torus[2][1] if price.parts["nic"][0] == 1095 else torus[3][1])
+        elif name != "infiniband":  # no number of ports is printed of it
+            assert last is not None and last <= (most[name] or 0)
+
+
+@pytest.mark.parametrize("nodes", [16, 48, 64, 128, 480])
+def test_gigabit_ethernet_is_the_cheapest_at_every_size_that_it_takes(nodes: int) -> None:
+    prices = [one for one in site_at(ROOT, "survey-2004").system.prices if one.nodes.covers(nodes)]
+    cheapest = min(prices, key=lambda one: one.high)
+    assert cheapest.fabric == ("gige",)
+    assert all(cheapest.high < one.low for one in prices if one.fabric[0] not in ("gige", "gige-jumbo"))
+
+
+def test_with_two_compute_processes_on_one_node_gamess_is_quickest_with_the_software_of_myrinet() -> None:
+    """By far, in the source's words, which has no number: a quarter and more off the time of any other."""
+    alone = {name: survey(f"gamess-{name}-2-alone").value for name in ("myrinet", "myrinet-tcp", "gige", "infiniband")}
+    times = {name: value for name, value in alone.items() if value is not None}
+    assert min(times, key=lambda name: times[name]) == "myrinet"
+    for name in ("gige", "infiniband"):
+        assert max(times["myrinet"], times["myrinet-tcp"]) < 0.75 * times[name]
+
+
+def test_the_maximum_that_the_study_claims_is_below_its_own_table() -> None:
+    claimed = next(fact.value for fact in references("connectx4-six").facts if fact.id == "claimed-maximum")
+    measured = (entry("connectx4-six", "edr-bandwidth").curve or {})[4 << 20]
+    assert claimed == 97
+    assert measured * 8e-3 == pytest.approx(98.97, abs=0.01)

@@ -19,7 +19,8 @@ from railyard.parsers.parsed import Parsed, ParseError
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
 from railyard.site.references.load import References
-from railyard.site.references.model import ExpectedFailure, Range
+from railyard.site.references.model import ExpectedFailure
+from railyard.site.references.size_range import Range
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess

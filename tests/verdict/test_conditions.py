@@ -1,14 +1,20 @@
 """What a reference's source states of its conditions, beside the verdict of a run whose nodes have others."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from railyard.job.node_facts import NodeFacts
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.job.node_facts import NodeFacts, grouped
 from railyard.provision.replay.form import Played
+from railyard.results.conditions import HEADING
+from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import ConditionRecord
 from railyard.site.references.model import Entry
 from railyard.site.site import Site
@@ -117,3 +123,47 @@ def test_the_record_keeps_them(assessed: Assess, paper: Site) -> None:
         "references": ["paper"],
         "unlike": {"off": ["vn1"]},
     }
+
+
+@pytest.fixture
+def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Store the record of a measured run on two such nodes, as a run leaves it."""
+    site = with_entries(virtual, entry(conditions={"turbo": "enabled", "c-states": "disabled"}))
+    (tmp_path / "systems").mkdir()
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def store(run: str, *nodes: NodeFacts) -> None:
+        found = assessed(site=site, facts=nodes, hops=1)
+        told = record_of(found, run=run, time="t", elapsed_s=1.0, environment={}, command=(), output=None)
+        record = replace(told, time="2026-11-23T06:00:00Z", hardware=grouped(nodes))
+        assert (record.state, record.no_measurement) == ("pass", None), record.verdict.text
+        append_record(tmp_path / ".railyard" / "runs" / run / FILE_NAME, record)
+
+    return store
+
+
+def test_two_stored_runs_on_other_nodes_say_it_beside_the_verdict_and_in_their_comparison(
+    stored: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored("before", node("vn1"), node("vn2"))
+    for run in ("after", "later"):
+        stored(run, node("vn1", turbo="off"), node("vn2", c_states="POLL C1 C6"))
+    turbo = "the reference paper was taken with turbo on; vn1 has it off"
+    c_states = "the reference paper was taken with c-states off; vn2 has it on"
+
+    assert main(["report", "before"]) == 0
+    assert "the reference paper was taken with" not in capsys.readouterr().out
+    assert main(["report", "after"]) == 0
+    told = capsys.readouterr().out
+    heading = f"{HEADING}\n  {turbo}\n  {c_states}\n"
+    assert heading in told
+    # The verdict is what it was.
+    assert "PASS: " in told
+
+    main(["compare", "before", "after"])
+    told = capsys.readouterr().out
+    assert f"{HEADING}\n  B: {turbo}\n  B: {c_states}\n" in told
+    assert "  host turbo: on on A, off and on on B\n" in told
+    main(["compare", "after", "later", "--json"])
+    assert json.loads(capsys.readouterr().out)["conditions"] == [f"A and B: {turbo}", f"A and B: {c_states}"]

@@ -14,6 +14,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.path.proof import PathProof
 from railyard.verdict.rules.model import Inputs, Job
 from railyard.verdict.verdict import Verdict, judge
+from tests.made.fault_case import fault
 
 Assess = Callable[..., Assessment]
 Text = Callable[..., str]
@@ -51,70 +52,28 @@ def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        pytest.param(
-            record("COMPLETED", more="Restarts=1"),
-            "scheduler",
-            marks=pytest.mark.fault("scheduler", "a job requeued in mid-run", "what it left may be of two runs"),
-            id="requeued",
-        ),
-        pytest.param(
-            record("COMPLETED", more="Restarts=0 SuspendTime=2026-11-23T06:00:00 SecsPreSuspend=4"),
-            "scheduler",
-            marks=pytest.mark.fault(
-                "scheduler", "a job suspended for a while, which ended well", "its times have the pause in them"
-            ),
-            id="suspended",
-        ),
-        pytest.param(
-            "".join(record("COMPLETED", more=f"ArrayJobId=7 ArrayTaskId={task}") for task in (1, 0)),
-            "set-up",
-            marks=pytest.mark.fault(
-                "scheduler", "SBATCH_ARRAY_INX makes an array of the job", "job 7 is several jobs, an array"
-            ),
-            id="array",
-        ),
-        pytest.param(
-            record("RUNNING") + record("RUNNING", more="HetJobId=7 HetJobOffset=1"),
-            "set-up",
-            marks=pytest.mark.fault(
-                "scheduler", "access options make a heterogeneous job", "or a heterogeneous job: what they left"
-            ),
-            id="heterogeneous",
-        ),
-        pytest.param(
-            record("PREEMPTED", "0:15"),
-            "scheduler",
-            marks=pytest.mark.fault("scheduler", "a job preempted in mid-run", "was preempted by another job"),
-            id="preempted",
-        ),
-        pytest.param(
-            record("CANCELLED", "0:15"),
-            "scheduler",
-            marks=pytest.mark.fault("scheduler", "a job cancelled by hand", "job 7 was cancelled on vn[1-2]"),
-            id="cancelled",
-        ),
-        pytest.param(
-            record("OUT_OF_MEMORY", "0:125"),
-            "set-up",
-            marks=pytest.mark.fault("scheduler", "a job killed for memory", "it used more than it was given"),
-            id="memory",
-        ),
-        pytest.param(
-            record("BOOT_FAIL"),
-            "node",
-            marks=pytest.mark.fault("scheduler", "a node that does not boot", "did not run: a node did not boot"),
-            id="boot",
-        ),
-        pytest.param(
-            record("NODE_FAIL", "1:0"),
-            "node",
-            marks=pytest.mark.fault(
-                "scheduler", "a node that died and is up again when asked", "the scheduler does not say which"
-            ),
-            id="up-again",
-        ),
+        fault("requeued", "scheduler", "a job requeued in mid-run", "what it left may be of two runs",
+              record("COMPLETED", more="Restarts=1"), "scheduler"),
+        fault("suspended", "scheduler", "a job suspended for a while, which ended well",
+              "its times have the pause in them",
+              record("COMPLETED", more="Restarts=0 SuspendTime=2026-11-23T06:00:00 SecsPreSuspend=4"), "scheduler"),
+        fault("array", "scheduler", "SBATCH_ARRAY_INX makes an array of the job", "job 7 is several jobs, an array",
+              "".join(record("COMPLETED", more=f"ArrayJobId=7 ArrayTaskId={task}") for task in (1, 0)), "set-up"),
+        fault("heterogeneous", "scheduler", "access options make a heterogeneous job",
+              "or a heterogeneous job: what they left",
+              record("RUNNING") + record("RUNNING", more="HetJobId=7 HetJobOffset=1"), "set-up"),
+        fault("preempted", "scheduler", "a job preempted in mid-run", "was preempted by another job",
+              record("PREEMPTED", "0:15"), "scheduler"),
+        fault("cancelled", "scheduler", "a job cancelled by hand", "job 7 was cancelled on vn[1-2]",
+              record("CANCELLED", "0:15"), "scheduler"),
+        fault("memory", "scheduler", "a job killed for memory", "it used more than it was given",
+              record("OUT_OF_MEMORY", "0:125"), "set-up"),
+        fault("boot", "scheduler", "a node that does not boot", "did not run: a node did not boot", record("BOOT_FAIL"),
+              "node"),
+        fault("up-again", "scheduler", "a node that died and is up again when asked",
+              "the scheduler does not say which", record("NODE_FAIL", "1:0"), "node"),
     ],
-)
+)  # fmt: skip
 def test_what_the_scheduler_did_is_said_and_nobody_is_blamed(text: str, fault: str, said: str) -> None:
     verdict = of_record(text)
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
@@ -154,42 +113,16 @@ def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
 @pytest.mark.parametrize(
     ("ran_on", "changes"),
     [
-        pytest.param(
-            ("vn1", "vn9"),
-            {},
-            marks=pytest.mark.fault(
-                "scheduler",
-                "a job that ran on another node than asked",
-                "the job ran on vn1 and vn9, expected vn1 and vn2",
-            ),
-            id="other-node",
-        ),
-        pytest.param(
-            ("vn1", "vn2", "vn3"),
-            {},
-            marks=pytest.mark.fault(
-                "scheduler", "a job that ran on a node more than asked", "ran on vn1, vn2 and vn3, expected vn1 and vn2"
-            ),
-            id="more-nodes",
-        ),
-        pytest.param(
-            ("vn1",),
-            {},
-            marks=pytest.mark.fault(
-                "scheduler", "a job that ran on a node fewer than asked", "the job ran on vn1, expected vn1 and vn2"
-            ),
-            id="fewer-nodes",
-        ),
-        pytest.param(
-            ("vn1", "vn2"),
-            {"exit_code": None},
-            marks=pytest.mark.fault(
-                "session", "a job script that was killed before its last line", "the job ended without an exit code"
-            ),
-            id="no-last-line",
-        ),
+        fault("other-node", "scheduler", "a job that ran on another node than asked",
+              "the job ran on vn1 and vn9, expected vn1 and vn2", ("vn1", "vn9"), {}),
+        fault("more-nodes", "scheduler", "a job that ran on a node more than asked",
+              "ran on vn1, vn2 and vn3, expected vn1 and vn2", ("vn1", "vn2", "vn3"), {}),
+        fault("fewer-nodes", "scheduler", "a job that ran on a node fewer than asked",
+              "the job ran on vn1, expected vn1 and vn2", ("vn1",), {}),
+        fault("no-last-line", "session", "a job script that was killed before its last line",
+              "the job ended without an exit code", ("vn1", "vn2"), {"exit_code": None}),
     ],
-)
+)  # fmt: skip
 def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
     assessed: Assess, counters_text: Text, ran_on: tuple[str, ...], changes: dict[str, object], said: str
 ) -> None:
@@ -203,58 +136,20 @@ def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param(
-            "1a2b3c4d-17",
-            "99999999-1",
-            marks=pytest.mark.fault("session", "counters that an earlier run left", "the file is of another run (9"),
-            id="earlier-run",
-        ),
-        pytest.param(
-            "railyard-counters 1 ",
-            "railyard-counters 2 ",
-            marks=pytest.mark.fault(
-                "session",
-                "a counter reader of another version",
-                "the file has format 2, expected 1",
-            ),
-            id="other-version",
-        ),
-        pytest.param(
-            "\nend 0\n",
-            "\n",
-            marks=pytest.mark.fault(
-                "session",
-                "the counter reader killed before its second reading",
-                "was killed before the counters were read",
-            ),
-            id="no-end",
-        ),
-        pytest.param(
-            "\nafter at 15.00\n",
-            "\nrailyard-counters 1 1a2b3c4d-17\nafter at 15.00\n",
-            marks=pytest.mark.fault("session", "two readers write one node's counters", "two processes wrote it"),
-            id="two-writers",
-        ),
-        pytest.param(
-            "after hsn0 rx_bytes 190001000",
-            "after hsn0 rx_bytes 12",
-            marks=pytest.mark.fault(
-                "session",
-                "a node's counters set to 0 in mid-run",
-                "hsn0 of vn2 counted fewer bytes received",
-            ),
-            id="reset",
-        ),
-        pytest.param(
-            "after hsn0 tx_bytes 2001000\n",
-            "",
-            marks=pytest.mark.fault(
-                "session", "a device that is gone at the second reading", "rail hsn0 of vn2 has no readable counter"
-            ),
-            id="gone",
-        ),
+        fault("earlier-run", "session", "counters that an earlier run left", "the file is of another run (9",
+              "1a2b3c4d-17", "99999999-1"),
+        fault("other-version", "session", "a counter reader of another version", "the file has format 2, expected 1",
+              "railyard-counters 1 ", "railyard-counters 2 "),
+        fault("no-end", "session", "the counter reader killed before its second reading",
+              "was killed before the counters were read", "\nend 0\n", "\n"),
+        fault("two-writers", "session", "two readers write one node's counters", "two processes wrote it",
+              "\nafter at 15.00\n", "\nrailyard-counters 1 1a2b3c4d-17\nafter at 15.00\n"),
+        fault("reset", "session", "a node's counters set to 0 in mid-run", "hsn0 of vn2 counted fewer bytes received",
+              "after hsn0 rx_bytes 190001000", "after hsn0 rx_bytes 12"),
+        fault("gone", "session", "a device that is gone at the second reading",
+              "rail hsn0 of vn2 has no readable counter", "after hsn0 tx_bytes 2001000\n", ""),
     ],
-)
+)  # fmt: skip
 def test_counters_that_are_not_of_this_run_prove_nothing(
     assessed: Assess, counters_text: Text, old: str, new: str, said: str
 ) -> None:

@@ -30,6 +30,7 @@ def command(name: str | None, as_json: bool) -> int:
     home = find_home()
     folder = home / "systems"
     systems = load_systems(folder) if name is None else {name: find_system(folder, name)}
+    built = load_systems(folder, asked_for_spack=True)
     asked = needs(part(home, CHECKS))
     wrong: list[str] = []
     found: list[Finding] = []
@@ -37,7 +38,7 @@ def command(name: str | None, as_json: bool) -> int:
     for system in systems.values():
         try:
             references = references_of(home / "references", system)
-            found += findings(references, asked, datetime.now(timezone.utc).date())
+            found += findings(references, asked, datetime.now(timezone.utc).date(), built[system.system])
         except RailyardError as error:
             wrong.append(str(error))
             continue

@@ -13,7 +13,7 @@ PAGE = "docs/references.md"
 
 @click.command(name="references")
 @click.option("--system", "name", help="One system, as its file is named; all of them without it.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: entries, relations, facts and costs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all of it.")
 @click.option("--write", is_flag=True, help=f"Write the fact sheet of all published systems to {PAGE} instead.")
 def command(name: str | None, as_json: bool, write: bool) -> int:
     """List what a system's runs are held against, each number with its source."""
@@ -33,7 +33,7 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
         return 0
     if as_json:
         merged: dict[str, object] = {"format": reference_sheet.FORMAT}
-        for part in ("entries", "relations", "facts", "costs"):
+        for part in ("entries", "relations", "facts", "unbounded", "costs"):
             merged[part] = [item for each in found for item in reference_sheet.as_json(each)[part]]
         click.echo(json.dumps(merged, indent=1, ensure_ascii=False))
         return 0

@@ -14,8 +14,9 @@ from railyard.results.capture.spread import Spread
 from railyard.results.conditions import seen_nodes
 from railyard.results.record.form import Record
 from railyard.site.conditions import shown
+from railyard.site.references.amount import REGIMES
 from railyard.site.references.below_link import BelowLink
-from railyard.site.references.model import HIGHER_IS_BETTER, REGIMES
+from railyard.site.references.model import HIGHER_IS_BETTER
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]*")
 _NUMBER_LIKE = re.compile(r"[0-9.+_eE:-]+|true|false|yes|no|on|off|null|y|n", re.IGNORECASE)

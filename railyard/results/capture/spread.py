@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from railyard.site.references.amount import REGIMES
 from railyard.site.references.load import regime
-from railyard.site.references.model import REGIMES
 
 #: Of a test, all its sizes together.
 FALSE_ALARMS = 0.001

@@ -14,7 +14,7 @@ from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
 from railyard.results.report.text import how_made
 from railyard.results.store.units import unit_factor
-from railyard.site.test_id import plain_check
+from railyard.site.test_id import plain_check, without_repeat
 from railyard.stacks.model import SINGLE
 
 #: A gap is said where so many days, and so many times the usual distance, lie between two days with runs.
@@ -63,11 +63,11 @@ def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
     A record counts where it measured its path: replays, tests that did not run, were disturbed or failed before rule 5
     are left out. The unit and the message sizes are those of the newest record that counts; a value in a unit like it
     is converted, another is left out, as is what was measured over other sizes. A test of which nothing counts has
-    none.
+    none. Of the repeats that one run made of a test (``--repeat``) the middle value counts, once.
     """
     tests: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        tests.setdefault((record.system, record.case), []).append(record)
+        tests.setdefault((record.system, without_repeat(record.case)), []).append(record)
     found: list[Series] = []
     for found_records in tests.values():
         found += _of_test(sorted(found_records, key=lambda one: (one.time, one.run)))
@@ -110,8 +110,32 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
     ]
     if len(there) < len(records):
         said.append(f"{counted(len(records) - len(there), 'run')} without {name}")
-    gaps = _gaps([point.record.time[:10] for point in points])
-    return Series(last.system, last.case, last.benchmark, name, newest.unit, tuple(points), (*remarks, *said, *gaps))
+    kept, repeated = _once_a_run(points)
+    if repeated:
+        said.append(f"{counted(repeated, 'run')} with repeats (--repeat): the middle value of each counts")
+    gaps = _gaps([point.record.time[:10] for point in kept])
+    case = without_repeat(last.case)
+    return Series(last.system, case, last.benchmark, name, newest.unit, kept, (*remarks, *said, *gaps))
+
+
+def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
+    """Return the points with one a run of those that were repeats, and how many runs had such.
+
+    Repeats of one run share its nodes and its hour, so that as points of their own they would look like a new level. Of
+    an even number the lower one of the two in the middle is kept, so that the point is a value that was measured.
+    """
+    runs: dict[str, list[Point]] = {}
+    for point in points:
+        runs.setdefault(point.record.run, []).append(point)
+    kept: list[Point] = []
+    repeated = 0
+    for of_run in runs.values():
+        if len({point.record.case for point in of_run}) == 1:  # a failure may stand beside its retry
+            kept += of_run
+            continue
+        kept.append(sorted(of_run, key=lambda point: point.value)[(len(of_run) - 1) // 2])
+        repeated += 1
+    return tuple(kept), repeated
 
 
 def _why_not(record: Record) -> str | None:

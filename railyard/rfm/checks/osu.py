@@ -9,6 +9,7 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import osu
 from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.site.sizes import doubled
 from railyard.site.systems.measure import StatedAmounts
 
 #: The option that came with OSU's validation; before it, "-c" is an error.
@@ -74,8 +75,7 @@ class OsuCheck(RepeatedCheck):
 
     def measured_sizes(self) -> tuple[int, ...]:
         """Return the sizes that OSU doubles through."""
-        smallest, largest = self.message_sizes[0], self.message_sizes[-1]
-        return tuple(smallest << n for n in range((largest // smallest).bit_length()))
+        return doubled(self.message_sizes[0], self.message_sizes[-1])
 
     def work(self) -> Work:
         work = super().work()

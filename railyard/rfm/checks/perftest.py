@@ -4,6 +4,7 @@ from railyard.benchmarks.repetitions import Amounts, Pace
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL
 from railyard.parsers import perftest
 from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.site.sizes import doubled
 
 #: Of a probe after a failure; a slow link gets no more than of a test, or the probe would not end in its time.
 PROBE_ITERATIONS = 200
@@ -34,7 +35,7 @@ class PerftestCheck(RepeatedCheck):
 
     def measured_sizes(self) -> tuple[int, ...]:
         """Return the sizes that perftest doubles through."""
-        return tuple(self.smallest << n for n in range((self.largest // self.smallest).bit_length()))
+        return doubled(int(self.smallest), int(self.largest))
 
     def fitting(self, pace: Pace | None, window: int) -> Amounts:
         # Of a recording, and of a link whose rate is not known: perftest's own number is too much for slow links alone.

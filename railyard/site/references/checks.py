@@ -11,17 +11,16 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
+from railyard.site.references.amount import ByRegime, Share, Tolerance
 from railyard.site.references.model import (
     ANY,
     BAD_CASE,
     HIGHER_IS_BETTER,
     UNITS,
-    ByRegime,
     Entry,
     ExpectedFailure,
     Fact,
-    Share,
-    Tolerance,
+    Unbounded,
 )
 from railyard.site.systems.model import System
 from railyard.stacks.model import number_alone
@@ -86,20 +85,23 @@ def check_expected_failures(failures: tuple[ExpectedFailure, ...], system: Syste
         _check_names(failure, system, ("expected_failures", index), document)
 
 
+def check_unbounded(stated: tuple[Unbounded, ...], system: System, document: Document) -> None:
+    """Raise InputError at the first statement of sizes without a bound that names what the system has not."""
+    for index, one in enumerate(stated):
+        path: Path_ = ("unbounded", index)
+        for names, known, field in ((one.fabric, system.fabrics, "fabric"), (one.stack, system.stacks, "stack")):
+            for name in names:
+                if name != ANY:
+                    _check_name(name, known, field, system, (*path, field), document)
+        _check_benchmarks(one.benchmark, system, path, document)
+
+
 def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, document: Document) -> None:
     _check_name(entry.fabric, system.fabrics, "fabric", system, (*path, "fabric"), document)
     for stack in entry.stack:
         if stack != ANY:
             _check_name(stack, system.stacks, "stack", system, (*path, "stack"), document)
-    for name in entry.benchmark:
-        if name not in BENCHMARKS:
-            raise document.error(
-                (*path, "benchmark"),
-                show(name),
-                "a benchmark of railyard",
-                did_you_mean(name, BENCHMARKS),
-            )
-        check_application(name, system, (*path, "benchmark"), document)
+    _check_benchmarks(entry.benchmark, system, path, document)
     most = len(system.fabrics[entry.fabric].rails)
     if any(rails > most for rails in entry.rails):
         expected = f"at most {most}, the rails that {entry.fabric} has"
@@ -112,6 +114,14 @@ def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, do
         if number is not None and entry.rails not in ((), (1,)):
             expected = f"1 beside the policy {policy}, which is one rail alone"
             raise document.error((*path, "rails"), listing([str(count) for count in entry.rails]), expected)
+
+
+def _check_benchmarks(names: Collection[str], system: System, path: Path_, document: Document) -> None:
+    for name in names:
+        if name not in BENCHMARKS:
+            near = did_you_mean(name, BENCHMARKS)
+            raise document.error((*path, "benchmark"), show(name), "a benchmark of railyard", near)
+        check_application(name, system, (*path, "benchmark"), document)
 
 
 def check_application(benchmark: str, system: System, path: Path_, document: Document) -> None:
@@ -153,11 +163,8 @@ def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
 
 
 def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
-    first, last = entry.sizes.first, entry.sizes.last
-    if first is not None and last is not None and first > last:
-        raise document.error((*path, "sizes", "to"), str(last), f"at least {first}, where the range begins")
     if entry.curve is not None:
-        if first is not None or last is not None:
+        if not entry.sizes.is_everywhere:
             raise document.error((*path, "sizes"), "sizes beside a curve", "the curve's own sizes alone")
         _check_rising(tuple(entry.curve), _written(document, (*path, "curve")), (*path, "curve"), document)
     _check_rising(entry.switches, entry.switches, (*path, "switches"), document)

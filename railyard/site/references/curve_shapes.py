@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from railyard.base.wording import message_size, number
 from railyard.benchmarks.curve import Curve
-from railyard.site.references.model import Range, Relation
+from railyard.site.references.model import Relation
 from railyard.site.references.relation_state import RelationState as State
 
 #: Of a share that is computed from two values: a value that is 10 % lower is 9.999999999999998 % lower.
@@ -13,11 +13,6 @@ _ROUNDING = 1e-9
 
 def _at(curve: Curve, size: int) -> str:
     return f"{number(curve.at(size))} {curve.unit} at {message_size(size)}"
-
-
-def _words(sizes: Range) -> str:
-    low = "" if sizes.first is None else f" from {message_size(sizes.first)}"
-    return low + ("" if sizes.last is None else f" to {message_size(sizes.last)}")
 
 
 def _best_before(curve: Curve, size: int) -> int | None:
@@ -32,7 +27,7 @@ def peak(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     """
     assert relation.between is not None
     best = max(curve.sizes, key=curve.at)
-    asked = f"asked is a peak{_words(relation.between)}"
+    asked = f"asked is a peak{relation.between.words}"
     return ("pass" if relation.between.covers(best) else "fail"), f"{name} has its peak, {_at(curve, best)}; {asked}"
 
 
@@ -41,13 +36,13 @@ def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     asked = relation.by or 0.0
     depths = _depths(relation, curve)
     if not depths:
-        return "fail", f"{name} has no message size{_words(relation.sizes)} behind another one, where it is to fall"
+        return "fail", f"{name} has no message size{relation.sizes.words} behind another one, where it is to fall"
     size = min(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
     state: State = "pass" if depth >= asked - _ROUNDING else "fail"
     verb = "falls" if state == "pass" else "does not fall"
-    return state, f"{name} {verb}{_words(relation.sizes)}: {told}, at least {asked:.1%} less is asked"
+    return state, f"{name} {verb}{relation.sizes.words}: {told}, at least {asked:.1%} less is asked"
 
 
 def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
@@ -55,12 +50,12 @@ def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     asked = relation.by or 0.0
     depths = _depths(relation, curve)
     if not depths:
-        return "fail", f"{name} has no message size{_words(relation.sizes)} behind another one, where it is to dip"
+        return "fail", f"{name} has no message size{relation.sizes.words} behind another one, where it is to dip"
     size = max(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
     if depth < asked - _ROUNDING:
-        return "fail", f"{name} does not dip{_words(relation.sizes)}: {told}, at least {asked:.1%} less is asked"
+        return "fail", f"{name} does not dip{relation.sizes.words}: {told}, at least {asked:.1%} less is asked"
     if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
         return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that again"
     return "pass", f"{name} dips: {told}, at least {asked:.1%} less is asked"

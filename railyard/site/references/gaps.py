@@ -3,40 +3,33 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import counted, listing, size_ranges
+from railyard.base.finding import Finding, problem, remark
+from railyard.base.wording import counted, listing, message_size, size_ranges
 from railyard.benchmarks.model import BANDWIDTH
-from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.benchmarks.table.micro import BENCHMARKS, tool
 from railyard.site.matrix import Cell, Need, asked_for
 from railyard.site.references.load import References
-from railyard.site.sizes import QUICK_SIZES, largest_allowed, sizes_within
+from railyard.site.sizes import QUICK_SIZES, doubled, largest_allowed, sizes_within
+from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """The sizes, in bytes, at which one test's first metric has no bound, of all that it measures, ``measured``.
+class Asked:
+    """The sizes, in bytes, that a test measures; ``bounds`` has those at which its first metric has a bound: whose."""
 
-    ``is_problem``: it is a bandwidth, and some of these sizes lie above one that has a bound.
-    """
-
-    cell: Cell
+    test: TestId
     metric: str
-    sizes: tuple[int, ...]
     measured: tuple[int, ...]
-    is_problem: bool
+    bounds: dict[int, str]
 
     @property
-    def ranges(self) -> str:
-        """The sizes in words: ``1 B to 256 KiB and 4 MiB``."""
-        return size_ranges(self.sizes, self.measured)
+    def open(self) -> tuple[int, ...]:
+        """The sizes without a bound."""
+        return tuple(size for size in self.measured if size not in self.bounds)
 
 
-def found_gaps(references: References, cells: Sequence[Cell], needs: Sequence[Need]) -> Iterator[Gap]:
-    """Yield the gap of each test that has a reference by message sizes, and sizes that none bounds.
-
-    A system that is report-only has none. Short messages may be left to latency's references; a bandwidth whose
-    large ones have no bound is not judged where it counts, so that is a problem. A published system, which is replayed,
-    has the sizes that its source printed, and nobody can add any.
-    """
+def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[Need]) -> Iterator[Asked]:
+    """Yield what the references ask of each test by message sizes; nothing of a system that is report-only."""
     system = references.system
     if system.report_only is not None:
         return
@@ -50,20 +43,63 @@ def found_gaps(references: References, cells: Sequence[Cell], needs: Sequence[Ne
         hops = references.by_hops(test)
         bands = references.bands(test, metric, limit.value_mb_s if limit else None, hops=hops[0] if hops else None)
         largest = largest_allowed(need.largest, system.measure, need.nodes, test.rails)
-        measured = sizes_within(need.smallest, largest, QUICK_SIZES)
-        bounded = [size for size in measured if any(band.bounds(size) for band in bands)]
-        if bounded and len(bounded) < len(measured):
-            open_sizes = tuple(size for size in measured if size not in bounded)
-            above = metric.name == BANDWIDTH and open_sizes[-1] > bounded[0]
-            yield Gap(cell, metric.name, open_sizes, measured, above and system.provider != "replay")
+        tools = doubled(need.smallest, largest) if tool(need.tool).doubles else ()
+        own = tools or sizes_within(need.smallest, largest, QUICK_SIZES)
+        # A curve must be measured at each of its sizes.
+        measured = tuple(sorted({*own, *(size for band in bands for size in band.required_sizes)}))
+        bounds = {size: band.entry_id for size in measured for band in bands if band.bounds(size)}
+        yield Asked(test, metric.name, measured, bounds)
 
 
-def sentences(gaps: Iterable[Gap]) -> Iterator[str]:
-    """Yield a sentence for each metric and range of sizes, with the benchmarks, and how many tests have that gap."""
-    alike: dict[tuple[str, str], dict[str, int]] = {}
-    for gap in gaps:
-        counts = alike.setdefault((gap.metric, gap.ranges), {})
-        counts[gap.cell.test.benchmark] = counts.get(gap.cell.test.benchmark, 0) + 1
-    for (metric, ranges), counts in alike.items():
-        tests = listing([f"{benchmark} ({counted(count, 'test')})" for benchmark, count in counts.items()])
-        yield f"no reference bounds the {metric} at {ranges} of {tests}"
+def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
+    """Yield a finding for each metric and range of sizes that have no bound in tests that have one elsewhere.
+
+    Short messages may be left to latency's references: a remark, and none where the file's ``unbounded`` has these
+    sizes. A bandwidth whose large ones have no bound is not judged where it counts, so that is a problem, whatever the
+    file says. A published system, which is replayed, has the sizes that its source printed, and nobody can add any.
+    Last, what ``unbounded`` says and what is not so.
+    """
+    system = references.system
+    lost: dict[tuple[str, str], list[TestId]] = {}
+    unsaid: dict[tuple[str, str], list[TestId]] = {}
+    for one in asked:
+        if not one.bounds or not one.open:
+            continue
+        above = one.metric == BANDWIDTH and one.open[-1] > min(one.bounds)
+        if above and system.provider != "replay":
+            lost.setdefault((one.metric, size_ranges(one.open, one.measured)), []).append(one.test)
+            continue
+        said = [each.sizes for each in references.unbounded if each.covers(one.test)]
+        left = [size for size in one.open if not any(sizes.covers(size) for sizes in said)]
+        if left:
+            unsaid.setdefault((one.metric, size_ranges(left, one.measured)), []).append(one.test)
+    for (metric, ranges), tests in lost.items():
+        yield problem(system.system, f"no reference bounds the {metric} at {ranges} of {_words(tests)}")
+    for (metric, ranges), tests in unsaid.items():
+        what = f"no reference bounds the {metric} at {ranges} of {_words(tests)}"
+        yield remark(system.system, f"{what}: bound them, or say in unbounded why not")
+    yield from _untrue(references, asked)
+
+
+def _words(tests: Sequence[TestId]) -> str:
+    counts: dict[str, int] = {}
+    for test in dict.fromkeys(tests):  # as installed and as Spack builds it
+        counts[test.benchmark] = counts.get(test.benchmark, 0) + 1
+    return listing([f"{benchmark} ({counted(count, 'test')})" for benchmark, count in counts.items()])
+
+
+def _untrue(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
+    """Yield a finding for each entry of ``unbounded`` whose sizes have a bound after all, or that are not measured."""
+    where = references.system.system
+    for index, said in enumerate(references.unbounded):
+        of = f"unbounded[{index}]"
+        mine = [one for one in asked if said.covers(one.test)]
+        bounded = next(((one, size) for one in mine for size in one.bounds if said.sizes.covers(size)), None)
+        if bounded is not None:
+            one, size = bounded
+            test = f"{one.test.benchmark} over {one.test.fabric} with {one.test.stack}"
+            yield remark(
+                where, f"{of}: {one.bounds[size]} bounds {test} at {message_size(size)}: leave that size out of it"
+            )
+        elif not any(said.sizes.covers(size) for one in mine if one.bounds for size in one.open):
+            yield remark(where, f"{of}: no check that runs here measures {listing(said.benchmark)} there: remove it")

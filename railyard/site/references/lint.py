@@ -1,8 +1,9 @@
 """What a site's references lack or contradict, beyond what loading them refuses: remarks, and problems that exit 1."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
-from itertools import product
+from itertools import chain, product
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing
@@ -11,30 +12,36 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors
 from railyard.site import conditions
 from railyard.site.matrix import Cell, Need, matrix
-from railyard.site.references.gaps import found_gaps, sentences
+from railyard.site.references.gaps import asked_sizes, gaps
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.never_judged import never_judged
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import Measured, compare
+from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
 #: For how many days a failure may be expected, at most: a repair that takes longer is looked at once a year.
 LONGEST_EXPECTED_DAYS = 366
 
 
-def findings(references: References, needs: Sequence[Need], today: date) -> tuple[Finding, ...]:
+def findings(
+    references: References, needs: Sequence[Need], today: date, built: System | None = None
+) -> tuple[Finding, ...]:
     """Return what is found in one system's references, problems first; ``needs`` are the checks of the site.
 
-    A problem contradicts itself or physics, a remark is a gap.
+    A problem contradicts itself or physics, a remark is a gap. ``built`` is the system with what Spack builds where it
+    is asked for: references are for its tests too.
     """
     system = references.system
-    cells = [cell for cell in matrix(system, tuple(needs), references.has_number) if cell.reason is None]
-    gaps = tuple(found_gaps(references, cells, needs))
+    both = [references, *([replace(references, system=built)] if built not in (None, system) else [])]
+    all_cells = [matrix(each.system, tuple(needs), each.has_number) for each in both]
+    running = [[cell for cell in some if cell.reason is None] for some in all_cells]
+    cells = list(dict.fromkeys(chain.from_iterable(running)))
+    asked = [one for each, some in zip(both, running, strict=True) for one in asked_sizes(each, some, needs)]
     problems = [
         *_above_limit(references),
         *_contradicted(references),
-        *sentences(g for g in gaps if g.is_problem),
         *_dated_ahead(references, today),
         *_without_an_end(references, today),
         *_unreadable(references),
@@ -42,14 +49,14 @@ def findings(references: References, needs: Sequence[Need], today: date) -> tupl
     remarks = [
         *_unused(references, cells),
         *_uncovered(references, cells),
-        *sentences(g for g in gaps if not g.is_problem),
         *_expired(references, today),
         *_unbounded_gpus(references),
     ]
     found = (
         *(problem(system.system, sentence) for sentence in problems),
         *(remark(system.system, sentence) for sentence in remarks),
-        *never_judged(references, needs),
+        *gaps(references, asked),
+        *never_judged(references, list(chain.from_iterable(all_cells))),
     )
     return tuple(sorted(found, key=lambda one: one.weight))
 

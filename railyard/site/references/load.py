@@ -13,22 +13,27 @@ from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import find
 from railyard.hardware import limits, links
-from railyard.site.references.checks import WIDEST_FALL, check_entries, check_expected_failures, check_facts
+from railyard.site.references.amount import ByRegime, Share, Tolerance
+from railyard.site.references.checks import (
+    WIDEST_FALL,
+    check_entries,
+    check_expected_failures,
+    check_facts,
+    check_unbounded,
+)
 from railyard.site.references.claim import Claim
 from railyard.site.references.claim_checks import check_claims
 from railyard.site.references.model import (
     ANY,
     HIGHER_IS_BETTER,
     UNITS,
-    ByRegime,
     Entry,
     ExpectedFailure,
     Fact,
     ReferenceFile,
     Relation,
-    Share,
     Source,
-    Tolerance,
+    Unbounded,
     is_for,
 )
 from railyard.site.references.relation_checks import check_relations
@@ -158,6 +163,7 @@ class References:
     expected_failures: tuple[ExpectedFailure, ...] = ()
     claims: tuple[Claim, ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
+    unbounded: tuple[Unbounded, ...] = ()
 
     def expected_failure(self, test: TestId) -> ExpectedFailure | None:
         """Return the first failure that is expected of such a run; None where it is to pass."""
@@ -227,6 +233,7 @@ def load_references(path: Path, system: System) -> References:
     check_relations(table.relations, table.entries, system, document)
     check_facts(table.facts, system, document)
     check_expected_failures(table.expected_failures, system, document)
+    check_unbounded(table.unbounded, system, document)
     check_claims(table, system, document)
     return References(
         system,
@@ -237,6 +244,7 @@ def load_references(path: Path, system: System) -> References:
         table.expected_failures,
         table.claims,
         table.sources,
+        table.unbounded,
     )
 
 

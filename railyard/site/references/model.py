@@ -23,8 +23,10 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.benchmarks.table.network import ENTRIES
+from railyard.site.references.amount import Amount, AnyTolerance, Fraction
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.claim import Claim
+from railyard.site.references.size_range import Range, Sizes
 from railyard.site.references.stated_range import Ends, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
@@ -82,17 +84,6 @@ def _policy(value: Any) -> Any:
 Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
 
 
-def _fraction(value: float) -> float:
-    if value < 0:
-        raise refuse(
-            str(value), "a fraction from 0 to 1, without a sign", "low is what a value may fall, high what it may rise"
-        )
-    if value > 1:
-        raise refuse(str(value), "a fraction from 0 to 1", f"{value:g} per cent is {value / 100:g}")
-    return value
-
-
-Fraction = Annotated[Number, AfterValidator(_fraction)]
 _NAME_SCHEMA = one_or_many({"type": "string", "minLength": 1})
 Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
 Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
@@ -122,26 +113,6 @@ Hops = Annotated[
     BeforeValidator(_rails),
     one_or_many({"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 0}]}),
 ]
-
-
-class Range(Model):
-    """Message sizes, both ends included; an end that is left out is open."""
-
-    first: Size | None = Field(None, alias="from")
-    last: Size | None = Field(None, alias="to")
-
-    def covers(self, size: int) -> bool:
-        """Return whether a message size, in bytes, lies in it."""
-        return size >= (self.first or 0) and (self.last is None or size <= self.last)
-
-
-def _sizes(value: Any) -> Any:
-    if value == {}:
-        raise refuse("neither from nor to", "one of them, or both", "leave sizes out where it holds for all")
-    return value
-
-
-Sizes = Annotated[Range, BeforeValidator(_sizes)]
 
 
 def _or_named(schema: dict[str, Any]) -> None:
@@ -178,8 +149,6 @@ class Source(Model):
         return f"{self.document}{at}, {self.date.isoformat()}{runs}"
 
 
-REGIMES = ("latency", "middle", "bandwidth")
-"""Of message sizes, those that may have a tolerance each."""
 Form = Literal["ratio", "ahead", "crossover", "difference", "same", "spread", "peak", "fall", "dip"]
 
 LEAST_LAG = -0.5
@@ -246,48 +215,8 @@ class Relation(Model):
     source: Source
 
 
-def _amount_form(value: Any) -> str:
-    return "(share)" if isinstance(value, (dict, Share)) else "(number)"
-
-
-def _tolerance_form(value: Any) -> str:
-    if isinstance(value, ByRegime) or (isinstance(value, dict) and set(value) & {*REGIMES, "switch"}):
-        return "(regimes)"
-    return "(flat)"
-
-
 #: Outputs of a system that was not well, kept as a bad example: listed, and nothing is judged by them.
 BAD_CASE = "bad-case"
-
-
-class Share(Model):
-    """A bound as a share of what the hardware gives: ``fraction`` x ``times`` of it."""
-
-    of: Literal["data-rate", "limit"] = Field(description="One rail's data rate, or the physical limit of the run")
-    fraction: Annotated[float, Field(strict=True, gt=0, le=1)]
-    times: Positive = Field(1.0, description='For example 1.9: "two rails reach 1.9 times one"')
-
-
-class Tolerance(Model):
-    """How far a value may lie from the reference, as fractions."""
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-
-
-class ByRegime(Model):
-    """A tolerance for each regime of message sizes; ``switch`` holds around a protocol switch."""
-
-    latency: Tolerance
-    middle: Tolerance
-    bandwidth: Tolerance
-    switch: Tolerance | None = None
-
-
-Amount = Annotated[Annotated[Positive, Tag("(number)")] | Annotated[Share, Tag("(share)")], Discriminator(_amount_form)]
-AnyTolerance = Annotated[
-    Annotated[Tolerance, Tag("(flat)")] | Annotated[ByRegime, Tag("(regimes)")], Discriminator(_tolerance_form)
-]
 
 
 class ForTests(Protocol):
@@ -365,6 +294,29 @@ class ExpectedFailure(Model):
     expires: Date = Field(description="The last day on which it is expected")
 
 
+class Unbounded(Model):
+    """Message sizes at which nothing is asked of some tests, on purpose: a verdict says so, `railyard lint` does not.
+
+    None of these sizes may have a bound in any of the tests, so that no bound can be lost behind it.
+    """
+
+    fabric: Names = (ANY,)
+    stack: Names = (ANY,)
+    rails: Rails = Field((), description="any, a number or a list of them")
+    benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
+    sizes: Sizes
+    reason: Prose = Field(description="Why nothing bounds them, such as that the source prints the peak alone")
+
+    def covers(self, test: TestId) -> bool:
+        """Return whether it is stated of this test."""
+        return (
+            not {ANY, test.fabric}.isdisjoint(self.fabric)
+            and not {ANY, test.stack}.isdisjoint(self.stack)
+            and (not self.rails or test.rails in self.rails)
+            and test.benchmark in self.benchmark
+        )
+
+
 class Fact(Model):
     """A number that a source states and that no check measures: it is listed, and nothing is judged by it."""
 
@@ -390,5 +342,6 @@ class ReferenceFile(Model):
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")
+    unbounded: tuple[Unbounded, ...] = Field((), description="Message sizes that nothing bounds, and why")
     claims: tuple[Claim, ...] = Field((), description="What the sources say, and what holds it (docs/published.md)")
     expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Failures that are known, until a date")

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from railyard.base.finding import Finding, problem, remark
-from railyard.site.matrix import Cell, Need, matrix
+from railyard.site.matrix import Cell
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, Side, is_for
 from railyard.site.references.relation_checks import sides
 
 
-def never_judged(references: References, needs: Sequence[Need]) -> Iterator[Finding]:
-    """Yield a finding for each relation with a side that no test of the system can give; ``needs`` are its checks.
+def never_judged(references: References, cells: Sequence[Cell]) -> Iterator[Finding]:
+    """Yield a finding for each relation with a side that no test of the system can give; ``cells`` are all of them.
 
     What the site's word or a missing reference switches off never runs. A remark where no check at all measures the
     side's benchmark, since such a check may lie elsewhere.
@@ -18,7 +18,6 @@ def never_judged(references: References, needs: Sequence[Need]) -> Iterator[Find
     if not references.relations and not references.claims:
         return
     where = references.system.system
-    cells = matrix(references.system, tuple(needs), references.has_number)
     lost: set[str] = set()
     for relation in references.relations:
         without = next((side for side in sides(relation, references.entries) if not _is_given(cells, side)), None)

@@ -10,7 +10,7 @@ from railyard.base.wording import listing, message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.site.references.checks import check_application
 from railyard.site.references.claim import loose_word
-from railyard.site.references.model import ANY, HIGHER_IS_BETTER, Entry, Range, Relation, Side
+from railyard.site.references.model import ANY, HIGHER_IS_BETTER, Entry, Relation, Side
 from railyard.site.systems.model import System
 
 #: Of each form: the fields that it needs, each group one of, and those that it may have besides.
@@ -117,10 +117,6 @@ def _check_side(
 
 
 def _check_ranges(relation: Relation, path: Path_, document: Document) -> None:
-    for name in ("sizes", "between"):
-        part = getattr(relation, name)
-        if part is not None and part.first is not None and part.last is not None and part.first > part.last:
-            raise document.error((*path, name, "to"), str(part.last), f"at least {part.first}, where the range begins")
     if relation.form == "crossover" and relation.between and None in (relation.between.first, relation.between.last):
         raise document.error((*path, "between"), "an open end", "both from and to: between them the curves cross")
 
@@ -135,9 +131,7 @@ def _check_margin(relation: Relation, path: Path_, document: Document) -> None:
             raise document.error((*path, "by"), f"{by:g}", expected)
     if word is None:
         return
-    is_bounded = any(
-        getattr(relation, name) is not None for name in _MARGINS
-    ) or relation.sizes != Range.model_validate({})
+    is_bounded = any(getattr(relation, name) is not None for name in _MARGINS) or not relation.sizes.is_everywhere
     if not is_bounded:
         expected = f'a margin, since it says "{word}"'
         action = f"give it one of {listing(_MARGINS)}, or sizes, and say why in margin_reason"
@@ -190,7 +184,7 @@ def _check_sizes(relation: Relation, by_id: Mapping[str, Entry], path: Path_, do
     else:
         empty = common[1] is not None and common[0] > common[1]
     if named and empty:
-        within = "" if relation.sizes.first is None and relation.sizes.last is None else " within sizes"
+        within = "" if relation.sizes.is_everywhere else " within sizes"
         found = f"sides with no message size in common{within} ({'; '.join(told)})"
         raise document.error(
             (*path, "of"), found, "at least one size that both sides have", "name other sides or sizes"
@@ -205,11 +199,4 @@ def _narrowed(common: tuple[int, int | None], first: int | None, last: int | Non
 def _sizes_of(entry: Entry) -> str:
     if entry.curve is not None:
         return ", ".join(message_size(size) for size in entry.curve)
-    first, last = entry.sizes.first, entry.sizes.last
-    if first is None and last is None:
-        return "all sizes"
-    return (
-        f"{message_size(first or 0)} and more"
-        if last is None
-        else f"{message_size(first or 0)} to {message_size(last)}"
-    )
+    return entry.sizes.words.lstrip() or "all sizes"

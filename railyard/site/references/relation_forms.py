@@ -40,7 +40,7 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     common = [size for size in one.curve.sizes if size in other.curve.sizes and relation.sizes.covers(size)]
     if not common:
         told = f"{one.name} has {_range(one.curve)}, {other.name} {_range(other.curve)}"
-        return "fail", f"the sides have no message size in common{_asked(relation)}: {told}"
+        return "fail", f"the sides have no message size in common{relation.sizes.words}: {told}"
     return _FORMS[relation.form](relation, one, other, common)
 
 
@@ -53,16 +53,6 @@ def _worst(before: str, one: Measured, other: Measured, size: int) -> str:
     """Return the values at the worst size, behind what is said of all sizes; of two single figures the values alone."""
     told = _values(one, other, size)
     return f"{before}at worst {told}" if one.sized or other.sized else f": {told}"
-
-
-def _asked(relation: Relation) -> str:
-    first, last = relation.sizes.first, relation.sizes.last
-    if first is None and last is None:
-        return ""
-    if first is not None and first == last:
-        return f" at {message_size(first)}"
-    low = f" from {message_size(first)}" if first is not None else ""
-    return low + (f" to {message_size(last)}" if last is not None else "")
 
 
 def _range(curve: Curve) -> str:
@@ -199,7 +189,7 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     for side in measured:
         spreads = [(_spread_at(side, size), size) for size in side.curve.sizes if relation.sizes.covers(size)]
         if not spreads:
-            return "fail", f"{side.name} has no message size{_asked(relation)}"
+            return "fail", f"{side.name} has no message size{relation.sizes.words}"
         worst.append(max(spreads))
     one, (own, size) = measured[0], worst[0]
     told = f"{one.name} spreads by {own:.1%} over {len(one.repeats)} runs{_at(size, one)}"

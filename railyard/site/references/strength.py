@@ -9,9 +9,10 @@ from railyard.base.strict_yaml import Document
 from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import DAY_ONE_LATENCY_US
+from railyard.site.references.amount import Share
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.checks import alone, demands, is_of_link
-from railyard.site.references.model import BAD_CASE, Entry, ReferenceFile, Share
+from railyard.site.references.model import BAD_CASE, Entry, ReferenceFile
 from railyard.site.systems.model import Fabric, System
 
 #: What a message takes besides its bytes, in us, at most: over RDMA the day-one ceiling. Over TCP no document sets one;

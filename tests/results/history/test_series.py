@@ -31,6 +31,28 @@ def test_a_test_is_named_with_policy_and_parameters(day: Day) -> None:
     assert found.name == "osu/osu_bcast (virtual, hsn, mpich, 2 rails, round-robin, %collective=bcast)"
 
 
+CASE = "ImbUniband %rails=1 @virtual:hsn+mpich"
+
+
+def test_the_repeats_of_a_run_are_one_value_of_its_test(day: Day) -> None:
+    def repeat(number: int, when: int, value: float) -> Record:
+        return day(when, value, case=CASE.replace(" @", f" %.repeat_no={number} @"))
+
+    disturbed = [repeat(number, 2, value) for number, value in enumerate((30.0, 31.0, 48.0, 29.0))]
+    found = series_of([day(1, 47.8, case=CASE), *disturbed, day(3, 47.9, case=CASE)])
+    assert [(one.case, one.name, one.values) for one in found] == [
+        (CASE, "imb/Uniband (virtual, hsn, mpich, 1 rail)", (47.8, 30.0, 47.9))
+    ]
+    assert found[0].remarks == ("1 run with repeats (--repeat): the middle value of each counts",)
+    assert found[0].points[1].record.case.endswith("%.repeat_no=0 @virtual:hsn+mpich")
+
+
+def test_a_failure_beside_its_retry_stays(day: Day) -> None:
+    slow = day(1, 30.0, case=CASE, state="fail", verdict=VerdictRecord("slow", rule=5))
+    (found,) = series_of([slow, day(1, 47.8, case=CASE)])
+    assert (found.values, found.remarks) == ((30.0, 47.8), ())
+
+
 def test_what_did_not_measure_its_path_is_left_out_and_said(day: Day) -> None:
     failed = day(2, 1.0, state="fail", verdict=VerdictRecord("idle", rule=4))
     slow = day(3, 46.0, state="fail", verdict=VerdictRecord("slow", rule=5))

@@ -12,6 +12,7 @@ from railyard.site.references.lint import findings
 from railyard.site.references.load import References, load_references
 from railyard.site.systems.load import load_system
 from railyard.site.test_id import TestId
+from tests.made.fault_case import fault
 
 TODAY = date(2026, 11, 23)
 SITE = """\
@@ -92,83 +93,35 @@ def planted(old: str, new: str) -> str:
 @pytest.mark.parametrize(
     "table",
     [
-        pytest.param(
-            planted("fabric: edr", "fabric: fdr"),
-            marks=pytest.mark.fault("reference", "a reference of another fabric", 'found "fdr", expected a fabric of'),
-            id="other-fabric",
-        ),
-        pytest.param(
-            planted("rails: [1, 2]", "rails: [2, 4]"),
-            marks=pytest.mark.fault(
-                "reference", "a reference for twice the rails", "found 4, expected at most 2, the rails that edr has"
-            ),
-            id="twice-the-rails",
-        ),
-        pytest.param(
-            planted("{low: 0.02}", "{low: 1.0}"),
-            marks=pytest.mark.fault("reference", "a tolerance of 1.0", "a value may not fall to nothing"),
-            id="tolerance-of-1",
-        ),
-        pytest.param(
-            planted("{low: 0.02}", "{low: 0.9}"),
-            marks=pytest.mark.fault(
-                "reference", "a tolerance of 0.9, so that a tenth passes", "found 0.9, expected at most 0.5"
-            ),
-            id="tolerance-of-0.9",
-        ),
-        pytest.param(
-            planted("{low: 0.03}", "{latency: {low: 0.1}, middle: {low: 0.1}, bandwidth: {low: 0.02}, "
-                                   "switch: {low: 0.8}}\n    switches: [65536]"),
-            marks=pytest.mark.fault(
-                "reference", "a tolerance of 0.8 around a protocol switch", "found 0.8, expected at most 0.5"
-            ),
-            id="tolerance-at-a-switch",
-        ),
-        pytest.param(
-            planted("{low: 0.02}", "{low: 2}"),
-            marks=pytest.mark.fault("reference", "a tolerance in per cent", "2 per cent is 0.02"),
-            id="per-cent",
-        ),
-        pytest.param(
-            planted("system: site", "system: old-site"),
-            marks=pytest.mark.fault("reference", "the file of another system", "these are another system's"),
-            id="other-system",
-        ),
-        pytest.param(
-            planted("value: 12100", "value: 24200"),
-            marks=pytest.mark.fault(
-                "reference", "the rate of two rails asked of one", "MB/s, above the physical limit of 1 rail"
-            ),
-            id="above-the-limit",
-        ),
-        pytest.param(
-            planted("{document: captured, date: 2026-11-01, runs: [20261101T060000Z-ab12]}",
-                    "{document: captured, date: 2026-11-01}"),
-            marks=pytest.mark.fault("reference", "a baseline without its runs", "found no runs, expected the ids"),
-            id="no-runs",
-        ),
-        pytest.param(
-            planted("ceiling: 1.3", "floor: 1.3"),
-            marks=pytest.mark.fault(
-                "reference", "a floor of a latency in place of a ceiling", "no floor of latency ever fails a slow run"
-            ),
-            id="wrong-side",
-        ),
-        pytest.param(
-            planted("{64K: 11000, 4M: 12200}", "{64K: 11000, 65536: 12200}"),
-            marks=pytest.mark.fault("reference", "one size of a curve written twice", "one size written twice"),
-            id="size-twice",
-        ),
-        pytest.param(
-            planted("    value: 12100\n", "    value: 12100\n    value: 6300\n"),
-            marks=pytest.mark.fault("reference", "a number written twice in an entry", '"value" for the second time'),
-            id="key-twice",
-        ),
-        pytest.param(
-            planted("to: {fabric: edr, rails: 1,", "to: {fabric: edr, rails: 2,"),
-            marks=pytest.mark.fault("reference", "a relation of a test with itself", "found the same side twice"),
-            id="relation-with-itself",
-        ),
+        fault("other-fabric", "reference", "a reference of another fabric", 'found "fdr", expected a fabric of',
+              planted("fabric: edr", "fabric: fdr")),
+        fault("twice-the-rails", "reference", "a reference for twice the rails",
+              "found 4, expected at most 2, the rails that edr has", planted("rails: [1, 2]", "rails: [2, 4]")),
+        fault("tolerance-of-1", "reference", "a tolerance of 1.0", "a value may not fall to nothing",
+              planted("{low: 0.02}", "{low: 1.0}")),
+        fault("tolerance-of-0.9", "reference", "a tolerance of 0.9, so that a tenth passes",
+              "found 0.9, expected at most 0.5", planted("{low: 0.02}", "{low: 0.9}")),
+        fault("tolerance-at-a-switch", "reference", "a tolerance of 0.8 around a protocol switch",
+              "found 0.8, expected at most 0.5",
+              planted("{low: 0.03}", "{latency: {low: 0.1}, middle: {low: 0.1}, bandwidth: {low: 0.02}, "
+                                      "switch: {low: 0.8}}\n    switches: [65536]")),
+        fault("per-cent", "reference", "a tolerance in per cent", "2 per cent is 0.02",
+              planted("{low: 0.02}", "{low: 2}")),
+        fault("other-system", "reference", "the file of another system", "these are another system's",
+              planted("system: site", "system: old-site")),
+        fault("above-the-limit", "reference", "the rate of two rails asked of one",
+              "MB/s, above the physical limit of 1 rail", planted("value: 12100", "value: 24200")),
+        fault("no-runs", "reference", "a baseline without its runs", "found no runs, expected the ids",
+              planted("{document: captured, date: 2026-11-01, runs: [20261101T060000Z-ab12]}",
+                      "{document: captured, date: 2026-11-01}")),
+        fault("wrong-side", "reference", "a floor of a latency in place of a ceiling",
+              "no floor of latency ever fails a slow run", planted("ceiling: 1.3", "floor: 1.3")),
+        fault("size-twice", "reference", "one size of a curve written twice", "one size written twice",
+              planted("{64K: 11000, 4M: 12200}", "{64K: 11000, 65536: 12200}")),
+        fault("key-twice", "reference", "a number written twice in an entry", '"value" for the second time',
+              planted("    value: 12100\n", "    value: 12100\n    value: 6300\n")),
+        fault("relation-with-itself", "reference", "a relation of a test with itself", "found the same side twice",
+              planted("to: {fabric: edr, rails: 1,", "to: {fabric: edr, rails: 2,")),
     ],
 )  # fmt: skip
 def test_what_would_judge_something_else_or_nothing_is_refused(tmp_path: Path, table: str, said: str) -> None:
@@ -182,36 +135,18 @@ def test_what_would_judge_something_else_or_nothing_is_refused(tmp_path: Path, t
 @pytest.mark.parametrize(
     "table",
     [
-        pytest.param(
-            planted("date: 2025-01-01", "date: 2052-01-01"),
-            marks=pytest.mark.fault(
-                "reference", "a source dated in the future", "its source is dated 2052-01-01, after today"
-            ),
-            id="future",
-        ),
-        pytest.param(
-            planted("expires: 2026-12-24", "expires: 2099-12-24"),
-            marks=pytest.mark.fault(
-                "reference", "a failure expected until 2099", "it expires on 2099-12-24, more than 366 days from now"
-            ),
-            id="for-ever",
-        ),
-        pytest.param(
-            planted("benchmark: osu/osu_latency", "benchmark: osu/osu_multi_lat"),
-            marks=pytest.mark.fault(
-                "reference", "an entry whose benchmark never runs", "start: no check that runs here measures"
-            ),
-            id="never-runs",
-        ),
-        pytest.param(
-            planted("expires: 2026-12-24", "expires: 2026-11-22"),
-            marks=pytest.mark.fault(
-                "reference", "an expected failure past its day", "it expired on 2026-11-22, so remove it"
-            ),
-            id="expired",
-        ),
+        fault("future", "reference", "a source dated in the future", "its source is dated 2052-01-01, after today",
+              planted("date: 2025-01-01", "date: 2052-01-01")),
+        fault("for-ever", "reference", "a failure expected until 2099",
+              "it expires on 2099-12-24, more than 366 days from now",
+              planted("expires: 2026-12-24", "expires: 2099-12-24")),
+        fault("never-runs", "reference", "an entry whose benchmark never runs",
+              "start: no check that runs here measures",
+              planted("benchmark: osu/osu_latency", "benchmark: osu/osu_multi_lat")),
+        fault("expired", "reference", "an expected failure past its day", "it expired on 2026-11-22, so remove it",
+              planted("expires: 2026-12-24", "expires: 2026-11-22")),
     ],
-)
+)  # fmt: skip
 def test_what_only_a_reader_of_the_whole_file_sees_is_named_by_lint(tmp_path: Path, table: str, said: str) -> None:
     assert said not in " ".join(each.what for each in findings(loaded(tmp_path, TABLE), NEEDS, TODAY))
     assert any(said in each.what for each in findings(loaded(tmp_path, table), NEEDS, TODAY))

@@ -1,0 +1,63 @@
+"""What a reference asks for, a number or a share of what the hardware gives, and how far a value may lie from it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag
+
+from railyard.base.fields import Model, Number, Positive, refuse
+
+REGIMES = ("latency", "middle", "bandwidth")
+"""Of message sizes, those that may have a tolerance each."""
+
+
+def _fraction(value: float) -> float:
+    if value < 0:
+        raise refuse(
+            str(value), "a fraction from 0 to 1, without a sign", "low is what a value may fall, high what it may rise"
+        )
+    if value > 1:
+        raise refuse(str(value), "a fraction from 0 to 1", f"{value:g} per cent is {value / 100:g}")
+    return value
+
+
+Fraction = Annotated[Number, AfterValidator(_fraction)]
+
+
+class Share(Model):
+    """A bound as a share of what the hardware gives: ``fraction`` x ``times`` of it."""
+
+    of: Literal["data-rate", "limit"] = Field(description="One rail's data rate, or the physical limit of the run")
+    fraction: Annotated[float, Field(strict=True, gt=0, le=1)]
+    times: Positive = Field(1.0, description='For example 1.9: "two rails reach 1.9 times one"')
+
+
+class Tolerance(Model):
+    """How far a value may lie from the reference, as fractions."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+class ByRegime(Model):
+    """A tolerance for each regime of message sizes; ``switch`` holds around a protocol switch."""
+
+    latency: Tolerance
+    middle: Tolerance
+    bandwidth: Tolerance
+    switch: Tolerance | None = None
+
+
+def _amount_form(value: Any) -> str:
+    return "(share)" if isinstance(value, (dict, Share)) else "(number)"
+
+
+def _tolerance_form(value: Any) -> str:
+    if isinstance(value, ByRegime) or (isinstance(value, dict) and set(value) & {*REGIMES, "switch"}):
+        return "(regimes)"
+    return "(flat)"
+
+
+Amount = Annotated[Annotated[Positive, Tag("(number)")] | Annotated[Share, Tag("(share)")], Discriminator(_amount_form)]
+AnyTolerance = Annotated[
+    Annotated[Tolerance, Tag("(flat)")] | Annotated[ByRegime, Tag("(regimes)")], Discriminator(_tolerance_form)
+]
