@@ -53,7 +53,8 @@ class ImbCheck(RepeatedCheck):
 
     def _words(self, benchmarks: list[str], sizes_file: str, ranks: int, repetitions: int, window: int) -> list[str]:
         return [*benchmarks, "-npmin", str(ranks), "-msglen", sizes_file, "-time", "20",
-                "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off", "-window_size", str(window)]  # fmt: skip
+                "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
+                "-window_size", str(window)]  # fmt: skip
 
     def input_files(self) -> dict[str, str]:
         # From a file every IMB takes its sizes; 2021.7 knows no word for them.

@@ -212,7 +212,14 @@ SLURM: Changes = {"scheduler": "slurm-nodb", "launcher": "srun", "provider": "no
         ({**SLURM, "provider": "replay"}, MadeCheck(), False),
         ({}, MadeCheck(), False),
     ],
-    ids=["Slurm", "PBS", "two ranks a node", "four nodes", "a replay", "a testbed, whose streams are started from here"],
+    ids=[
+        "Slurm",
+        "PBS",
+        "two ranks a node",
+        "four nodes",
+        "a replay",
+        "a testbed, whose streams are started from here",
+    ],
 )
 def test_whose_job_streams_back(
     virtual: Site, job: Callable[..., Job], change: Changes, check: MadeCheck, is_made: bool
