@@ -109,6 +109,11 @@ serve() {
         device=${rail%=*} port=${rail##*=}
         address_of "$device" || fail 1
         server=$address own=$address
+        # Whoever listens there already would be taken for our server, and be asked in its place.
+        if listens "$port"; then
+            say "a process on $node listens at port $port already, the one for rail $device: run it again, which takes other ports, or end that process"
+            fail 1
+        fi
         (become "$@") >"$folder/$tag.server-$device" 2>&1 </dev/null &
         child=$! children="$children $!"
         until listens "$port"; do
