@@ -165,6 +165,25 @@ def planted(old: str, new: str) -> str:
             id="key-twice",
         ),
         pytest.param(
+            planted("rails: [1, 2]", "rails: [1, 1]"),
+            marks=pytest.mark.fault("reference", "one of two rail counts mistyped", "expected each number once"),
+            id="rails-twice",
+        ),
+        pytest.param(
+            planted("    value: 12100\n", "<<<<<<< HEAD\n    value: 12100\n=======\n    value: 6300\n>>>>>>> theirs\n"),
+            marks=pytest.mark.fault(
+                "reference", "a merge that left its marks in the file", 'a mark of a merge conflict ("<<<<<<< HEAD")'
+            ),
+            id="merge-conflict",
+        ),
+        pytest.param(
+            planted("    value: 12100", "\u00a0   value: 12100"),
+            marks=pytest.mark.fault(
+                "reference", "a line that was copied from a web page", "found a no-break space, which"
+            ),
+            id="no-break-space",
+        ),
+        pytest.param(
             planted("to: {fabric: edr, rails: 1,", "to: {fabric: edr, rails: 2,"),
             marks=pytest.mark.fault("reference", "a relation of a test with itself", "found the same side twice"),
             id="relation-with-itself",
