@@ -85,6 +85,13 @@ def of_another_format(number: int) -> Callable[[bytes], bytes]:
             id="clock-ahead",
         ),
         pytest.param(
+            lambda line: line.replace(b"2026-11-21T06:00:12Z", b"2026-11-21T07:00:12+01:00"),
+            marks=pytest.mark.fault(
+                "store", "a record in local time, merged from elsewhere", "1 record with another form of time"
+            ),
+            id="local-time",
+        ),
+        pytest.param(
             lambda line: line.replace(b'"MB/s"', b'"furlong"'),
             marks=pytest.mark.fault("store", "a curve in a unit that is none", "it cannot be compared"),
             id="unit",
