@@ -142,7 +142,7 @@ def test_a_stream_that_went_the_same_way_again_proves_nothing(
 def test_a_job_of_probes_that_measures_the_same_way_again_proves_nothing_either(
     job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
 ) -> None:
-    """So mpirun of Open MPI 4.1 and Hydra did in a job of Slurm 22.05: the streams would read as a good rail's."""
+    """So Hydra did in a job of Slurm 22.05: the streams would read as a good rail's."""
     one = job(f"ORDER=vn1,vn2\n{COUNTERS}echo 47.8", rails=("hsn0",))
     one.run()
     verdict = one.prober.explain(assessed()).verdict
