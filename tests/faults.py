@@ -60,9 +60,9 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "addresses and networks are those that were meant; all pairs of nodes show a switch that is slow",
     ),
     (
-        "Which way a rail is slow, in a job of Slurm whose ranks a stack's own `mpirun` starts",
-        "mpirun of Open MPI 4.1, MPICH and Intel MPI keeps the job's order of nodes; counters show it, and it is said "
-        "that the other direction was not measured; srun takes the order that it is told",
+        "Which way a rail is slow, in a job of Slurm whose ranks `mpirun` of MPICH or Intel MPI starts",
+        "Hydra gives its processes the job's order of nodes; counters show it, and it is said that the other direction "
+        "was not measured; srun, and mpirun of Open MPI, take the order that they are told",
     ),
     (
         "Adaptive routing, the routing engine, SHARP",

@@ -26,6 +26,10 @@ _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _EXPONENT_ONLY = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: What git writes into a file of which both sides changed the same lines.
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7}) .*$", re.MULTILINE)
+#: Text that was copied from a page or a mail.
+_ODD_INDENT = re.compile(r"[ \t]*[\u00a0\u2007\u202f]")
 _SPECIAL_FLOATS = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 
 
@@ -263,7 +267,14 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, file: str) -> InputErr
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
     problem = error.problem or "text that is not YAML"
+    conflict = _CONFLICT.search(text)
+    if conflict is not None:
+        found, at = f'a mark of a merge conflict ("{conflict[0]}")', text.count("\n", 0, conflict.start()) + 1
+        return InputError(file, found, "YAML", at, action="keep one of both sides, and remove the marks")
     lines = text.splitlines()
+    odd = next((n for n, each in enumerate(lines, start=1) if _ODD_INDENT.match(each)), None)
+    if odd is not None:
+        return InputError(file, "a no-break space, which looks like a blank", "blanks as indentation", odd)
     shown = lines[mark.line] if mark and mark.line < len(lines) else ""
     if "\t" in shown and "\t" in shown[: len(shown) - len(shown.lstrip())]:
         return InputError(file, "a tab", "blanks as indentation", line)

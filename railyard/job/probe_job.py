@@ -177,9 +177,14 @@ def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, sh
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
         return [*timed, "srun", *words, *launch.options, *(() if shared else IN_ORDER)]
     if launcher in OWN_LAUNCHERS:
-        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
         # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
-        return [*timed, str(PurePath(launch.program).with_name(launcher)), *hosts, *launch.options]
+        program = str(PurePath(launch.program).with_name(launcher))
+        if ask.between(stack) and not shared:
+            parts = [ask.launch_options(stack, hosts=(node,), ranks=1, ranks_per_node=1) for node in launch.nodes]
+            each = f" {ask.between(stack)} ".join(f'{shlex.join(part)} "$@"' for part in parts)
+            return [*timed, "sh", "-c", f"exec {shlex.quote(program)} {each}", launcher, *launch.options]
+        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
+        return [*timed, program, *hosts, *launch.options]
     if launcher == FLUX_RUN:
         words = [f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
         front = ["flux", "run"] if shared else ["sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--"]

@@ -7,6 +7,7 @@ requeued has ended for it: two runs of one job must not be judged as one. So has
 be taken for a slow network), and one that is an array. What ended a job is kept for the verdict.
 """
 
+import re
 import time
 from typing import Any
 
@@ -26,15 +27,15 @@ LOST_AFTER_S = 180.0
 #: after KillWait and UnkillableStepTimeout, 90 s by default, and drains the node; epilogs that check a node's health
 #: take minutes.
 COMPLETING_MOST_S = 600.0
-#: Reasons why a job waits that only an administrator or another request can lift (squeue(1), "Job Reason Codes").
-_BLOCKED = frozenset(
-    {
-        "AccountNotAllowed", "AssocMaxNodePerJobLimit", "AssocMaxWallDurationPerJobLimit", "BadConstraints",
-        "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS", "JobHeldAdmin", "JobHeldUser", "PartitionDown",
-        "PartitionInactive", "PartitionNodeLimit", "PartitionTimeLimit", "QOSMaxNodePerJobLimit",
-        "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
-    }
-)  # fmt: skip
+#: Reasons why a job waits that only an administrator or another request can lift (squeue(1), "Job Reason Codes"; the
+#: names are those of Slurm 22.05): limits of one job or of one of its nodes, hours that are used up, and jobs that are
+#: held. What running jobs reserve of those hours (RunMinutes) is given back as they end.
+_BLOCKED = re.compile(
+    r"(?:Assoc|QOS)Max\w+Per(?:Job|Node)(?:Limit)?|QOSMin\w+|(?:Assoc|QOS)Grp\w+(?<!Run)Minutes(?:Limit)?|"
+    r"AccountNotAllowed|BadConstraints|DependencyNeverSatisfied|InvalidAccount|InvalidQOS|JobHeldAdmin|JobHeldUser|"
+    r"JobHoldMaxRequeue|PartitionDown|PartitionInactive|PartitionNodeLimit|PartitionTimeLimit|QOSNotAllowed|"
+    r"QOSUsageThreshold|ReservationDeleted|launch_failed_requeued_held"
+)
 
 
 @register_scheduler(NAME)
@@ -93,7 +94,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
             return
         waited = time.time() - (job.submit_time or time.time())
         reason = (record.reason or "").partition(",")[0]
-        if reason in _BLOCKED or reason in self._cancel_reasons:
+        if _BLOCKED.fullmatch(reason) or reason in self._cancel_reasons:
             self._cancel(job)
             self._give_up(job, slurm_jobs.blocked(record))
         elif job.max_pending_time and waited >= job.max_pending_time:

@@ -198,6 +198,14 @@ def launch_options(
     return [word.format_map(values) for word in words]
 
 
+def between(stack: str, major: int | None = None) -> str:
+    """Return the word between parts of the launcher's command, each with a host of its own, whose ranks are in order.
+
+    Empty for a launcher of which no such word is known.
+    """
+    return _launch(stack, major).between
+
+
 def cores_a_rank(stack: str, cores: int, major: int | None = None) -> list[str]:
     """Return the launcher's words that bind each rank to so many cores of its own, for its threads."""
     return [word.format_map({"cores": str(cores)}) for word in _launch(stack, major).cores_a_rank]

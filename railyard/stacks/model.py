@@ -208,7 +208,8 @@ class Launch:
     ranks than cores: no binding, and give the core away when idle. ``cores_a_rank`` binds each rank to as many cores as
     it has threads, none of them another rank's. A string in place of words says why there are none. ``answer`` is a
     regular expression of what it prints when it is asked for its ``--version``, empty where that is not known; the
-    group ``version`` is the library's own.
+    group ``version`` is the library's own. ``between`` is the word between parts of one command, each with hosts and
+    processes of its own, whose ranks are in the order of the command; empty where that is not known.
     """
 
     since: int
@@ -224,6 +225,7 @@ class Launch:
     version: str
     source: str
     answer: str = ""
+    between: str = ""
 
     def __post_init__(self) -> None:
         re.compile(self.answer)

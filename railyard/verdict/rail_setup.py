@@ -6,7 +6,8 @@ fewer lanes, or a card in a slower slot, gives a good latency still: only a larg
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from railyard.base.wording import listing
 from railyard.hardware.links import SLOTS, pcie_generation
@@ -136,26 +137,46 @@ def _outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
 def _crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
     """Yield a sentence for each two nodes of which one's rail shares a network with another rail of the other alone.
 
-    Rails of one name need not share a network: where packets are routed each leaf, or each port, has its own.
+    Rails of one name need not share a network: where packets are routed each leaf, or each port, has its own. A node is
+    in one sentence at most. Who may be crossed is looked up by network, so that the time grows as the nodes do.
     """
     names = [device_name(rail) for rail in _rails(case) if rail.subnet is None]
     told: set[str] = set()
     for name in case.launch.meant:
-        for one in facts:
-            for other in facts:
-                if name not in names or other.node == one.node or {one.node, other.node} & told:
-                    continue
-                own, theirs = _networks(one, name), _networks(other, name)
-                if not own or not theirs or own & theirs:
-                    continue
-                shared = [device for device in names if device != name and own & _networks(other, device)]
-                if shared:
-                    told |= {one.node, other.node}
-                    yield (
-                        f"wiring: {name} of {one.node} is in {listing(sorted(own))}, where {other.node} has "
-                        f"{listing(shared)}, and {name} of {other.node} is in {listing(sorted(theirs))}: expected "
-                        f"rails of one name in one network"
-                    )
+        others = tuple(device for device in names if device != name) if name in names else ()
+        there = _with_another_rail_in(facts, name, others)
+        for one in facts if there else ():
+            own = _networks(one, name)
+            found = (_first_apart(there[network], name, own, told) for network in sorted(own) if network in there)
+            other = None if one.node in told else next((each for each in found if each is not None), None)
+            if other is None:
+                continue
+            told |= {one.node, other.node}
+            shared = [device for device in others if own & _networks(other, device)]
+            yield (
+                f"wiring: {name} of {one.node} is in {listing(sorted(own))}, where {other.node} has "
+                f"{listing(shared)}, and {name} of {other.node} is in {listing(sorted(_networks(other, name)))}: "
+                f"expected rails of one name in one network"
+            )
+
+
+def _with_another_rail_in(
+    facts: Sequence[NodeFacts], name: str, others: Sequence[str]
+) -> Mapping[str, deque[NodeFacts]]:
+    """Return the nodes by each network that one of their other rails is in, and the rail of this name is not."""
+    found: dict[str, deque[NodeFacts]] = {}
+    for each in facts:
+        own = _networks(each, name)
+        for network in {network for device in others for network in _networks(each, device)} - own if own else ():
+            found.setdefault(network, deque()).append(each)
+    return found
+
+
+def _first_apart(nodes: deque[NodeFacts], name: str, own: frozenset[str], told: Set[str]) -> NodeFacts | None:
+    """Return the first node of which nothing was told, and whose rail of this name shares none of these networks."""
+    while nodes and nodes[0].node in told:
+        nodes.popleft()
+    return next((each for each in nodes if each.node not in told and not own & _networks(each, name)), None)
 
 
 def _rails(case: Case) -> tuple[Rail, ...]:

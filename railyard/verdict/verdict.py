@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.verdict.rules import figures, run
-from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
+from railyard.verdict.rules import run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
+from railyard.verdict.rules.possible import percent_of_limit, possible
+from railyard.verdict.rules.reference import reference, worst_ratio
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.complete,
     run.metrics,
-    figures.possible,
+    possible,
     run.path,
-    figures.reference,
+    reference,
 )
 
 

@@ -46,6 +46,15 @@ def test_plain_data_comes_back() -> None:
         (b"a: 1\nb: \xff\n", "f.yaml:2: found the byte 0xff, expected UTF-8 text"),
         ("a:\n\tb: 1\n", "f.yaml:2: found a tab, expected blanks as indentation"),
         (
+            "a:\n  b: 1\n\u00a0 c: 2\n  d: 3\n",
+            "f.yaml:3: found a no-break space, which looks like a blank, expected blanks as indentation",
+        ),
+        (
+            "a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> theirs\n",
+            'f.yaml:2: found a mark of a merge conflict ("<<<<<<< HEAD"), expected YAML; keep one of both sides, and '
+            "remove the marks",
+        ),
+        (
             "a: 1\nb: 2\na: 3\n",
             'f.yaml:3: a: found the key "a" for the second time, expected each key once (it stands in line 1 already)',
         ),

@@ -15,6 +15,7 @@ import pytest
 from railyard.provision.testbed import slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.scripts import reshape
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
 from tests.made.slurm_ends import kill_node, restart_controller
@@ -289,6 +290,35 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(with_slurm: tuple[V
     # The pair, and two that Slurm chose; it is ended as soon as it is known who is slow.
     assert re.search(r" ReqNodeList=vn\[1-2\] .* TRES=\S*node=4,", probes)
     assert re.search(r" JobState=(CANCELLED|COMPLETING) ", probes)
+
+
+@full
+@pytest.mark.parametrize(
+    ("cell", "rail"),
+    [
+        pytest.param(("-n", "ImbUniband%rails=1", "-p", "mpich"), "hsn0", id="one-rail"),
+        pytest.param(("-n", "ImbUniband", "-P", "policy=nic-per-rank", "-p", "intelmpi"), "hsn1", id="nic-per-rank"),
+    ],
+)
+@pytest.mark.fault(
+    "rail", "what vn2 sends over a rail at less than half of its rate, in a job of Slurm", "only what vn2 sends over"
+)
+def test_a_rail_that_is_slow_in_the_other_direction_alone_fails_and_is_named(
+    with_slurm: tuple[VirtualSite, Testbed], cell: tuple[str, ...], rail: str, said: str
+) -> None:
+    site, bed = with_slurm
+    assert bed.exec("vn2", ["tc", *reshape(rail, 50).split()]).returncode == 0
+    ran = site.run(*SYSTEM, *cell)
+    text = ran.record.verdict.text
+    # The stream itself goes from vn1 to vn2, and its own figure holds its reference.
+    assert failed(ran.record) == ("fail", 4, "fabric"), text
+    assert f"{rail} carries " in text and " MB/s from vn2 to vn1, and back " in text
+    assert f"{said} {rail} is slow: " in text
+    assert suspects(ran.record) == {("rail", "vn2", rail)}
+    # The run's own job made the streams back, by ranks in the other order, and a job of its own asked other nodes.
+    (step,) = site.folder.glob(f".railyard/**/back-1-{rail}-vn2-vn1.sh")
+    assert "--nodelist=vn2,vn1 " in step.read_text(encoding="utf-8")
+    assert "JobName=ways-vn1-vn2 " in scontrol(bed, "-o", "show", "job")
 
 
 @full

@@ -141,6 +141,19 @@ def test_a_server_that_does_not_listen_ends_both_at_once(bench: Bench) -> None:
     assert client == (1, "", "railyard: the other node has no server to ask: its own error says why\n")
 
 
+@pytest.mark.fault("session", "another program's server at the port of a benchmark's", "listens at port")
+def test_a_port_that_another_process_listens_at_is_not_taken_for_the_servers(bench: Bench, said: str) -> None:
+    (port,) = free_ports(1)
+    with socket.create_server(("127.0.0.1", port)):
+        client, server = bench.both(f"lo={port}", SERVE, ASK)
+    assert (server[0], server[1]) == (1, "")
+    assert server[2] == (
+        f"railyard: a process on {socket.gethostname()} {said} {port} already, the one for rail lo: run it again, "
+        f"which takes other ports, or end that process\n"
+    )
+    assert client == (1, "", "railyard: the other node has no server to ask: its own error says why\n")
+
+
 def test_a_server_that_goes_on_after_its_client_is_ended(bench: Bench) -> None:
     (port,) = free_ports(1)
     (bench.folder / "server.py").write_text(SERVER + "import time; time.sleep(6000)\n", encoding="utf-8")

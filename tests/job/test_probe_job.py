@@ -1,7 +1,11 @@
 """A job that measures single rails: how each scheduler is asked for its nodes, the words of a step, and its script."""
 
 import os
+import re
+import shlex
+import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,14 +72,53 @@ def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
             ("--mpi=pmix", "--nodes=2", "--nodelist=n9,n10"),
             "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodes=2 --nodelist=n9,n10 --distribution=arbitrary",
         ),
-        ("mpirun", "openmpi", (), "/opt/mpi/bin/mpirun -H n9:1,n10:1 -np 2"),
+        (
+            "mpirun",
+            "openmpi",
+            ("-x", "A=1"),
+            'sh -c \'exec /opt/mpi/bin/mpirun -H n9:1 -np 1 "$@" : -H n10:1 -np 1 "$@"\' mpirun -x A=1',
+        ),
         ("mpiexec", "mpich", (), "/opt/mpi/bin/mpiexec -hosts n9,n10 -n 2 -ppn 1"),
     ],
 )
 def test_a_step_is_told_its_two_nodes_of_the_job_and_ends(
     launcher: str, stack: str, options: tuple[str, ...], words: str
 ) -> None:
-    assert step_words(launcher, stack, launch(stack, options), 20) == ["timeout", "-k", "5", "20", *words.split()]
+    found = step_words(launcher, stack, launch(stack, options), 20)
+    assert found == ["timeout", "-k", "5", "20", *shlex.split(words)]
+
+
+#: What Slurm tells a job of two nodes.
+SLURM_JOB = {
+    "SLURM_JOBID": "7", "SLURM_JOB_ID": "7", "SLURM_NODELIST": "vn[1-2]", "SLURM_JOB_NODELIST": "vn[1-2]",
+    "SLURM_TASKS_PER_NODE": "1(x2)", "SLURM_NNODES": "2", "SLURM_JOB_NUM_NODES": "2",
+    "SLURM_JOB_CPUS_PER_NODE": "2(x2)",
+}  # fmt: skip
+
+
+def mapped(command: list[str], folder: Path) -> list[str]:
+    """Return the nodes of ranks 0 and 1 as Open MPI's mpirun places them in a job of Slurm's; it starts nothing."""
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    env = {"PATH": os.environ["PATH"], "TMPDIR": str(folder), **root, **SLURM_JOB}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    ranks = re.findall(r"Data for node: (\S+)\s[^\n]*\n\s*Process [^\n]* Process rank: ([0-9]+)", done.stdout)
+    return [node for node, rank in sorted(ranks, key=lambda found: int(found[1]))]
+
+
+def test_open_mpi_takes_the_order_of_a_step_and_not_that_of_the_job(tmp_path: Path) -> None:
+    program = shutil.which("mpirun.openmpi")
+    if program is None:
+        pytest.skip("Open MPI's mpirun is not installed here: apt-get install openmpi-bin")
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    if " 4." not in said.partition("\n")[0]:
+        pytest.skip(f"only mpirun of Open MPI 4 shows its map without starting anything, found {said!r}")
+    (tmp_path / "mpirun").symlink_to(program)
+    only_shown = ("--do-not-launch", "--display-map")
+    one_list = [program, "-H", "vn2:1,vn1:1", "-np", "2", *only_shown, "true"]
+    assert mapped(one_list, tmp_path) == ["vn1", "vn2"], "as the job has them, whatever the list says"
+    for nodes in (("vn2", "vn1"), ("vn1", "vn2")):
+        step = replace(launch("openmpi", only_shown), program=str(tmp_path / "mpirun"), nodes=nodes)
+        assert mapped([*step_words("mpirun", "openmpi", step, 20), "true"], tmp_path) == list(nodes)
 
 
 def test_flux_is_told_the_order_of_a_steps_nodes_in_a_file(tmp_path: Path) -> None:

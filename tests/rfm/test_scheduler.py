@@ -144,6 +144,32 @@ def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, sc
                 "scheduler", "a job asks for more nodes than its QOS allows", "reason: QOSMaxNodePerJobLimit"
             ),
         ),
+        pytest.param(
+            "AssocGrpCPUMinutesLimit",
+            marks=pytest.mark.fault(
+                "scheduler", "an account whose hours are used up", "reason: AssocGrpCPUMinutesLimit"
+            ),
+        ),
+        pytest.param(
+            "QOSGrpBillingMinutes",
+            marks=pytest.mark.fault("scheduler", "a QOS whose budget is used up", "reason: QOSGrpBillingMinutes"),
+        ),
+        pytest.param(
+            "AssocMaxMemPerNode",
+            marks=pytest.mark.fault(
+                "scheduler", "a job asks for more memory than its account may have", "reason: AssocMaxMemPerNode"
+            ),
+        ),
+        pytest.param(
+            "launch_failed_requeued_held",
+            marks=pytest.mark.fault(
+                "scheduler", "a job held since a node's prolog failed", "reason: launch_failed_requeued_held"
+            ),
+        ),
+        pytest.param(
+            "ReservationDeleted",
+            marks=pytest.mark.fault("scheduler", "a reservation that is over", "reason: ReservationDeleted"),
+        ),
     ],
 )
 def test_a_job_that_never_begins_is_not_waited_for(
@@ -157,6 +183,16 @@ def test_a_job_that_never_begins_is_not_waited_for(
     found = ended(job)
     assert found is not None
     assert said in found.sentence
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["Resources", "AssocGrpCPURunMinutesLimit", "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit", "Reservation", "None"],
+)
+def test_a_job_that_begins_as_others_end_is_waited_for(controller: Controller, scheduler: Any, reason: str) -> None:
+    controller.say("PENDING", reason)
+    assert not scheduler.finished(polled(scheduler, submitted()))
+    assert controller.cancelled == []
 
 
 def recorded(name: str) -> str:

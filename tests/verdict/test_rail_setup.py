@@ -1,6 +1,6 @@
 """Rails that are not set or wired as the file says: MTU and networks, by what nodes said of their devices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from railyard.job.node_facts import NodeFacts
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
+from railyard.verdict.rail_setup import why_unlike
 
 Assess = Callable[..., Assessment]
 NETWORKS = {"hsn0": "10.98.1.0/24", "hsn1": "10.98.2.0/24"}
@@ -110,6 +111,48 @@ def test_crossed_infiniband_subnets_are_told_by_their_prefix(assessed: Assess, s
     assert said in found.sentence
     unset = {"subnet_prefix": "fe80:0000:0000:0000", "subnets": ""}
     assert assessed(facts=(fact("vn1", hsn0=unset, hsn1=a), fact("vn2", hsn0=a, hsn1=unset))).verdict.state == "pass"
+
+
+class Read(dict[str, Mapping[str, str]]):
+    """Devices of a node that count how often they are asked for."""
+
+    times = 0
+
+    def get(self, *of: Any) -> Any:
+        Read.times += 1
+        return super().get(*of)
+
+
+@pytest.mark.parametrize(
+    "networks", ["one a rail", "one for all rails", "each rail its own", "half of the nodes swapped"]
+)
+def test_of_twice_the_nodes_each_is_looked_at_as_often(assessed: Assess, networks: str) -> None:
+    case, swapped = assessed().case, {"hsn0": {"subnets": NETWORKS["hsn1"]}, "hsn1": {"subnets": NETWORKS["hsn0"]}}
+    of_node: dict[str, Callable[[int], dict[str, dict[str, str]]]] = {
+        "one a rail": lambda number: swapped if number == 30 else {},
+        "one for all rails": lambda number: {rail: {"subnets": "10.98.0.0/16"} for rail in NETWORKS},
+        "each rail its own": lambda number: {rail: {"subnets": f"10.{rail[3]}.{number}.0/31"} for rail in NETWORKS},
+        "half of the nodes swapped": lambda number: swapped if number % 2 else {},
+    }
+    sentences, times = {}, {}
+    for number in (40, 80):
+        plain = [fact(f"n{n}", **of_node[networks](n)) for n in range(number)]
+        facts = [NodeFacts(one.node, one.facts, Read(one.devices)) for one in plain]
+        Read.times = 0
+        sentences[number] = (why_unlike(case, facts) or "").count("wiring: ")
+        times[number] = Read.times
+    assert times[80] <= 2 * times[40]
+    swaps = {"one a rail": 1, "half of the nodes swapped": 40}.get(networks, 0)
+    assert sentences[80] == swaps
+
+
+def test_a_swapped_node_among_many_is_said_once_beside_one_that_is_not(assessed: Assess) -> None:
+    swapped = fact("n7", hsn0={"subnets": NETWORKS["hsn1"]}, hsn1={"subnets": NETWORKS["hsn0"]})
+    facts = [swapped if number == 7 else fact(f"n{number}") for number in range(9)]
+    assert why_unlike(assessed(rails=2).case, facts) == (
+        "wiring: hsn0 of n0 is in 10.98.1.0/24, where n7 has hsn1, and hsn0 of n7 is in 10.98.2.0/24: expected rails "
+        "of one name in one network"
+    )
 
 
 TRAINED = {

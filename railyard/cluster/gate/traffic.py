@@ -1,4 +1,4 @@
-"""What a gate measures with --traffic: each card's loop to itself, STREAM, and a stream between it and a neighbour.
+"""What a gate measures with --traffic: each card's loop to itself, STREAM, and a stream to a neighbour and from it.
 
 All of it is bounded in bytes and in time. The neighbour is known to be good, so that a slow pair is the node's fault.
 """
@@ -21,6 +21,7 @@ from railyard.cluster.gate.ending import Deadline, Ended
 from railyard.cluster.gate.links_and_slots import is_foreign
 from railyard.cluster.gate.model import Gap, Look, Part
 from railyard.hardware.limits import LinkFloor, day_one_floor
+from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
 from railyard.job.launch import device_name
 from railyard.parsers import iperf3, perftest, rail_parts
@@ -65,9 +66,9 @@ class Ground:
 
     @property
     def messages(self) -> int:
-        """How many messages each measurement may send: the loop of each rail, and its pair where one is asked for."""
+        """How many messages each measurement may send: the loop of each rail, and both ways of its pair where asked."""
         most = self.system.gate.most_bytes
-        return figures.messages(most, len(self.rails) * (1 if self.neighbour is None else 2))
+        return figures.messages(most, len(self.rails) * (1 if self.neighbour is None else 3))
 
     @property
     def busy(self) -> str | None:
@@ -140,30 +141,36 @@ def _triad(ground: Ground) -> float | str:
 
 
 def pair(ground: Ground) -> Look:
-    """Return what each rail gives between the node and a neighbour, both of them in the job that the gate runs in."""
-    if ground.neighbour is None:
+    """Return what each rail gives to a neighbour and from it, both nodes in the job that the gate runs in.
+
+    A card may be slow in what it sends alone, or in what it receives.
+    """
+    neighbour = ground.neighbour
+    if neighbour is None:
         return Look("pair", gaps=(Gap("pair", "no --neighbour"),))
     if "SLURM_JOB_ID" not in os.environ:
         return Look("pair", gaps=(Gap("pair", "not in a job of Slurm's that has both nodes"),))
     looks = []
     for fabric, rail in ground.rails:
-        what, floor = f"pair over {device_name(rail)} with {ground.neighbour}", _floor(ground, fabric, rail)
+        what, floor = f"pair over {device_name(rail)}", _floor(ground, fabric, rail)
         if fabric.kind not in ("tcp", *VERBS):
             floor = f"no tool measures one over {fabric.kind}"
         why = floor if isinstance(floor, str) else _no_program(ground, _tool(fabric)) or _too_few(ground)
         if why is None and not isinstance(floor, str):
-            looks.append(ground.held("pair", what, floor, partial(_stream, ground, fabric, rail)))
+            for way, nodes in (("to", (ground.node, neighbour)), ("from", (neighbour, ground.node))):
+                measure = partial(_stream, ground, fabric, rail, nodes)
+                looks.append(ground.held("pair", f"{what} {way} {neighbour}", floor, measure))
         else:
-            looks.append(Look("pair", gaps=(Gap(what, why or ""),)))
+            looks.append(Look("pair", gaps=(Gap(f"{what} with {neighbour}", why or ""),)))
     return _together("pair", looks)
 
 
-def _stream(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
-    """Run an end on each node in a step of the job and return what the client's end printed, MB/s."""
-    step = ["srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"]
-    step += [f"--nodelist={ground.node},{ground.neighbour}", *_pair_words(ground, _tool(fabric), fabric, rail)]
+def _stream(ground: Ground, fabric: Fabric, rail: Rail, nodes: tuple[str, str]) -> float | str:
+    """Return what the first of two nodes sent to the second, MB/s: its end, the client's, printed it in a step."""
+    step = ["srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"]
+    words = _pair_words(ground, _tool(fabric), fabric, rail)
     _write_script(ground.shared)
-    return _value(_tool(fabric), ending.run(step, ground.deadline, ground.shared))
+    return _value(_tool(fabric), ending.run([*step, *probe_job.IN_ORDER, *words], ground.deadline, ground.shared))
 
 
 def _tool(fabric: Fabric) -> str:

@@ -1,21 +1,20 @@
 #!/bin/sh
-# What is no MPI program, on the nodes of a job, one process a node of which a launcher has said the rank: srun and
-# every MPI's launcher do, and start.sh on our own testbeds.
+# Runs what is no MPI program on the nodes of a job, one process a node, each of which a launcher has told its rank: srun
+# and every MPI's launcher do, and start.sh on our own testbeds.
 #   sh pair.sh run FOLDER TAG HOW RAILS -- SERVER [WORD]... -- CLIENT [WORD]...
-#       one of two such processes, a benchmark that is a client and a server, a pair of processes for each rail: rank 0
-#       runs the clients, rank 1 the servers. HOW: at-once or in-turn; RAILS: DEVICE=PORT with commas between them, a
-# TCP
-#       port for each rail. Blanks in the words: {device} {card} {card_port} {port} {server} {local}, the last two the
-#       addresses of both ends.
+#       Becomes one of two processes of a benchmark that is a client and a server, with a pair of them for each rail:
+#       rank 0 runs the clients, rank 1 the servers.
+#       HOW: at-once or in-turn. RAILS: DEVICE=PORT with commas between them, a TCP port for each rail.
+#       Blanks in the words: {device} {card} {card_port} {port} {server} {local}; the last two are the addresses of the
+#       server and of this end.
 #   sh pair.sh first FOLDER TAG NODES DEVICE AGENT -- COMMAND [WORD]...
-#       one of NODES such processes, an application that starts its own processes: rank 0 becomes it, and the others
-# wait
-#       until it has ended. Blanks in its words: {hosts} the nodes' names and {addresses} DEVICE's on each of them (both
-# in
-#       the order of ranks, commas between them), {agent} what starts a command on another node.
-# They find each other through FOLDER, which all nodes see: the servers' addresses stand in FOLDER/TAG.servers as soon
-# as their ports are listened at, a node's in FOLDER/TAG.node-RANK; FOLDER/TAG.done says that rank 0 has ended.
-# A client's output stands behind a line "# railyard: rail DEVICE" (read by railyard/parsers/rail_parts.py).
+#       Becomes one of NODES processes of an application that starts its own processes: rank 0 becomes the application,
+#       and the others wait until it has ended.
+#       Blanks in its words: {hosts} the nodes' names and {addresses} DEVICE's on each of them (both in the order of
+#       ranks, commas between them), {agent} what starts a command on another node.
+# They find each other through FOLDER, which all nodes see. The servers' addresses are in FOLDER/TAG.servers as soon as
+# their ports are listened at, a node's in FOLDER/TAG.node-RANK; FOLDER/TAG.done says that rank 0 has ended.
+# A client's output is behind a line "# railyard: rail DEVICE" (railyard/parsers/rail_parts.py reads it).
 
 set -f
 
@@ -110,6 +109,11 @@ serve() {
         device=${rail%=*} port=${rail##*=}
         address_of "$device" || fail 1
         server=$address own=$address
+        # Whoever listens there already would be taken for our server, and be asked in its place.
+        if listens "$port"; then
+            say "a process on $node listens at port $port already, the one for rail $device: run it again, which takes other ports, or end that process"
+            fail 1
+        fi
         (become "$@") >"$folder/$tag.server-$device" 2>&1 </dev/null &
         child=$! children="$children $!"
         until listens "$port"; do

@@ -29,6 +29,9 @@ _UNFIT: Mapping[str, str] = {
     "POWERED_DOWN": "powered down",
     "POWERING_DOWN": "powering down",
     "FUTURE": "not there yet",
+    # slurmd reported less than slurm.conf has: a memory module or a processor that is gone after a reboot.
+    "INVALID_REG": "not registered with what slurm.conf has",
+    "INVAL": "not registered with what slurm.conf has",
     "UNKNOWN": "of unknown state",
 }
 #: Of those, the words for a node on which nothing runs any more; one that is drained may be well.

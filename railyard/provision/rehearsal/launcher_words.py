@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.hostlist import expanded
@@ -47,6 +47,8 @@ _PALS = {
     "env": ("variable", 1),
     "cpu-bind": ("bind", 1),
 }
+#: Between the parts of a command of Open MPI's, each with hosts and ranks of its own.
+_BETWEEN = ":"
 _OPTIONS: Mapping[str, Mapping[str, tuple[str, int]]] = {OPEN_MPI: _OPEN_MPI, HYDRA: _HYDRA, PALS: _PALS}
 _SLOTS = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
 
@@ -56,6 +58,7 @@ class Told:
     """What a launcher was told. ``hosts`` has (node, slots), slots None where none were said; ``command`` is the rest.
 
     ``variables`` are set for every rank. ``bind`` is the word as it was given, ``cores`` are of each rank.
+    ``in_order``: the ranks are in the order of ``hosts``, whatever the job's is.
     """
 
     launcher: str
@@ -68,6 +71,7 @@ class Told:
     cores: int = 1
     oversubscribes: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
+    in_order: bool = False
 
 
 def launcher_of(stack: str) -> str:
@@ -81,6 +85,9 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
     Raises RailyardError for an option that it does not know, and where no program is named.
     """
     launcher = launcher_of(stack)
+    if launcher == OPEN_MPI and _BETWEEN in words:
+        at = list(words).index(_BETWEEN)
+        return _together(read(stack, words[:at], environment), read(stack, words[at + 1 :], environment))
     options, rest, said, variables = _OPTIONS[launcher], list(words), dict[str, str](), dict[str, str]()
     while rest and rest[0].startswith("-"):
         word, name = rest[0], rest.pop(0).lstrip("-")
@@ -112,6 +119,23 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
     )  # fmt: skip
 
 
+def _together(first: Told, rest: Told) -> Told:
+    """Return what parts of one command say together: ``-H b:1 -np 1 prog : -H a:1 -np 1 prog``."""
+    if first.command != rest.command:
+        raise RailyardError(f"{first.launcher}: found several programs in one command, expected one in a rehearsal")
+    if not first.hosts or not rest.hosts or first.ranks is None or rest.ranks is None:
+        raise RailyardError(f"{first.launcher}: found a part without -H and -np, expected both in each")
+    own = first.ranks // len(first.hosts) or 1
+    others = rest.hosts if rest.in_order else [(name, rest.ranks // len(rest.hosts) or 1) for name, _ in rest.hosts]
+    return replace(
+        rest,
+        ranks=first.ranks + rest.ranks,
+        hosts=(*((name, own) for name, _ in first.hosts), *others),
+        variables={**first.variables, **rest.variables},
+        in_order=True,
+    )
+
+
 def of_hostfile(text: str) -> tuple[tuple[str, int | None], ...]:
     """Return the nodes of a host file with their slots: ``n1 slots=2``, ``n1:2`` or ``n1``, a node a line."""
     found = []
@@ -137,11 +161,15 @@ def of_slurm(nodes: str, tasks: str) -> tuple[tuple[str, int | None], ...]:
 def placed(told: Told, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[str, int]]:
     """Return the node of each rank and its number there, in the order of the ranks: node by node, as slots allow.
 
-    ``hosts`` are those of the job. Raises RailyardError where Open MPI has too few slots; Hydra begins again.
+    ``hosts`` are those of the job, whose order Open MPI keeps (tests/job/test_probe_job.py asks the real one). Raises
+    RailyardError where Open MPI has too few slots; Hydra begins again.
     """
     named = dict(hosts)
     asked = [(name, slots if slots is not None else named.get(name)) for name, slots in told.hosts or hosts]
     unknown = [name for name, _ in asked if name not in named]
+    if told.launcher == OPEN_MPI and not told.in_order and not unknown:
+        order = list(named)
+        asked.sort(key=lambda each: order.index(each[0]))
     if unknown or not asked:
         raise RailyardError(f"{told.launcher}: {unknown[0] if unknown else 'no node'} is none of this job's nodes")
     room = [(name, told.per_node or slots or 1) for name, slots in asked]

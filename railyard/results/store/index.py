@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from railyard.base.errors import InputError
 from railyard.base.terminal import tracked
 from railyard.results.record.file import LineError, content_of, lines_of
 from railyard.results.record.form import STATES, Record
@@ -22,6 +23,8 @@ from railyard.results.store.finals import final_of
 INDEX_FILE = "index.sqlite"
 #: Raised with any change of the tables below.
 VERSION = 3
+#: In the place of size, time and inode of a file that could not be read.
+_UNREAD = (-1, -1, -1)
 
 #: What a condition may name: column, and what it holds.
 COLUMNS: Mapping[str, str] = MappingProxyType(
@@ -72,7 +75,8 @@ PRAGMA user_version = {VERSION};
 def opened(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
     """Return the index of these files of records, up to date, in memory; ``kept`` is where it is kept between calls.
 
-    Raises InputError where a file cannot be read. That the index itself cannot be read or written is no error.
+    A file that cannot be read is a problem, and is read again at the next call. That the index itself cannot be read or
+    written is no error.
     """
     index = _taken_over(kept)
     if index is None:
@@ -110,10 +114,13 @@ def _bring_up_to_date(index: sqlite3.Connection, files: tuple[Path, ...]) -> boo
             status = path.stat()
         except FileNotFoundError:  # removed since its folder was listed
             continue
-        now = (status.st_size, status.st_mtime_ns, status.st_ino)
+        except OSError:  # a stale handle of NFS
+            now = _UNREAD
+        else:
+            now = (status.st_size, status.st_mtime_ns, status.st_ino)
         before = known.pop(str(path), None)
         if before is not None:
-            if before[2:] == now:
+            if before[2:] == now != _UNREAD:
                 continue
             _forget(index, before[0])
         _add(index, path, now)
@@ -136,7 +143,14 @@ def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) ->
     ).lastrowid
     rows: list[list[Any]] = []
     records: list[Record] = []
-    for line in lines_of(content_of(path)):
+    try:
+        content = content_of(path)
+    except InputError as error:
+        sentence = f"found {error.found}, expected {error.expected}; its tests are missing here"
+        index.execute("INSERT INTO problems VALUES (?, NULL, ?)", (file, sentence))
+        index.execute("UPDATE files SET size = ?, mtime_ns = ?, inode = ? WHERE id = ?", (*_UNREAD, file))
+        return
+    for line in lines_of(content):
         try:
             record = line.record(len(records))
         except LineError as error:

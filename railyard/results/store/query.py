@@ -1,9 +1,11 @@
 """Questions to the store: which runs there are, the records that were asked for, one run by its name."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
@@ -108,17 +110,25 @@ def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tu
             )
         )
     if wanted == Wanted():
-        found += _without_a_record(home, {one.folder for one in found})
+        found += _without_a_record(home, {one.folder for one in found}, problems)
     found.sort(key=lambda one: (one.began, one.run))
     return tuple(found if newest is None else found[max(0, len(found) - newest) :])
 
 
-def _without_a_record(home: Path, shown: Collection[Path]) -> Iterator[RunSummary]:
-    """Yield the runs that promised tests and have no record of any."""
-    for folder in sorted(path.parent for path in runs_folder(home).glob(f"*/{PROMISED_FILE_NAME}")):
-        one = None if folder in shown else read_promised(folder)
+def _without_a_record(
+    home: Path, shown: Collection[Path], problems: Mapping[str, tuple[str, ...]]
+) -> Iterator[RunSummary]:
+    """Yield the runs of which no record was read: they promised tests, or their file or folder could not be read."""
+    told = {Path(path).parent: sentences for path, sentences in problems.items()}
+    told |= {folder: (sentence,) for folder, sentence in _closed(home)}
+    promised = (path.parent for path in runs_folder(home).glob(f"*/{PROMISED_FILE_NAME}"))
+    for folder in sorted({*told, *promised} - {*shown}):
+        one = read_promised(folder)
         if one is not None:
-            yield RunSummary(folder.name, folder, one.began, one.began, (one.system,), {}, promised=one)
+            yield RunSummary(folder.name, folder, one.began, one.began, (one.system,), {}, told.get(folder, ()), one)
+        elif folder in told:
+            changed = datetime.fromtimestamp(folder.stat().st_mtime, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            yield RunSummary(folder.name, folder, changed, changed, (), {}, told[folder])
 
 
 def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> Found:
@@ -140,7 +150,8 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) ->
         rows = rows[max(0, len(rows) - newest) :]
     problems = tuple(sentence for told in _problems(index).values() for sentence in told)
     index.close()
-    return Found(_read([row[:3] for row in rows]), (*problems, *copies))
+    closed = (sentence for _, sentence in _closed(home))
+    return Found(_read([row[:3] for row in rows]), (*problems, *closed, *copies))
 
 
 def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
@@ -250,8 +261,17 @@ def _problems(index: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     )
     found: dict[str, tuple[str, ...]] = {}
     for path, line, sentence in rows:
-        found[path] = (*found.get(path, ()), f"{path}:{line}: {sentence}")
+        where = path if line is None else f"{path}:{line}"
+        found[path] = (*found.get(path, ()), f"{where}: {sentence}")
     return found
+
+
+def _closed(home: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each run's folder that this user may not read, with a sentence: nothing else shows that it is there."""
+    folder = runs_folder(home)
+    for each in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if each.is_dir() and not os.access(each, os.R_OK | os.X_OK):
+            yield each, f"{each}: found a folder that you may not read, expected a run; its tests are missing here"
 
 
 def _read(places: list[tuple[str, ...]]) -> tuple[Record, ...]:

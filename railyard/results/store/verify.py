@@ -1,5 +1,6 @@
 """What is wrong or odd in stored results: lines without a record, a clock that was wrong, other units, no outputs."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,6 +14,8 @@ from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.results.store.units import UNITS
 from railyard.site.references.model import UNITS as DECLARED
+
+_UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
         found += [problem(name, sentence) for sentence in _of_another_run(read.records, name)]
         found += [remark(name, sentence) for sentence in _missing_outputs(read.records, where)]
     found += [problem(name, sentence) for sentence in _of_the_future(read.records, now)]
+    found += [problem(name, sentence) for sentence in _of_another_form(read.records)]
     found += _units(read.records, name)
     found += [remark(name, sentence) for sentence in _clock(read.records)]
     found += [remark(name, sentence) for sentence in _renamed(read.records, systems)]
@@ -92,6 +96,15 @@ def _of_the_future(records: Sequence[Record], now: datetime) -> Iterator[str]:
         yield (
             f"{counted(len(late), 'record')} of the future (the first: {first.case}, {first.time}): a clock was wrong; "
             "among runs in the order of their times it stays the newest"
+        )
+
+
+def _of_another_form(records: Sequence[Record]) -> Iterator[str]:
+    odd = [record for record in records if _UTC.fullmatch(record.time) is None]
+    if odd:
+        yield (
+            f'{counted(len(odd), "record")} with another form of time (the first: {odd[0].case}, "{odd[0].time}"), '
+            f"expected UTC such as 2026-11-21T06:00:12Z: runs are put in order, and chosen by day, by that text"
         )
 
 

@@ -137,11 +137,10 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         with as_reframe_error():
             self.runner.start(hold_measurement_lock)
             back = self.way_back
-            files = {} if back is None else back.files()
+            files, lines = ({}, ()) if back is None else back.in_job(self.site.system.scheduler)
             for name, text in {**self.runner.files(self, self._plan.placing), **files}.items():
                 Path(self.stagedir, name).write_text(text, encoding="utf-8")
-            there = [] if back is None else back.lines(self.site.system.scheduler)
-            self.postrun_cmds = [*self.runner.after(self), *there, *self.postrun_cmds]
+            self.postrun_cmds = [*self.runner.after(self), *lines, *self.postrun_cmds]
             self._again, self._clock = Again(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
 
     @run_before("sanity")

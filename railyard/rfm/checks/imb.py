@@ -13,6 +13,8 @@ from railyard.site.systems.measure import StatedAmounts
 VOLUME_MB, SLOW_VOLUME_MB = 40, 24
 SIZES_FILE = "sizes.txt"
 PROBE_SIZE_FILE = "probe-size.txt"
+#: Ranks of a short measurement of a rail alone, one a node; the run itself may have more, as with a NIC per rank.
+PROBE_RANKS = 2
 #: Of a short stream one way, 8 MiB with what IMB makes before: 0.6 s over a rail of the virtual cluster.
 ONE_WAY_WINDOW = 4
 
@@ -30,7 +32,7 @@ class ImbCheck(RepeatedCheck):
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         file = SIZES_FILE if sizes == self.message_sizes else PROBE_SIZE_FILE
-        return self._words([self.benchmark] * self.passes, file, self.repetitions)
+        return self._words([self.benchmark] * self.passes, file, self.num_tasks, self.repetitions, self.window)
 
     def work(self) -> Work:
         return replace(super().work(), volume_bytes=(self.volume or VOLUME_MB) << 20)
@@ -41,18 +43,18 @@ class ImbCheck(RepeatedCheck):
             self.volume = VOLUME_MB if self.repetitions > self.fewest.repetitions else SLOW_VOLUME_MB
 
     def probe_arguments(self, size: int) -> list[str]:
-        return self._words(["PingPong"], PROBE_SIZE_FILE, 5)
+        return self._words(["PingPong"], PROBE_SIZE_FILE, PROBE_RANKS, 5, self.window)
 
     def one_way_arguments(self, size: int) -> list[str]:
-        return self._words(["Uniband"], PROBE_SIZE_FILE, 1, ONE_WAY_WINDOW)
+        return self._words(["Uniband"], PROBE_SIZE_FILE, PROBE_RANKS, 1, ONE_WAY_WINDOW)
 
     def probe_files(self, size: int) -> dict[str, str]:
         return {PROBE_SIZE_FILE: f"{size}\n"}
 
-    def _words(self, benchmarks: list[str], sizes_file: str, repetitions: int, window: int = 0) -> list[str]:
-        return [*benchmarks, "-npmin", str(self.num_tasks), "-msglen", sizes_file, "-time", "20",
+    def _words(self, benchmarks: list[str], sizes_file: str, ranks: int, repetitions: int, window: int) -> list[str]:
+        return [*benchmarks, "-npmin", str(ranks), "-msglen", sizes_file, "-time", "20",
                 "-iter", f"{repetitions},{self.volume}", "-iter_policy", "off",
-                "-window_size", str(window or self.window)]  # fmt: skip
+                "-window_size", str(window)]  # fmt: skip
 
     def input_files(self) -> dict[str, str]:
         # From a file every IMB takes its sizes; 2021.7 knows no word for them.

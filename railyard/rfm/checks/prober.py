@@ -328,7 +328,7 @@ class RailProber:
         """Return what a stream from the first of two nodes printed, and whether it is known that it went that way.
 
         What is started from here goes as it is told. In a job of a scheduler a launcher may keep an order of its own
-        (mpirun of Open MPI 4 and Hydra under Slurm do): there the counters of both nodes must say it.
+        (Hydra under Slurm does): there the counters of both nodes must say it.
         """
         assert self.one_way is not None
         if held.is_seen:

@@ -7,7 +7,7 @@ by the counters of both its nodes: a launcher that keeps an order of its own pro
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import RailyardError
@@ -38,34 +38,35 @@ class WayBack:
     launch: Launch
     limit_s: int
 
-    def files(self) -> Mapping[str, str]:
-        """Return what is to be beside the job's script: name and text; nothing where no step can be said."""
+    def in_job(self, scheduler: str) -> tuple[Mapping[str, str], Sequence[str]]:
+        """Return what is to be beside the job's script (name and text), and the lines behind its benchmark's launch.
+
+        Whatever fails in those lines fails nothing. Neither is there where no step can be said.
+        """
         try:
             steps = self._steps()
         except RailyardError:  # a launcher that is not told which of a job's nodes to use, or in which order
-            return {}
-        assert self.rails.one_way is not None
-        listed = "".join(f"{name}\n" for name in steps)
-        return {
+            return {}, ()
+        way = self.rails.one_way
+        assert way is not None
+        files = {
             probe_job.SCRIPT: probe_job.probes_script(),
-            f"{_JOB}.list": listed,
-            **self.rails.one_way.files(self.rails.one_way.size_bytes),
+            f"{_JOB}.list": "".join(f"{name}\n" for name in steps),
+            **way.files(way.size_bytes),
             **{f"{name}.sh": script for name, script in steps.items()},
         }
+        return files, self._lines(scheduler)
 
-    def lines(self, scheduler: str) -> list[str]:
-        """Return the lines of the job behind its benchmark's launch; whatever fails there fails nothing."""
-        if not self.files():
-            return []
+    def _lines(self, scheduler: str) -> tuple[str, ...]:
         unset = "".join(f" -u {name}" for name in self.launch.env if name not in self._alone(self.launch.meant[0]).env)
         left = f"{self.limit_s - _LEFT_S} - SECONDS"  # bash's own clock of the job's script
         within = f"$(({left} < {_WITHIN_S} ? {left} : {_WITHIN_S}))"
         words = f'sh {probe_job.SCRIPT} {_JOB} "{within}" 0 {shlex.join(_NOBODY)}'
-        return [
+        return (
             # What an earlier measurement of the test left is not this one's.
             f"rm -f {BACK.name}-*.out; : > {probe_job.no_more(_JOB)}",
             f"{probe_job.lists_nodes(scheduler)} | env{unset} {words} || :",
-        ]
+        )
 
     def value_mb_s(self, rail: str, sender: str) -> float | None:
         """Return the best of the streams over a rail that were sent by a node; None where none is proven to be."""
@@ -103,12 +104,13 @@ class WayBack:
 def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
     """Return what the job of a test is given, whose rails ``rails`` measures; None for one that makes no streams.
 
-    Those are made where steps are started from here, and neither of a recording nor between more ranks than two; where
-    no counter proves which way a stream went, it would prove nothing.
+    None are made where steps are started from here, nor of a recording, nor of a run on one node or more than two. How
+    many ranks the run had on a node does not matter: a stream has one. Where no counter proves which way it went, it
+    would prove nothing.
     """
     system = plan.site.system
     is_asked = system.scheduler in FAMILIES and system.provider != "replay" and not isinstance(rails.place, Here)
-    if not is_asked or (plan.ranks.total, plan.ranks.per_node) != (2, 1):
+    if not is_asked or plan.ranks.total != 2 * plan.ranks.per_node:
         return None
     if not plan.launch.meant or not counters_can_prove(plan.site, plan.test.fabric):
         return None

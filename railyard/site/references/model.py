@@ -98,6 +98,8 @@ Policies = Annotated[
 def _rails(value: Any) -> Any:
     if value == []:
         raise refuse(show(value), "a number, a list of numbers, or any")
+    if isinstance(value, list) and any(each in value[:place] for place, each in enumerate(value)):
+        raise refuse(show(value), "each number once")
     return () if value == ANY else value if isinstance(value, list) else [value]
 
 

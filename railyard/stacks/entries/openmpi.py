@@ -139,6 +139,10 @@ def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
 # "mpirun (Open MPI) 4.1.4"; Debian's 4.1.4 says "mpirun.openmpi (OpenRTE) 4.1.4".
 _ANSWER = r"^\S*mpi(?:run|exec)\S* \((?:Open MPI|OpenRTE)\) (?P<version>\S+)"
 
+# Inside a scheduler's job the hosts of one -H are taken in the order of the job (4.1.4 under Slurm's variables, as
+# --display-map shows), those of "-H b:1 -np 1 … : -H a:1 -np 1 …" in the order of the command.
+_BETWEEN = ":"
+
 OPENMPI_LAUNCHES = (
     Launch(
         since=4,
@@ -155,6 +159,7 @@ OPENMPI_LAUNCHES = (
         version="4.1.4, tried",
         source="www.open-mpi.org doc/v4.1/man1/mpirun.1",
         answer=_ANSWER,
+        between=_BETWEEN,
     ),
     Launch(
         since=5,
@@ -171,6 +176,7 @@ OPENMPI_LAUNCHES = (
         version="5.0.11, tried",
         source="docs.open-mpi.org v5.0.x man-openmpi/man1/mpirun.1; github.com/openpmix/prrte src/mca/plm/ssh",
         answer=_ANSWER,
+        between=_BETWEEN,
     ),
 )
 

@@ -3,7 +3,7 @@
 A library that misses its interface says so in a line, and goes on until something else fails, which it says in twenty.
 One row of the table is one message: whose it is, how it reads, and what it means. Rows are in the order of cause and
 consequence, so that the first row that is found anywhere in a text is quoted. A row has a genuine example in
-``tests/recordings/failed``, or in a recording of a public place.
+``tests/recordings/failed``, or in a public place that its test names.
 """
 
 import re
@@ -18,6 +18,12 @@ LOOKED_THROUGH = 1 << 18
 _OPENMPI = ("openmpi", "hpcx")
 _UCX = ("openmpi", "hpcx", "mpich", "mvapich", "craympich", "intelmpi")
 _CH4 = ("mpich", "mvapich", "craympich", "intelmpi")
+#: Who says what became of a file in a job: a shell, a script, or a tool of coreutils that the script calls.
+_SHELL = r"(?:/\S{0,200}/)?(?:sh|bash|dash|mkdir|cp|mv|rm|cat|tee|touch|ls|slurm_script|\S{1,100}\.sh)\b"
+#: The node on which a task failed by itself, where the message names none.
+_FAILED_TASK = re.compile(
+    r"^srun: error: (\S{1,200}): tasks? [0-9,-]{1,80}: Exited with exit code [0-9]{1,3}$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,80 @@ MESSAGES: tuple[Message, ...] = (
         "error while loading shared libraries",
         r"^[^\n]{0,200}error while loading shared libraries: (?P<name>\S{1,200}): [^\n]{1,200}$",
         "the loader does not find {name}: LD_LIBRARY_PATH, modules and RPATH on that node",
+    ),
+    Message(
+        (),
+        "version … not found (required by …)",
+        r"^[^\n:]{1,300}: (?P<library>\S{1,300}): version [`'](?P<version>\w[\w.]{1,40})' not found \(required by "
+        r"(?P<name>[^\n)]{1,300})\)$",
+        "{name} was built against a newer {library} than that node has ({version}): another operating system or module",
+    ),
+    Message(
+        (),
+        "Task launch … failed on node …: Invalid job credential (or Job credential expired)",
+        r"^srun: error: Task launch for \S{1,40} failed on node (?P<node>\S{1,200}): "
+        r"(?:Invalid job credential|Job credential expired)$",
+        "{node} refuses Slurm's credentials: its clock, or the key of its munge, differs",
+    ),
+    Message(
+        (),
+        "Task launch … failed on node …: Job prolog failed",
+        r"^srun: error: Task launch for \S{1,40} failed on node (?P<node>\S{1,200}): Job prolog failed$",
+        "Slurm's prolog failed on {node}: see the log of its slurmd",
+    ),
+    Message(
+        (),
+        "Couldn't find (or load) the specified plugin name for mpi/…",
+        r"^srun: error: Couldn't (?:find the specified|load specified) plugin name for (?P<name>mpi/\w{1,40})\b"
+        r"[^\n]{0,200}$",
+        "srun has no working plugin {name}: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
+    ),
+    Message(
+        (),
+        "slurmstepd: error: execve()",
+        r"^slurmstepd(?:-\S{1,200})?: error: execve\(\): (?P<name>[^\n]{1,200}): "
+        r"(?:No such file or directory|Permission denied)$",
+        "{name} is not there, or may not be executed",
+    ),
+    Message(
+        (),
+        "Illegal instruction",
+        r"^srun: error: (?P<node>\S{1,200}): tasks? [0-9,-]{1,80}: Illegal instruction\b[^\n]{0,40}$",
+        "the program was built for a newer processor than {node} has",
+    ),
+    Message(
+        (),
+        "Host key verification failed, Permission denied (publickey …)",
+        r"^(?:Host key verification failed\.|(?:\S{1,200}: )?Permission denied "
+        r"\([^\n)]{0,80}publickey[^\n)]{0,80}\)\.)$",
+        "ssh, by which the launcher starts processes on other nodes, is refused: its keys, or its known hosts",
+    ),
+    Message(
+        (),
+        "No space left on device, Disk quota exceeded",
+        rf"^{_SHELL}[^\n]{{0,300}}: (?:No space left on device|Disk quota exceeded)$",
+        "a file system is full, or a quota is used up",
+    ),
+    Message(
+        (),
+        "Stale file handle, Input/output error, Read-only file system, Transport endpoint is not connected",
+        rf"^{_SHELL}[^\n]{{0,300}}: "
+        r"(?:Stale file handle|Input/output error|Read-only file system|Transport endpoint is not connected)$",
+        "a file system of that node is broken: mount it again, and see the node's kernel log",
+    ),
+    Message(
+        _UCX,
+        "UCX  ERROR Not enough memory to write … Please check that /dev/shm",
+        r"^[^\n]{0,100}UCX  ERROR\s{1,5}Not enough memory to write total of [0-9]{1,20} bytes\. Please check that "
+        r"/dev/shm [^\n]{0,200}$",
+        "/dev/shm of that node is full, or too small",
+    ),
+    Message(
+        _UCX,
+        "UCX  ERROR … Please set max locked memory (ulimit -l) to 'unlimited'",
+        r"^[^\n]{0,100}UCX  ERROR [^\n]{0,200}Please set max locked memory \(ulimit -l\) to 'unlimited' "
+        r"\(current: (?P<limit>[^\n)]{1,40})\)$",
+        "the job may lock {limit} of memory there, and RDMA needs it unlimited (ulimit -l of slurmd, limits.conf)",
     ),
     Message(
         _OPENMPI,
@@ -171,7 +251,11 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
                 quoted = one_line(found[0].partition("\n")[0]).strip()
                 parts = {name: one_line(value or "").strip() for name, value in found.groupdict().items()}
                 line = head.count("\n", 0, found.start()) + 1
-                return FirstCause(index, line, quoted, message.means.format_map(parts))
+                means = message.means.format_map(parts)
+                failed = None if "node" in parts else _FAILED_TASK.search(head)
+                return FirstCause(
+                    index, line, quoted, means if failed is None else f"{means}; it failed on {failed[1]}"
+                )
     return None
 
 

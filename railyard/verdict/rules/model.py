@@ -362,6 +362,11 @@ def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
     return tuple((size, float(value)) for size, value in pairs if value is not None)
 
 
+def cited(band: BandLike) -> str:
+    """Return a reference as a sentence names it: its entry, what kind of number it is, and whose."""
+    return f"{band.entry_id} ({band.kind}: {band.source})"
+
+
 def _rounds_to_zero(metric: MetricInput, size: int) -> bool:
     # IMB prints a rate as a whole number: 0 where a message takes over 2 s. Only where nothing is asserted of it.
     if metric.declared.quantity == "rate" and metric.declared.reported_only is not None:

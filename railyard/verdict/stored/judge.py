@@ -25,8 +25,7 @@ from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, Target, contradictions, is_from_device, metric_inputs, read_of
 from railyard.verdict.path.proof import not_judged as no_path
-from railyard.verdict.rules import figures, run
-from railyard.verdict.rules.figures import percent_of_limit, worst_ratio
+from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     Inputs,
@@ -37,6 +36,8 @@ from railyard.verdict.rules.model import (
     not_judged,
     points,
 )
+from railyard.verdict.rules.possible import percent_of_limit, possible
+from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.target import ANY_STACK
 
@@ -256,9 +257,9 @@ def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[Rule
         count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
         whole = f"{counted(count, 'complete table')}{checked}{unseen}"
         first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
-    last = figures.reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
+    last = reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")
-    return (first, run.metrics(inputs), figures.possible(inputs), path, last)
+    return (first, run.metrics(inputs), possible(inputs), path, last)
 
 
 def _no_floor(sentence: str) -> RuleResult:

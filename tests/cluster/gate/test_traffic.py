@@ -229,14 +229,30 @@ def test_a_pair_is_measured_in_the_job_of_both_nodes_against_the_floor_of_the_li
     found = bench.site.gate("--traffic", "--neighbour", "n2")
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("n1: fit: links, slots, counters, pair; not checked: loopback of mlx5_0:1, ")
-    step = "--overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist=n1,n2 "
-    assert [step in call for call in bench.calls("srun")] == [True, True]
+    # Both ways over both rails. srun would else sort the nodes, and both ways would be one.
+    step = "--overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist={} --distribution=arbitrary sh pair.sh run "
+    ways = [step.format(way) for way in ("n1,n2", "n2,n1")] * 2
+    assert [call.startswith(way) for call, way in zip(bench.calls("srun"), ways, strict=True)] == [True] * 4
     bench.gives("12000")
     slow = bench.site.gate("--traffic", "--neighbour", "n2")
     assert slow.code == 1
-    assert slow.out.startswith("n1: unfit: pair over mlx5_0:1 with n2: 12583 MB/s and 12583 MB/s, expected at least ")
-    assert slow.out.endswith(" (day-one floor of the link) (+1 more)\n")
+    assert slow.out.startswith("n1: unfit: pair over mlx5_0:1 to n2: 12583 MB/s and 12583 MB/s, expected at least ")
+    assert slow.out.endswith(" (day-one floor of the link) (+3 more)\n")
     assert [path.name for path in (bench.site.home / ".railyard/gate").iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.fault(
+    "rail", "a gate's rail that is slow in what it receives alone", "unfit: pair over mlx5_1:1 from n2: "
+)
+def test_a_rail_that_only_receives_slowly_is_unfit_too(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    bench.says(neighbours=["n2"])
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    bench.gives("23000", "23000", "23000", "9000", "9000")
+    slow = bench.site.gate("--traffic", "--neighbour", "n2")
+    assert (slow.code, slow.out.startswith(f"n1: {said}9437 MB/s and 9437 MB/s, expected at least ")) == (1, True)
+    assert "more)" not in slow.out
 
 
 #: Runs a gate for each node of the list, but for those that it is told to leave out.

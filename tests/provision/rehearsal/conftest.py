@@ -24,7 +24,8 @@ from tests.made.sysfs import Tree
 from tests.made.sysfs import write as write_files
 from tests.waiting import PATIENCE_S
 
-TAG = "1a2b3c4d-17"
+#: A client and a server have TCP ports of this host by it: each process of pytest has ports of its own.
+TAG = f"1a2b3c4d-{os.getpid():x}"
 SYSTEM = """\
 system: roomy
 description: Two rails of NDR a node, and Gigabit Ethernet beside them
@@ -129,6 +130,7 @@ class Bed:
                 "PATH": os.environ["PATH"],
                 "RAILYARD_REHEARSAL": str(self.root),
                 "RAILYARD_REHEARSAL_PATIENCE": str(self.patience_s),
+                "RAILYARD_PAIR_PATIENCE": str(self.patience_s),
                 "RAILYARD_SYSFS": str(self.trees[node].root / "sys"),
                 "RAILYARD_PROC": str(self.trees[node].root / "proc"),
                 "SLURM_PROCID": str(rank),

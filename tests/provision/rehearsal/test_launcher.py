@@ -48,7 +48,12 @@ def test_ranks_fill_the_slots_of_each_node_in_the_jobs_order() -> None:
     assert [place[:2] for place in places("mpich", "-n 5 prog")] == [
         ("n1", "0"), ("n1", "1"), ("n2", "0"), ("n2", "1"), ("n9", "0"),
     ]  # fmt: skip
-    assert [place[:2] for place in places("openmpi", "-H n9:1,n2:1 -np 2 prog")] == [("n9", "0"), ("n2", "0")]
+    assert [place[:2] for place in places("openmpi", "-H n9:1,n2:1 -np 2 prog")] == [("n2", "0"), ("n9", "0")]
+    parts = "-H n9:1 -np 1 -x A=1 prog -a : -H n2:1 -np 1 -x A=1 prog -a"
+    assert [place[:2] for place in places("openmpi", parts)] == [("n9", "0"), ("n2", "0")]
+    assert read("openmpi", parts.split(), {}).command == ("prog", "-a")
+    three = "-H n2 -np 1 prog : -H n1 -np 2 prog : -H n9 -np 1 prog"
+    assert [place[:2] for place in places("openmpi", three)] == [("n2", "0"), ("n1", "0"), ("n1", "1"), ("n9", "0")]
     assert [place[:2] for place in places("intelmpi", "-ppn 1 -n 3 prog")] == [("n1", "0"), ("n2", "0"), ("n9", "0")]
 
 
@@ -101,6 +106,8 @@ def test_variables_reach_every_rank() -> None:
         ("openmpi", "-np 6 prog", "There are not enough slots available in the system to satisfy the 6\nslots"),
         ("openmpi", "-np 2 --map-by slot:PE=5 prog", "binding more\nprocesses than cpus on a resource"),
         ("openmpi", "-H n7 -np 1 prog", "n7 is none of this job's nodes"),
+        ("openmpi", "-H n1 -np 1 prog : -H n2 -np 1 other", "found several programs in one command"),
+        ("openmpi", "-H n1 -np 1 prog : -np 1 prog", "found a part without -H and -np"),
         ("openmpi", "-ppn 1 prog", 'Open MPI\'s mpirun: unknown option "-ppn"'),
         ("mpich", "-x A=1 prog", 'Hydra\'s mpiexec: unknown option "-x"'),
         ("mpich", "-n two prog", 'Hydra\'s mpiexec: found "two", expected a whole number from 1'),

@@ -85,6 +85,13 @@ def of_another_format(number: int) -> Callable[[bytes], bytes]:
             id="clock-ahead",
         ),
         pytest.param(
+            lambda line: line.replace(b"2026-11-21T06:00:12Z", b"2026-11-21T07:00:12+01:00"),
+            marks=pytest.mark.fault(
+                "store", "a record in local time, merged from elsewhere", "1 record with another form of time"
+            ),
+            id="local-time",
+        ),
+        pytest.param(
             lambda line: line.replace(b'"MB/s"', b'"furlong"'),
             marks=pytest.mark.fault("store", "a curve in a unit that is none", "it cannot be compared"),
             id="unit",
@@ -167,6 +174,45 @@ def test_a_copied_run_is_counted_once(home: Path, stored: Stored, made: Made, sa
     asked = query.records(home)
     assert [record.case for record in asked.records] == [made().case, "b"]
     assert said in asked.problems[0]
+
+
+@pytest.mark.fault("store", "a file of records that no longer opens, among others", "its tests are missing here")
+def test_a_run_that_cannot_be_read_hides_no_other(
+    home: Path, stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    stored(made(run="r1"))
+    folder = stored(made(run="r2"))
+    really = Path.open
+
+    def stale(path: Path, *how: object) -> object:
+        if path == folder / FILE_NAME:
+            raise OSError(116, "Stale file handle")
+        return really(path, *how)  # type: ignore[call-overload]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", stale)
+        for _ in range(2):  # the index does not take it for read
+            asked = query.records(home)
+            assert [record.run for record in asked.records] == ["r1"]
+            expected = f"{folder / FILE_NAME}: found no readable file (Stale file handle), expected records of a run; "
+            assert asked.problems == (f"{expected}{said}",)
+            assert [(one.run, one.problems) for one in query.runs(home)] == [("r1", ()), ("r2", asked.problems)]
+    assert [record.run for record in query.records(home).records] == ["r1", "r2"]
+    assert query.records(home).problems == ()
+
+
+@pytest.mark.fault("store", "another user's run, which may not be read", "found a folder that you may not read")
+def test_a_folder_that_may_not_be_read_is_said(
+    home: Path, stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    stored(made(run="r1"))
+    other = stored(made(run="r2")).with_name("r3")
+    other.mkdir()
+    assert query.records(home).problems == ()
+    monkeypatch.setattr("os.access", lambda path, how: path != other)
+    (problem,) = query.records(home).problems
+    assert problem == f"{other}: {said}, expected a run; its tests are missing here"
+    assert [one.run for one in query.runs(home) if one.problems] == ["r3"]
 
 
 def test_a_record_of_the_future_hides_no_later_run_from_prometheus(made: Made) -> None:

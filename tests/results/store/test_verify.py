@@ -64,8 +64,14 @@ def test_a_clock_that_went_back_is_odd(stored: Stored, made: Made) -> None:
 
 
 @pytest.mark.parametrize("time", ["", "yesterday", "2026-11-21"])
-def test_a_time_of_another_form_is_no_traceback(stored: Stored, made: Made, time: str) -> None:
-    assert said(stored(made(time=time), made(case="b"))) == []
+def test_a_time_of_another_form_is_a_problem_and_no_traceback(stored: Stored, made: Made, time: str) -> None:
+    assert said(stored(made(time=time), made(case="b"))) == [
+        (
+            "problem",
+            f'1 record with another form of time (the first: {made().case}, "{time}"), expected UTC such as '
+            "2026-11-21T06:00:12Z: runs are put in order, and chosen by day, by that text",
+        )
+    ]
 
 
 def test_a_system_that_was_renamed_is_odd(stored: Stored, made: Made) -> None:

@@ -14,11 +14,11 @@ from railyard.rfm.checks.probe_places import Here
 from railyard.rfm.checks.prober import RailProber, sent_by
 from railyard.rfm.checks.way_back import WayBack, of_plan
 from railyard.site.site import Site
+from railyard.stacks.model import NIC_PER_RANK
 from railyard.verdict.assess import Assessment
 from tests.made.check import MadeCheck
 from tests.made.judged import counters_file
-from tests.rfm.checks.test_measured import plan
-from tests.rfm.checks.test_plan import changed
+from tests.rfm.checks.test_plan import changed, plan
 from tests.rfm.checks.test_probe_places import COUNTERS, FakeJob, Made, made  # noqa: F401  # a fixture
 
 RAILS = ("hsn0", "hsn1")
@@ -34,9 +34,10 @@ class Job:
     asked: FakeJob
 
     def run(self, seconds: int = 0, **env: str) -> None:
-        for name, text in self.back.files().items():
+        files, behind = self.back.in_job("slurm-nodb")
+        for name, text in files.items():
             (self.stage / name).write_text(text, encoding="utf-8")
-        lines = ["trap 'exit 7' ERR", f"SECONDS={seconds}", *self.back.lines("slurm-nodb"), "echo end"]
+        lines = ["trap 'exit 7' ERR", f"SECONDS={seconds}", *behind, "echo end"]
         path = f"{self.asked.path}:{os.environ['PATH']}"
         told = {**os.environ, "PATH": path, "SLURM_JOB_NODELIST": "vn1 vn2", **env}
         done = subprocess.run(
@@ -141,7 +142,7 @@ def test_a_stream_that_went_the_same_way_again_proves_nothing(
 def test_a_job_of_probes_that_measures_the_same_way_again_proves_nothing_either(
     job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
 ) -> None:
-    """So mpirun of Open MPI 4.1 and Hydra did in a job of Slurm 22.05: the streams would read as a good rail's."""
+    """So Hydra did in a job of Slurm 22.05: the streams would read as a good rail's."""
     one = job(f"ORDER=vn1,vn2\n{COUNTERS}echo 47.8", rails=("hsn0",))
     one.run()
     verdict = one.prober.explain(assessed()).verdict
@@ -168,7 +169,7 @@ def test_a_stream_that_hangs_or_fails_fails_no_job(
     assert verdict.remarks[-1] == 'from vn2 to vn1, each rail alone: hsn0 not measured ("srun: error")'
     launcher = replace(one.back.rails, place=replace(one.back.rails.place, launcher="ibrun"))  # type: ignore[type-var]
     unknown = replace(one.back, rails=launcher)
-    assert (unknown.files(), unknown.lines("slurm-nodb")) == ({}, [])
+    assert unknown.in_job("slurm-nodb") == ({}, ())
 
 
 def test_a_run_that_failed_is_not_asked_for_its_way_back(
@@ -206,11 +207,19 @@ SLURM: Changes = {"scheduler": "slurm-nodb", "launcher": "srun", "provider": "no
     [
         (SLURM, MadeCheck(), True),
         ({**SLURM, "scheduler": "pbs", "launcher": "mpirun"}, MadeCheck(), True),
-        (SLURM, MadeCheck(ranks_per_node=2), False),
+        (SLURM, MadeCheck(ranks_per_node=2), True),
+        (SLURM, MadeCheck(num_nodes=4), False),
         ({**SLURM, "provider": "replay"}, MadeCheck(), False),
         ({}, MadeCheck(), False),
     ],
-    ids=["Slurm", "PBS", "two ranks a node", "a replay", "a testbed, whose streams are started from here"],
+    ids=[
+        "Slurm",
+        "PBS",
+        "two ranks a node",
+        "four nodes",
+        "a replay",
+        "a testbed, whose streams are started from here",
+    ],
 )
 def test_whose_job_streams_back(
     virtual: Site, job: Callable[..., Job], change: Changes, check: MadeCheck, is_made: bool
@@ -225,3 +234,36 @@ def test_whose_job_streams_back(
     if found is not None:
         launch: Launch = found.launch
         assert (launch.meant, found.limit_s) == (("hsn0",), virtual.system.limit_s())
+
+
+@pytest.mark.fault(
+    "rail", "only what vn2 sends over a rail is slow, of a NIC per rank", "only what vn2 sends over hsn1 is slow"
+)
+def test_each_rail_of_a_nic_per_rank_is_streamed_back_by_one_rank_a_node(
+    virtual: Site, job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
+) -> None:
+    check = MadeCheck(rails=2, pair_a_rail=True, policy=NIC_PER_RANK)
+    there = plan(changed(virtual, **SLURM), check, policy=NIC_PER_RANK, stack="intelmpi")
+    assert there.ranks.per_node == 2 and "PSM3_MULTIRAIL_MAP" in there.launch.env
+
+    def alone(rail: str, nodes: tuple[str, ...]) -> Launch:
+        launch = there.launch_alone(rail, nodes, 1)
+        return replace(launch, env={**launch.env, **slow})
+
+    slow = {"SCRIPT": f"{COUNTERS}case $FI_TCP_IFACE$NODES in hsn1vn2,*) echo 38.2;; *) echo $NODES$DEALT 47.8;; esac"}
+    one = job("", rails=RAILS)
+    stream = one.prober.rails.one_way
+    assert stream is not None
+    rails = replace(one.prober.rails, one_way=replace(stream, launch=alone))
+    there = replace(there, launch=replace(there.launch, env={**there.launch.env, "DEALT": "yes"}))
+    back = of_plan(there, rails)
+    assert back is not None
+    one = replace(one, back=back, prober=replace(one.prober, rails=rails, back=back))
+    one.run(DEALT="yes")
+    assert one.streams == [f"back-{turn}-{rail}-vn2-vn1.out" for turn in (1, 2) for rail in RAILS]
+    # One rank a node, and what deals rails to several is not told of one alone.
+    assert " srun --ntasks=2 --ntasks-per-node=1 " in (one.stage / "back-1-hsn0-vn2-vn1.sh").read_text(encoding="utf-8")
+    assert (one.stage / "back-1-hsn0-vn2-vn1.out").read_text(encoding="utf-8") == "vn2,vn1 47.8\n"
+    verdict = one.prober.explain(assessed(rails=2)).verdict
+    assert (verdict.state, verdict.rule, said in verdict.sentence) == ("fail", 4, True)
+    assert [(each.kind, each.node, each.rail) for each in verdict.suspects] == [("rail", "vn2", "hsn1")]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,10 @@ EXAMPLES = {
         "mpirun.openmpi noticed that process rank 1 with PID 0 on node vn1 exited on signal 9 (Killed).",
         "rank 1 on vn1 was ended by signal 9",
     ),
+    "cp9.1-no-space.err": (
+        "tcp", 1, "cp: error writing '/dev/full': No space left on device",
+        "a file system is full, or a quota is used up",
+    ),
     "iperf3.12-no-server.err": (
         "tcp", 1, "iperf3: error - unable to connect to server: Connection refused",
         "the client did not reach its server",
@@ -106,12 +111,139 @@ def test_every_recording_of_a_failure_has_a_row_and_every_row_a_recording() -> N
     assert set(EXAMPLES) <= set(rows)
 
 
+@dataclass(frozen=True)
+class Public:
+    """What somebody's job printed, by a public report, with our nodes and paths; ``means`` is what is said of it."""
+
+    planted: str
+    text: str
+    means: str
+    source: str
+    stack: str = "mpich"
+    line: int = 1
+
+
+#: Accidents of nodes and of Slurm. Consequences stand behind them, as srun says them.
+TASK = "srun: error: vn2: task 1: Exited with exit code 1\n"
+REPORTED = (
+    Public(
+        "a clock, or a munge key, that differs on one node",
+        "srun: error: Task launch for StepId=13.0 failed on node vn2: Invalid job credential\n"
+        "srun: error: Application launch failed: Invalid job credential\n",
+        "vn2 refuses Slurm's credentials: its clock, or the key of its munge, differs",
+        "github.com/NVIDIA/deepops/issues/1179; why: Slurm's FAQ, quoted in c3nl-neuraldynamics/c3nl_cluster/issues/18",
+    ),
+    Public(
+        "a clock that is minutes behind on one node",
+        "srun: error: Task launch for 1466614.0 failed on node vn2: Job credential expired\n"
+        "srun: error: Application launch failed: Job credential expired\n",
+        "vn2 refuses Slurm's credentials: its clock, or the key of its munge, differs",
+        "github.com/c3nl-neuraldynamics/c3nl_cluster/issues/62",
+    ),
+    Public(
+        "a prolog that fails on one node",
+        "srun: error: Task launch for 23.0 failed on node vn2: Job prolog failed\n"
+        "srun: error: Application launch failed: Job prolog failed\n",
+        "Slurm's prolog failed on vn2: see the log of its slurmd",
+        "github.com/mknoxnv/ubuntu-slurm/issues/4",
+    ),
+    Public(
+        "a Slurm that was built without PMIx",
+        "srun: error: Couldn't find the specified plugin name for mpi/pmix looking at all files\n"
+        "srun: error: cannot find mpi plugin for mpi/pmix\n",
+        "srun has no working plugin mpi/pmix: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
+        "github.com/geoschem/geos-chem/issues/822",
+    ),
+    Public(
+        "a PMIx library that Slurm's plugin does not find",
+        "srun: error:  mpi/pmix_v5: init: (null) [0]: mpi_pmix.c:193: pmi/pmix: can not load PMIx library\n"
+        "srun: error: Couldn't load specified plugin name for mpi/pmix: Plugin init() callback failed\n",
+        "srun has no working plugin mpi/pmix: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
+        "github.com/pyiron/executorlib/pull/761",
+        line=2,
+    ),
+    Public(
+        "a program that one node does not have",
+        "slurmstepd: error: execve(): /opt/imb/IMB-MPI1: No such file or directory\n"
+        "srun: error: vn2: task 1: Exited with exit code 2\n",
+        "/opt/imb/IMB-MPI1 is not there, or may not be executed; it failed on vn2",
+        "github.com/firelab/windninja/issues/624",
+    ),
+    Public(
+        "a node with an older operating system",
+        "/opt/imb/IMB-MPI1: /usr/lib64/libc.so.6: version `GLIBC_2.34' not found (required by /opt/imb/IMB-MPI1)\n"
+        + TASK,
+        "/opt/imb/IMB-MPI1 was built against a newer /usr/lib64/libc.so.6 than that node has (GLIBC_2.34): another "
+        "operating system or module; it failed on vn2",
+        "github.com/bioconda/bioconda-recipes/issues/57780",
+    ),
+    Public(
+        "a node with an older processor",
+        "srun: error: vn2: task 1: Illegal instruction (core dumped)\n",
+        "the program was built for a newer processor than vn2 has",
+        "srun's line of a task that a signal ended (slurm_step_launch.c), strsignal(3) of SIGILL",
+    ),
+    Public(
+        "a /dev/shm that earlier jobs have filled",
+        "[1776787275.688491] [vn2:677454:0]        mm_posix.c:206  UCX  ERROR   Not enough memory to write total of "
+        "4292720 bytes. Please check that /dev/shm or the directory you specified has more available memory.\n"
+        "[1776787275.688721] [vn2:677445:0]         uct_mem.c:168  UCX  ERROR   failed to allocate 4292720 bytes using "
+        "md posix for mm_recv_desc: Out of memory\n",
+        "/dev/shm of that node is full, or too small",
+        "github.com/NVIDIA/cudf/issues/22233",
+    ),
+    Public(
+        "a limit of 64 KiB of locked memory",
+        "ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please set max locked memory "
+        "(ulimit -l) to 'unlimited' (current: 64 kbytes)\n",
+        "the job may lock 64 kbytes of memory there, and RDMA needs it unlimited (ulimit -l of slurmd, limits.conf)",
+        "github.com/openucx/ucx/issues/8684",
+        stack="openmpi",
+    ),
+    Public(
+        "a file server that was restarted, on one node",
+        "mkdir: cannot create directory 'counters': Stale file handle\n" + TASK,
+        "a file system of that node is broken: mount it again, and see the node's kernel log; it failed on vn2",
+        "strerror(3) of ESTALE, EIO and EROFS, as mkdir(1) of coreutils prints it",
+    ),
+    Public(
+        "a quota that is used up",
+        "cp: error writing 'sizes.txt': Disk quota exceeded\n" + TASK,
+        "a file system is full, or a quota is used up; it failed on vn2",
+        "strerror(3) of EDQUOT, as cp(1) of coreutils prints it",
+    ),
+    Public(
+        "a node whose ssh key is new after it was installed again",
+        "Host key verification failed.\n",
+        "ssh, by which the launcher starts processes on other nodes, is refused: its keys, or its known hosts",
+        "sshconnect.c of OpenSSH",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "said_of",
+    [
+        pytest.param(one, marks=pytest.mark.fault("session", one.planted, f"({one.means})"), id=one.planted)
+        for one in REPORTED
+    ],
+)
+def test_an_accident_of_a_node_is_named_and_not_what_came_of_it(assessed: Assess, said_of: Public, said: str) -> None:
+    found = assessed(stack=said_of.stack, exit_code=1, output="", stderr=f"----\n{said_of.text}").verdict
+    line = 1 + said_of.line
+    quoted = " ".join(said_of.text.splitlines()[said_of.line - 1].split())[:40]
+    assert f'the job exited 1, expected 0, line {line} of the error output: "{quoted}' in found.sentence
+    assert said in found.sentence
+    assert (found.rule, found.fault, found.suspects) == (1, "set-up", ())
+
+
 #: Messages whose genuine examples are in public places (the corpus of INDEX.tsv) and not here.
 PUBLIC = {"No available (?P<name>": "NPB-MZ with Open MPI 1.x over MX", "failed to modify QP": "perftest over RoCE"}
 
 
 def test_every_message_has_a_genuine_example() -> None:
     texts = [recorded(name) for name in EXAMPLES] + [recorded("openmpi4.1.4-no-such-interface.err")]
+    texts += [one.text for one in REPORTED]
     texts.append("IMB-MT: error while loading shared libraries: libiomp5.so: cannot open shared object file: No such\n")
     for message in MESSAGES:
         if not any(words in message.pattern for words in PUBLIC):

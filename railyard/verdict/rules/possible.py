@@ -1,50 +1,25 @@
-"""The rules of what was measured: no value is better than physics allows (3), and the references hold (5).
-
-The references hold over the whole curve, and there is a reference.
-"""
+"""Rule 3: no value of what was measured is better than physics allows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_LATENCY
-from railyard.base.wording import listing, message_size, number, percent, size_ranges
+from railyard.base.wording import listing, message_size, number, percent
 from railyard.benchmarks.least_time import Crossing
 from railyard.verdict.rules.model import (
-    RULE_NAMES,
-    BandLike,
     Declared,
     Inputs,
     LimitLike,
     MetricInput,
     MostLike,
     RuleResult,
+    cited,
     each_pass,
     failed,
     not_judged,
     passed,
     points,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it.
-
-    ``better``: the value is better than the reference allows.
-    """
-
-    sentence: str
-    unjudged: bool = False
-    better: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WorstRatio:
-    """Where a curve is nearest to failing: 1 is at the reference, less is worse, whichever way is better."""
-
-    ratio: float
-    size_bytes: int
-    entry_id: str
 
 
 def possible(inputs: Inputs) -> RuleResult:
@@ -74,59 +49,12 @@ def possible(inputs: Inputs) -> RuleResult:
     return not_judged(3, f"no physical limit is known for {names}")
 
 
-def reference(inputs: Inputs) -> RuleResult:
-    """Return rule 5: every band of every asserted metric.
-
-    Without any it fails, unless the system says that it is report-only: then its bands are the floors of the link's
-    class, and a fabric whose link has no known limit fails still.
-    """
-    asserted = [metric for metric in inputs.metrics if metric.declared.reported_only is None]
-    unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
-    if unread:
-        return not_judged(5, f"{listing(unread)} could not be read")
-    for metric in asserted:
-        violation = _first_violation(metric)
-        if violation is not None:
-            return _violated(inputs, violation)
-    if inputs.report_only is not None:
-        return _report_only(inputs, asserted)
-    if inputs.metrics and not asserted:
-        why: dict[str | None, list[str]] = {}
-        for metric in inputs.metrics:
-            why.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
-        reasons = [f"{listing(names)}: {reason}" for reason, names in why.items()]
-        return not_judged(5, f"reported and never asserted ({'; '.join(reasons)})")
-    missing = [metric.declared.name for metric in asserted if not metric.bands]
-    if not asserted or missing:
-        return _no_reference(inputs, missing)
-    return passed(5, "; ".join(_held(metric) for metric in asserted))
-
-
 def percent_of_limit(metric: MetricInput) -> float | None:
     """Return the largest value as per cent of the limit, over the sizes that are held against it; None without one."""
     judged = _judged(metric)
     if metric.limit is None or not judged:
         return None
     return 100 * max(value / metric.limit.at(size) for size, value in judged)
-
-
-def worst_ratio(metric: MetricInput) -> WorstRatio | None:
-    """Return the curve's worst ratio to its references (target, else the bound that it must keep); None without one."""
-    worst: WorstRatio | None = None
-    for band in metric.bands:
-        for size, value in points(metric):
-            ratio = _ratio(band, size, value, metric.declared.higher_is_better)
-            if ratio is not None and (worst is None or ratio < worst.ratio):
-                worst = WorstRatio(ratio, size, band.entry_id)
-    return worst
-
-
-def unbounded_sizes(metric: MetricInput) -> str:
-    """Return the measured sizes at which no band demands anything, in words; empty where each has a bound."""
-    if not metric.declared.sized:
-        return ""
-    measured = [size for size, _ in points(metric)]
-    return size_ranges([size for size in measured if not any(band.bounds(size) for band in metric.bands)], measured)
 
 
 def _impossible_pass(metric: MetricInput) -> RuleResult | None:
@@ -168,7 +96,7 @@ def _rate(metric: MetricInput) -> RuleResult | str:
     declared, share = metric.declared, 0.0
     other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
     if other is not None:
-        return f"?{declared.name} is in {declared.unit} and {_cited(other)} in {other.unit}"
+        return f"?{declared.name} is in {declared.unit} and {cited(other)} in {other.unit}"
     nearest = f"?no size of {declared.name} is one that its upper limit holds for"
     for size, value in points(metric):
         for bound, what, look in _most_often(metric, size):
@@ -187,7 +115,7 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
     for band in metric.upper_limits:
         bound = band.bound_at(size)
         if bound is not None and bound.high is not None:
-            what = f"the upper limit, {number(bound.high)} {band.unit}, of {_cited(band)}"
+            what = f"the upper limit, {number(bound.high)} {band.unit}, of {cited(band)}"
             yield bound.high, what, "whether the upper limit is of this card"
     if metric.messages is not None:
         most = metric.messages.value
@@ -298,134 +226,3 @@ def _faster_collective(
     )
     look = "whether the ranks ran on several nodes, the unit of the times, and the system's link, slot and rails"
     return failed(3, sentence, "set-up", look)
-
-
-def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> float | None:
-    bound = band.bound_at(size)
-    if bound is None:
-        return None
-    if bound.ends is not None:  # all that a source's range holds is as good as the source
-        low, high = bound.ends
-        nearest = min(max(value, low), high)
-        return value / nearest if higher_is_better else nearest / value
-    kept = bound.low if higher_is_better else bound.high
-    wanted = bound.target if bound.target is not None else kept
-    if wanted is None or wanted <= 0:
-        return None
-    return value / wanted if higher_is_better else wanted / value
-
-
-def _first_violation(metric: MetricInput) -> Violation | None:
-    for band in metric.bands:
-        violation = _against_band(metric, band)
-        if violation is not None:
-            return violation
-    return None
-
-
-def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
-    """Return why the curve breaks this band at its worst size, or why the band cannot be judged, or None."""
-    declared, pairs = metric.declared, points(metric)
-    if band.unit != declared.unit:
-        return Violation(f"{declared.name} is in {declared.unit} but {_cited(band)} is in {band.unit}", unjudged=True)
-    measured = {size for size, _ in pairs}
-    lacking = [size for size in sorted(band.required_sizes) if size not in measured]
-    if lacking:
-        where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
-        return Violation(f"{declared.name} was not measured{where}, which {_cited(band)} requires", unjudged=True)
-    judged = False
-    worst: tuple[float, str, bool] | None = None
-    for size, value in pairs:
-        bound = band.bound_at(size)
-        if bound is None or (bound.low is None and bound.high is None):
-            continue
-        judged = True
-        for side, edge, broken in _broken_edges(bound.low, bound.high, value):
-            shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is {side} "
-            of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
-            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {_cited(band)}"
-            if worst is None or broken > worst[0]:
-                worst = (broken, sentence, (side == "above") == declared.higher_is_better)
-    if not judged:
-        why = f"{declared.name} has no size at which {_cited(band)} holds, so that reference was not judged"
-        return Violation(why, unjudged=True)
-    return None if worst is None else Violation(worst[1], better=worst[2])
-
-
-def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:
-    """Return a range with its margin at an edge: ``range of 6 to 7 us, less 10 %,``."""
-    near, sign = (ends[0], "less") if edge <= ends[0] else (ends[1], "plus")
-    margin = "" if edge == near else f", {sign} {percent(abs(edge / near - 1))},"
-    return f"range of {ends[0]:.10g} to {ends[1]:.10g} {unit}{margin}"
-
-
-def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[str, float, float]]:
-    """Return (side, bound, by which share it is broken) for the sides that the value breaks."""
-    edges: list[tuple[str, float, float]] = []
-    if low is not None and value < low:
-        edges.append(("below", low, (low - value) / low))
-    if high is not None and value > high:
-        edges.append(("above", high, (value - high) / value))
-    return edges
-
-
-def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
-    rails, nodes = listing(inputs.rails), listing(inputs.nodes)
-    # A recording names no nodes.
-    of_nodes, between = (f" of {nodes}", f" between {nodes} and good partners") if nodes else ("", "")
-    where = f"{violation.sentence}, over {rails}{of_nodes}"
-    if violation.unjudged:  # nothing was low: no rail, and no busy host, is why
-        look = "unit and sizes of that reference, and the sizes that the check measures"
-        return failed(5, where, "reference", look)
-    if inputs.path.disturbance is not None:
-        look = "who else used the rails during the run; run it again on exclusive nodes"
-        return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
-    if violation.better:
-        look = (
-            "the unit, and whether nodes, card and benchmark are those of the reference; if the system did get better, "
-            "write its new numbers"
-        )
-        return failed(5, where, "reference", look)
-    look = f"each rail alone ({rails}){between}, then link state and error counters"
-    return failed(5, where, "fabric", look)
-
-
-def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
-    if not inputs.link_limit_known:
-        sentence = (
-            f"{inputs.system} is report-only ({inputs.report_only}) and no limit is known for the link of "
-            f"{inputs.fabric}: there is nothing to judge it against"
-        )
-        look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
-        return failed(5, sentence, "reference", look)
-    held = [_held(metric) for metric in asserted if metric.bands]
-    remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
-    said = [*held, *dict.fromkeys(remarks)] or ["not judged: these metrics have no floor"]
-    sentence = f"report-only ({inputs.report_only}): {'; '.join(said)}"
-    return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
-
-
-def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
-    what = listing(missing) if missing else "any metric"
-    sentence = (
-        f"no reference for {what} with {inputs.stack} over {listing(inputs.rails)} on fabric {inputs.fabric} of "
-        f"{inputs.system}, and the system is not report-only"
-    )
-    files = f"references/{inputs.system}.yaml (add an entry) or systems/{inputs.system}.yaml (report_only and a reason)"
-    return failed(5, sentence, "reference", files)
-
-
-def _held(metric: MetricInput) -> str:
-    name = metric.declared.name
-    worst = worst_ratio(metric)
-    entries = listing([band.entry_id for band in metric.bands])
-    left = unbounded_sizes(metric)
-    unjudged = f" (no reference bounds {left})" if left else ""
-    if worst is None:
-        return f"{name} holds {entries}{unjudged}"
-    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"
-    return f"{name} holds {entries}, at worst {at_worst}{unjudged}"
-
-
-def _cited(band: BandLike) -> str:
-    return f"{band.entry_id} ({band.kind}: {band.source})"
