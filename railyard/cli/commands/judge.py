@@ -128,21 +128,18 @@ def command(**options: Any) -> int:
     _refuse_mixed(given)
     if given.node_pairs < 1:
         raise RailyardError(f"--node-pairs: found {given.node_pairs}, expected at least 1")
-    of_gpus = given.nodes_have is not None or given.transport_class is not None
-    target = None if of_gpus else _target(given)
+    target = None if given.link is None else _target(given)
     output = read_output(given.file, sys.stdin.buffer)
     parsed = _parsed(given.file, output, given.in_turn, given.tool)
     gpus = _gpu_target(given, parsed)
     if gpus is not None:
         from railyard.verdict.stored.collectives import judge_collectives
 
-        judgements = judge_collectives(
-            parsed, gpus, benchmark=given.benchmark, sizes=_sizes(given.sizes), text=output
-        )
+        judgements = judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=_sizes(given.sizes), text=output)
     else:
         from railyard.verdict.stored.judge import judge
 
-        assert target is not None  # no option speaks of GPUs
+        target = target or _target(given)
         if not given.in_turn:
             _refuse_other_rails(parsed, given.rails or 1)
         judgements = judge(
@@ -196,9 +193,7 @@ def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
     referenced = any(key.startswith("nccl/") for entry in site.references.entries for key in entry.benchmark)
     if of is None and referenced and site.system.gpus is None:
         return None
-    return of_gpu_system(
-        site, given.fabric, given.rails, of, given.nodes, _target(given) if referenced else None
-    )
+    return of_gpu_system(site, given.fabric, given.rails, of, given.nodes, _target(given) if referenced else None)
 
 
 def _class_folder() -> "Path":

@@ -5,7 +5,7 @@ sets the time with sizes where links do.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.bounds import (
@@ -29,6 +29,8 @@ from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
 
 #: Of a table, busbw by half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
+#: The same with every row: two may be of one size, where sizes were rounded to a multiple of the ranks.
+Rows = Mapping[str, Sequence[tuple[int, float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class _Judged:
     said: str
 
 
-def possible(run: GpuRun, curves: Curves, log: Log | None) -> RuleResult:
+def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     """Return rule 3: each row against the bounds of the algorithms that the nodes can use, or of the one that is known.
 
     Where the output does not say which, the sentence names those that are possible, and those that are ruled out.
@@ -50,11 +52,12 @@ def possible(run: GpuRun, curves: Curves, log: Log | None) -> RuleResult:
     shape = run.shape
     if shape is None:
         return not_judged(3, run.unknown)
-    rows = [_row(run, shape, half, size, value, log) for half, found in curves.items() for size, value in found.items()]
+    rows = [_row(run, shape, half, *each, log) for half, found in printed.items() for each in found]
     if not rows:
         return not_judged(3, "no busbw was read")
-    wrong = next((row for row in rows if row.judged.state == "impossible"), None)
-    if wrong is not None:
+    impossible = [row for row in rows if row.judged.state == "impossible"]
+    if impossible:
+        wrong = max(impossible, key=lambda row: row.value)
         look = "whether GPUs, NICs and link are those of the nodes (--nodes-have), and whether it ran over the network"
         return failed(3, f"{_at(wrong)}{wrong.judged.sentence}{wrong.said}", "set-up", look)
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
@@ -79,14 +82,12 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
         return _among(run, of, standing), standing
     why = _why_no_floor(run, curves)
     if why is not None:
-        return not_judged(5, f"{why}; --class compares it with published numbers"), standing
-    assert run.shape is not None
-    least, peak = _floor_bound(run.collective, run.shape), _peak(curves)
-    share = percent(peak[1] * GB / least.busbw_mb_s)
+        more = "" if run.shape is None else "; --class compares it with published numbers"
+        return not_judged(5, f"{why}{more}"), standing
+    size, value = _peak(curves)
     sentence = (
-        f"busbw holds the floor of healthy nodes: at best {number(peak[1])} GB/s at {message_size(peak[0])}, {share} of "
-        f"the lowest bound ({least.shown}), where {percent(GPU_FLOOR_SHARE.value)} is the least that is believed "
-        f"({GPU_FLOOR_SHARE.source})"
+        f"busbw {number(value)} GB/s at {message_size(size)} holds the floor of healthy nodes, "
+        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound (railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
     )
     return passed(5, sentence), standing
 
@@ -106,7 +107,9 @@ def _which(judged: Judged) -> str:
     """Return which algorithms may have been used, where nothing is ruled out and the output does not say."""
     if judged.without or len(judged.with_) < 2:
         return ""
-    return f"; the output does not say by which algorithm, and each of {listing([e.algorithm for e in judged.with_])} can"
+    return (
+        f"; the output does not say by which algorithm, and each of {listing([e.algorithm for e in judged.with_])} can"
+    )
 
 
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
@@ -192,9 +195,7 @@ def _floor_bound(collective: str, shape: Shape) -> Bound:
 
 def _peak(curves: Curves) -> tuple[int, float]:
     """Return the largest busbw of long messages with its size; 0 where there is none."""
-    long = [
-        (value, size) for curve in curves.values() for size, value in curve.items() if size >= GPU_FLOOR_FROM.value
-    ]
+    long = [(value, size) for curve in curves.values() for size, value in curve.items() if size >= GPU_FLOOR_FROM.value]
     value, size = max(long, default=(0.0, 0))
     return size, value
 
@@ -234,8 +235,8 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
         return None
     sentence = (
         f"busbw of long messages is {number(value)} GB/s at best (at {message_size(size)}), {percent(share)} of the "
-        f"lowest bound, {least.shown}: healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
-        f"({GPU_FLOOR_SHARE.source})"
+        f"lowest bound, {least.shown}; healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
+        f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
     )
     look = "the log of NCCL (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"
     return failed(5, sentence, "fabric", look)

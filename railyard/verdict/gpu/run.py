@@ -38,13 +38,23 @@ class GpuRun:
         return 20 if self.job is None else max(1, self.job.settings.get("iterations", 20))
 
 
+def rows(table: Table, column: str) -> tuple[tuple[int, float], ...]:
+    """Return a column of bandwidths as (size in bytes, GB/s) of each row that has both; a row of 0 B moves nothing."""
+    if column not in table.columns:
+        return ()
+    found = zip(table.column("size"), table.column(column), strict=True)
+    return tuple(
+        (size, value / GB)
+        for size, value in found
+        if isinstance(size, int) and size > 0 and isinstance(value, float | int) and math.isfinite(value)
+    )
+
+
 def curve(table: Table, column: str) -> dict[int, float]:
-    """Return a column of bandwidths as size in bytes -> GB/s (10^9 B/s), without rows that have no such number."""
+    """Return a column of bandwidths as size in bytes -> GB/s (10^9 B/s): the lowest of each size."""
     found: dict[int, float] = {}
-    if column in table.columns:
-        for size, value in zip(table.column("size"), table.column(column), strict=True):
-            if isinstance(size, int) and isinstance(value, float | int) and math.isfinite(value):
-                found[size] = value / GB
+    for size, value in rows(table, column):
+        found[size] = min(value, found.get(size, value))
     return found
 
 

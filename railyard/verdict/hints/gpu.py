@@ -119,7 +119,10 @@ def _more_nics(seen: GpuSeen) -> str | None:
         return None
     for times in (2, 4):
         more = _with_nics(seen.node, seen.node.nics * times)
-        if any(not each.is_broken_by(seen.peak_gb_s * GB) for each in bounds(seen.collective, replace(seen.shape, node=more))):
+        if any(
+            not each.is_broken_by(seen.peak_gb_s * GB)
+            for each in bounds(seen.collective, replace(seen.shape, node=more))
+        ):
             least = next(
                 each
                 for each in bounds(seen.collective, replace(seen.shape, node=more))
@@ -186,7 +189,7 @@ def _sockets(seen: GpuSeen) -> str | None:
         if 0.5 <= share <= IMPOSSIBLE_FACTOR.value:
             return (
                 f"sockets (TCP) over one interface of {name}, in place of {link.name}: {seen.said(bound)}; the log of "
-                "NCCL (NCCL_DEBUG=INFO) then has \"Using network Socket\""
+                'NCCL (NCCL_DEBUG=INFO) then has "Using network Socket"'
             )
     return None
 
@@ -217,7 +220,7 @@ def _through_hosts(seen: GpuSeen) -> str | None:
         return None
     return (
         f"bytes that go through the memory of the hosts, without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS "
-        f"on): {percent(share)} of the bound; the log of NCCL has \"/GDRDMA\" behind each connection that has it"
+        f'on): {percent(share)} of the bound; the log of NCCL has "/GDRDMA" behind each connection that has it'
     )
 
 

@@ -5,6 +5,7 @@ collectives between GPUs, rule 4 is what the log of NCCL says (no proof), and ru
 published numbers of a transport class, or the floor that healthy nodes have.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -16,13 +17,13 @@ from railyard.benchmarks.gpu.possible import bounds
 from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
-from railyard.parsers.nccl_said import Log
+from railyard.parsers.nccl_said import Log, Spoken
 from railyard.parsers.nccl_words import GB
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.gpu import rules
 from railyard.verdict.gpu.log_word import word
-from railyard.verdict.gpu.run import HALVES, GpuRun, curve, run_of
+from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.gpu import GpuSeen, likely
@@ -69,7 +70,27 @@ def judge_collectives(
     if not chosen:
         said = listing(sorted({key or f"{table.tool}, without a name" for key, table in keyed}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
-    return tuple(_judged(parsed, key, table, target, failures, sizes) for key, table in chosen)
+    told = [(key, table, _own(failures, table, parsed.nccl)) for key, table in chosen]
+    judged = [_judged(parsed, key, table, target, own, sizes) for key, table, own in told]
+    seen = {each.line for _, _, own in told for each in own}
+    others = tuple(each for each in failures if each.line not in seen) if benchmark is None else ()
+    return (*judged, *((without_table(others),) if others else ()))
+
+
+def _own(failures: tuple[OutputLine, ...], table: Table, spoken: Spoken | None) -> tuple[OutputLine, ...]:
+    """Return the failures of the job that made a table: those of its lines, and those above all jobs.
+
+    All of them where the jobs cannot be told apart. What is of no table's job is a judgement of its own.
+    """
+    jobs = [] if spoken is None else sorted(spoken.jobs, key=lambda job: job.line)
+    place = next((place for place, job in enumerate(jobs) if table.line in job.tables), None)
+    if place is None or jobs[place].separate_from is not None:
+        return failures
+    begins = jobs[place].line if place else 0
+    ends = jobs[place + 1].line if place + 1 < len(jobs) else math.inf
+    ordered = all(job.tables == () or min(job.tables) >= job.line for job in jobs)
+    own = [each for each in failures if begins <= each.line < ends or each.line < jobs[0].line]
+    return tuple(own) if ordered and table.line < ends else failures
 
 
 def _of_log(log: Log | None, target: GpuTarget, failures: tuple[OutputLine, ...]) -> Judgement:
@@ -101,12 +122,13 @@ def _judged(
         return Judgement(None, lines, "not-judged", said)
     of_run = run_of(table, key, parsed.nccl, target)
     busbw = {half: found for half in HALVES if (found := curve(table, half))}
+    printed = {half: rows(table, half) for half in busbw}
     log = None if parsed.nccl is None else parsed.nccl.log
     inputs = _inputs(key, table, target, of_run, failures, sizes)
     path = word(log, target, of_run.shape)
     last, standing = rules.reference(of_run, busbw, target.of, log)
     last = _referenced(key, table, target, inputs) or last
-    found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, busbw, log), path.rule, last)
+    found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
     if any(rule.state == "fail" for rule in found):
         state = "fail"
@@ -119,9 +141,14 @@ def _judged(
         sentence=_sentence(found, state),
         rules=found,
         curves=tuple(_shown(key, table, of_run)),
-        causes=_causes(of_run, busbw) if any(rule.state == "fail" for rule in found[2:]) else (),
-        remarks=(*path.remarks, *_remarks(standing, last)),
+        causes=_causes(of_run, busbw) if _is_of_figures(found) else (),
+        remarks=(*_unchecked(of_run), *path.remarks, *_remarks(standing, last)),
     )
+
+
+def _is_of_figures(found: Sequence[RuleResult]) -> bool:
+    """Return whether the first rule that fails is one of what was measured, or of its way."""
+    return next((rule.rule >= 3 for rule in found if rule.state == "fail"), False)
 
 
 def _sentence(found: Sequence[RuleResult], state: State) -> str:
@@ -131,10 +158,13 @@ def _sentence(found: Sequence[RuleResult], state: State) -> str:
         look = f"; look at {broken.look_at}" if broken.look_at else ""
         return f"rule {broken.rule} ({broken.name}): {broken.sentence}{look}"
     *before, last = found
-    possible = [rule for rule in before if rule.rule == 3 and rule.state == "pass"]
-    unjudged = [rule for rule in before if rule.state == "not-judged"]
-    said = [last.sentence, *(rule.sentence for rule in possible)]
-    return "; ".join([*said, *(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)])
+    said = [last.sentence]
+    for rule in before:
+        if rule.rule == 3 and rule.state == "pass":
+            said.append(rule.sentence)
+        elif rule.state == "not-judged" and rule.sentence.removeprefix("not judged: ") not in last.sentence:
+            said.append(f"rule {rule.rule} ({rule.name}) {rule.sentence}")
+    return "; ".join(said)
 
 
 def _inputs(
@@ -173,14 +203,22 @@ def _inputs(
 
 
 def _metrics(table: Table) -> Iterator[MetricInput]:
-    """Yield each half's busbw as it was read: nothing is left out, so that rule 2 sees what is no number."""
+    """Yield each half's busbw as it was read: nothing is left out, so that rule 2 sees what is no number.
+
+    A row of 0 B moves nothing, and of two rows of one size, which were rounded to it, the later is not repeated.
+    """
     for half in HALVES:
         if half not in table.columns:
             continue
-        sizes = tuple(size if isinstance(size, int) else 0 for size in table.column("size"))
-        values = tuple(float(v) if isinstance(v, float | int) else None for v in table.column(half))
+        found: list[tuple[int, float | None]] = []
+        for size, value in zip(table.column("size"), table.column(half), strict=True):
+            if isinstance(size, int) and size > 0 and (not found or found[-1][0] != size or value is None):
+                found.append((size, float(value) if isinstance(value, float | int) else None))
         unit = table.units[table.columns.index(half)]
-        yield MetricInput(Declared(half, "MB/s", "bandwidth"), Measured(unit, sizes, values))
+        yield MetricInput(
+            Declared(half, "MB/s", "bandwidth"),
+            Measured(unit, tuple(size for size, _ in found), tuple(value for _, value in found)),
+        )
 
 
 def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> RuleResult | None:
@@ -214,6 +252,11 @@ def _causes(of_run: GpuRun, busbw: Mapping[str, Mapping[int, float]]) -> tuple[L
     if of_run.shape is None or not values:
         return ()
     return likely(GpuSeen(of_run.collective, of_run.shape, max(values)))
+
+
+def _unchecked(of_run: GpuRun) -> Iterator[str]:
+    if of_run.job is not None and of_run.job.settings.get("validation") == 0:
+        yield "the run did not check what arrived (-c 0): wrong data would not show"
 
 
 def _remarks(standing: Standing, last: RuleResult) -> Iterator[str]:
