@@ -52,8 +52,8 @@ GPU_FLOOR_SHARE = JudgingBound(
     "gpu-floor-share",
     0.6,
     "of the bound",
-    "busbw of long messages on healthy nodes is nearer to the lowest bound of its algorithms: 79 % is the least that is "
-    "published for nodes with NVLink and NICs, 75 % the least of a genuine log (alltoall on one node of eight A100)",
+    "busbw of long messages on healthy nodes is nearer to the lowest bound of its algorithms: 79 % is the least that "
+    "is published for nodes with NVLink and NICs, 75 % the least of a genuine log (alltoall on one node of eight A100)",
     f"references/classes, all that was measured on up to 12 nodes; superbenchmark's logs; the margin is {_OWN}",
 )
 GPU_FLOOR_FROM = JudgingBound(

@@ -26,8 +26,9 @@ _REDUCING = ("ib-hdr", "ib-ndr", "ib-xdr")
 class GpuNode:
     """What each node has. Rates are one way, MB/s (10^6 B/s).
 
-    ``gpu_link`` None: what connects its GPUs is not known, and does not bound anything. ``link``: that of its NICs, None
-    where there are none. ``network``: the bound of all its NICs together, None where that is not known; ``behind_slot``: their slots set it, not their links.
+    ``gpu_link`` None: what connects its GPUs is not known, and does not bound anything. ``link``: that of its NICs,
+    None where there are none. ``network``: the bound of all its NICs together, None where that is not known;
+    ``behind_slot``: their slots set it, not their links.
     ``nics_of_gpu``: how many NICs a GPU has for itself, 1 at least. ``gpu_slot``: a GPU's slot, which what its NICs
     carry passes. ``domain``: how many GPUs share one NVLink domain, where that is more than a node (72 of an NVL72).
     ``reduces``: the network's switches may add up messages (SHARP). ``within_over_nics``: the NICs carry the traffic

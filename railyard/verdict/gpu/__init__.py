@@ -1,1 +1,1 @@
-"""The judging of collectives between GPUs: what an output of nccl-tests or rccl-tests says, against what is possible."""
+"""The judging of collectives between GPUs: an output of nccl-tests or rccl-tests, against what is possible."""

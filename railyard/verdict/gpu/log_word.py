@@ -7,10 +7,10 @@ says that another network, or other NICs, were used than the nodes are said to h
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.base.errors import RailyardError
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Said
 from railyard.verdict.gpu.target import GpuTarget
@@ -234,8 +234,8 @@ def _no_gpu_direct(seen: _Seen) -> Iterator[str]:
     elif without:
         first = without[0]
         yield (
-            f"{len(without)} of {counted(len(seen.net_links), 'connection')} over NICs are without GPUDirect RDMA (line "
-            f"{first.line}): their bytes go through the hosts' memory"
+            f"{len(without)} of {counted(len(seen.net_links), 'connection')} over NICs are without GPUDirect RDMA "
+            f"(line {first.line}): their bytes go through the hosts' memory"
         )
 
 
@@ -253,7 +253,7 @@ def _not_over_links(seen: _Seen) -> Iterator[str]:
 
 
 def _crossed_rails(seen: _Seen) -> Iterator[str]:
-    """Yield a connection that leaves by one NIC and arrives at another: on rails with switches of their own a detour."""
+    """Yield a connection that leaves by one NIC and arrives at another: a longer way where rails are apart."""
     sent = {(each.channel, each.source, each.target): each for each in seen.net_links if each.direction == "send"}
     crossed = [
         (sent[key], each)
@@ -265,8 +265,8 @@ def _crossed_rails(seen: _Seen) -> Iterator[str]:
     if crossed:
         one, other = crossed[0]
         yield (
-            f"rails are crossed in {len(crossed)} of {counted(len(sent), 'connection')}: channel {one.channel} from rank "
-            f"{one.source} to {one.target} leaves by NIC {_nic(seen, one)} (line {one.line}) and arrives at NIC "
+            f"rails are crossed in {len(crossed)} of {counted(len(sent), 'connection')}: channel {one.channel} from "
+            f"rank {one.source} to {one.target} leaves by NIC {_nic(seen, one)} (line {one.line}) and arrives at NIC "
             f"{_nic(seen, other)} (line {other.line}); where each rail has switches of its own, such bytes take a "
             "longer way (NCCL_CROSS_NIC=0)"
         )
@@ -293,7 +293,7 @@ def _far_nics(seen: _Seen) -> Iterator[str]:
     if not near:
         return
     for link in seen.net_links:
-        name = next((nic.name for nic in seen.nics(link.by.host) if nic.number == link.nic), None)
+        name = next((nic.name for nic in seen.nics(link.by.host) if nic.number == link.nic), "")
         if name in near and link.by.gpu >= 0 and link.by.gpu not in near[name]:
             yield (
                 f"GPU {link.by.gpu} of {link.by.host} uses {name} (line {link.line}), and "

@@ -29,7 +29,6 @@ class GpuSeen:
     collective: str
     shape: Shape
     peak_gb_s: float
-    separate_jobs: bool = False
 
     @property
     def node(self) -> GpuNode:
@@ -115,20 +114,13 @@ def _one_domain(seen: GpuSeen) -> str | None:
 
 
 def _more_nics(seen: GpuSeen) -> str | None:
-    if not seen.is_impossible or not seen.set_by_nics or seen.node.link is None:
+    if not seen.is_impossible or not seen.set_by_nics:
         return None
     for times in (2, 4):
-        more = _with_nics(seen.node, seen.node.nics * times)
-        if any(
-            not each.is_broken_by(seen.peak_gb_s * GB)
-            for each in bounds(seen.collective, replace(seen.shape, node=more))
-        ):
-            least = next(
-                each
-                for each in bounds(seen.collective, replace(seen.shape, node=more))
-                if not each.is_broken_by(seen.peak_gb_s * GB)
-            )
-            return f"nodes with {times} times the NICs, or NICs of {times} times the rate: {seen.said(least)}"
+        shape = replace(seen.shape, node=_with_nics(seen.node, seen.node.nics * times))
+        allowed = [each for each in bounds(seen.collective, shape) if not each.is_broken_by(seen.peak_gb_s * GB)]
+        if allowed:
+            return f"nodes with {times} times the NICs, or NICs of {times} times the rate: {seen.said(allowed[0])}"
     return None
 
 
@@ -219,7 +211,7 @@ def _through_hosts(seen: GpuSeen) -> str | None:
     if not 0.1 <= share <= 0.4:
         return None
     return (
-        f"bytes that go through the memory of the hosts, without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS "
+        "bytes that go through the memory of the hosts, without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS "
         f'on): {percent(share)} of the bound; the log of NCCL has "/GDRDMA" behind each connection that has it'
     )
 

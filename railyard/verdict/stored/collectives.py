@@ -18,7 +18,6 @@ from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.nccl_said import Log, Spoken
-from railyard.parsers.nccl_words import GB
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.gpu import rules
@@ -121,7 +120,7 @@ def _judged(
         said = unknown(table) if one_of is None else f"not judged: it can be of {one_of}; say which with --benchmark"
         return Judgement(None, lines, "not-judged", said)
     of_run = run_of(table, key, parsed.nccl, target)
-    busbw = {half: found for half in HALVES if (found := curve(table, half))}
+    busbw = {half: values for half in HALVES if (values := curve(table, half))}
     printed = {half: rows(table, half) for half in busbw}
     log = None if parsed.nccl is None else parsed.nccl.log
     inputs = _inputs(key, table, target, of_run, failures, sizes)
