@@ -194,9 +194,9 @@ def _floor_bound(collective: str, shape: Shape) -> Bound:
 
 
 def _peak(curves: Curves) -> tuple[int, float]:
-    """Return the largest busbw of long messages with its size; 0 where there is none."""
-    long = [(value, size) for curve in curves.values() for size, value in curve.items() if size >= GPU_FLOOR_FROM.value]
-    value, size = max(long, default=(0.0, 0))
+    """Return the largest busbw of long messages, of the half where it is less, with its size; 0 where there is none."""
+    long = [[(v, size) for size, v in curve.items() if size >= GPU_FLOOR_FROM.value] for curve in curves.values()]
+    value, size = min((max(half) for half in long if half), default=(0.0, 0))
     return size, value
 
 
