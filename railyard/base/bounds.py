@@ -48,6 +48,43 @@ CLASS_SHARE = JudgingBound(
     "releases of a library, and runs, differ by that much: a value within 5 % of published ones is where they are",
     _OWN,
 )
+GPU_FLOOR_SHARE = JudgingBound(
+    "gpu-floor-share",
+    0.6,
+    "of the bound",
+    "busbw of long messages on healthy nodes is nearer to the lowest bound of its algorithms: 79 % is the least that "
+    "is published for nodes with NVLink and NICs, 75 % the least of a genuine log (alltoall on one node of eight A100)",
+    f"references/classes, all that was measured on up to 12 nodes; superbenchmark's logs; the margin is {_OWN}",
+)
+GPU_FLOOR_FROM = JudgingBound(
+    "gpu-floor-from",
+    1 << 30,
+    "B",
+    "shorter collectives wait for their start more than for links, the longer the more nodes there are",
+    "references/classes: what was measured there",
+)
+GPU_FLOOR_NODES = JudgingBound(
+    "gpu-floor-nodes",
+    12,
+    "nodes",
+    "on more nodes the start-up of a collective takes a share that no published number tells",
+    "references/classes: no curve of nodes with NICs is of more",
+)
+GPU_DIP_SHARE = JudgingBound(
+    "gpu-dip-share",
+    0.8,
+    "of busbw",
+    "busbw rises with the size and levels out: of 12,416 genuine values between others 7 are below 80 % of what both a "
+    "shorter and a longer message show",
+    f"810 tables of nccl-tests of 17 nodes with eight H100; the margin is {_OWN}",
+)
+GPU_DIP_FROM = JudgingBound(
+    "gpu-dip-from",
+    32 << 20,
+    "B",
+    "below, a library changes its protocol and algorithm with the size, which makes steps of its own",
+    "the smallest size of these tables",
+)
 AGREEMENT_SHARE = JudgingBound(
     "agreement-share",
     0.03,
@@ -341,6 +378,11 @@ BOUNDS: tuple[JudgingBound, ...] = (
     COLLECTIVE_FROM,
     COLLECTIVE_LEAST,
     CLASS_SHARE,
+    GPU_FLOOR_SHARE,
+    GPU_FLOOR_FROM,
+    GPU_FLOOR_NODES,
+    GPU_DIP_SHARE,
+    GPU_DIP_FROM,
     AGREEMENT_SHARE,
     LEAST_LATENCY,
     CARRIED_SHARE,

@@ -26,8 +26,9 @@ _REDUCING = ("ib-hdr", "ib-ndr", "ib-xdr")
 class GpuNode:
     """What each node has. Rates are one way, MB/s (10^6 B/s).
 
-    ``gpu_link`` None: what connects its GPUs is not known, and does not bound anything. ``network``: the bound of all
-    its NICs together, None where that is not known; ``behind_slot``: their slots set it, not their links.
+    ``gpu_link`` None: what connects its GPUs is not known, and does not bound anything. ``link``: that of its NICs,
+    None where there are none. ``network``: the bound of all its NICs together, None where that is not known;
+    ``behind_slot``: their slots set it, not their links.
     ``nics_of_gpu``: how many NICs a GPU has for itself, 1 at least. ``gpu_slot``: a GPU's slot, which what its NICs
     carry passes. ``domain``: how many GPUs share one NVLink domain, where that is more than a node (72 of an NVL72).
     ``reduces``: the network's switches may add up messages (SHARP). ``within_over_nics``: the NICs carry the traffic
@@ -44,6 +45,7 @@ class GpuNode:
     domain: int | None = None
     reduces: bool = False
     within_over_nics: bool = False
+    link: Link | None = None
 
     def __post_init__(self) -> None:
         if self.gpus < 1 or self.nics < 0 or self.nics_of_gpu < 1:
@@ -246,4 +248,5 @@ def _with_network(node: GpuNode, words: _Words) -> GpuNode:
         nics_of_gpu=max(1, -(-nics // node.gpus)),
         reduces=may_reduce(LINKS[link]) if reduces is None else reduces == "yes",
         within_over_nics=over_nics,
+        link=LINKS[link],
     )

@@ -323,7 +323,7 @@ class _Stream:
 
     def _average(self, run: Run, line: Line, found: re.Match[str]) -> None:
         value = number(found["value"])
-        run.averaged = True
+        run.averaged, run.average_line = True, line.number
         if value is None:
             run.fail(line.number, f"not finite: {line.text.strip()}")
             run.spoiled = True

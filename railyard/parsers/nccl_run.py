@@ -65,6 +65,7 @@ class Run:
     out_of_bounds: int | None = None
     average: float | None = None
     averaged: bool = False
+    average_line: int = 0
     concluded: bool | None = None
     failures: list[Remark] = field(default_factory=list)
 
@@ -188,7 +189,7 @@ class Run:
         if abs(mean - self.average) > half + 1e-5 * abs(self.average) + 1e-9:
             self.spoiled = True
             self.fail(
-                self.line,
+                self.average_line or self.line,
                 f"the mean of all busbw is printed as {self.average:g} GB/s and that of the rows here is {mean:.4f}: "
                 "rows are missing or not as they were printed",
             )

@@ -30,6 +30,7 @@ def gpu_node(system: System, fabric: str, rails: int | None = None) -> GpuNode |
         gpu_slot=None if gpus.slot is None else SLOTS[gpus.slot],
         domain=gpus.domain,
         reduces=may_reduce(of.link),
+        link=of.link,
     )
 
 

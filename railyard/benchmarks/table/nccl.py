@@ -19,7 +19,7 @@ ENTRIES = tuple(
         (Metric(BANDWIDTH, ("busbw", "busbw_in_place"), "MB/s", "stream", "higher", bounded="never"),),
         of_link=False,
         reported="bus bandwidth is what a ring would carry: what the NICs and NVLink of a node carry of it hangs on "
-        "the algorithm",
+        "the algorithm (railyard judge --nodes-have says what is possible)",
     )
     for program in FACTORS
 )

@@ -1,4 +1,4 @@
-"""`railyard judge`: the verdict of a stored output, against a system's references or against a link alone."""
+"""`railyard judge`: the verdict of a stored output, by a system's references, a link, or the nodes with their GPUs."""
 
 import json
 import sys
@@ -10,8 +10,12 @@ import click
 from railyard.base.errors import RailyardError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from railyard.parsers.parsed import Parsed
     from railyard.site.site import Site
+    from railyard.verdict.gpu.target import GpuTarget
+    from railyard.verdict.inputs import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +26,15 @@ class _Options:
     system: str | None
     fabric: str | None
     stack: str | None
-    rails: int
+    rails: int | None
     policy: str | None
     hops: int | None
     link: str | None
     slot: str | None
     mtu: int | None
+    nodes_have: str | None
+    nodes: int | None
+    transport_class: str | None
     benchmark: str | None
     node_pairs: int
     each: bool
@@ -38,17 +45,47 @@ class _Options:
     as_json: bool
 
 
+def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print each transport class with its nodes, and end."""
+    if not wanted or context.resilient_parsing:
+        return
+    from railyard.site.references.transport_class import classes, find_class
+
+    folder = _class_folder()
+    found = [find_class(folder, name) for name in classes(folder)]
+    widest = max((len(each.name) for each in found), default=0)
+    for each in found:
+        click.echo(f"{each.name:<{widest}}  {each.description} ({each.node})")
+    context.exit()
+
+
 @click.command(name="judge")
 @click.argument("file")
 @click.option("--system", help="The system whose references hold, as its file is named.")
 @click.option("--fabric", help="The system's fabric that the run used.")
 @click.option("--stack", help="The MPI stack that the run used, where references differ by it.")
-@click.option("--rails", type=int, default=1, show_default=True, help="How many rails the run used.")
+@click.option(
+    "--rails", type=int, help="How many rails the run used; left out: 1, and all for collectives between GPUs."
+)
 @click.option("--policy", help="How messages were spread over several rails.")
 @click.option("--hops", type=int, help="Switches between the two nodes, where references differ by it.")
 @click.option("--link", help="In place of a system: a link of docs/rates.md, such as ib-edr.")
 @click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
 @click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
+@click.option(
+    "--nodes-have",
+    metavar="WORDS",
+    help="Of collectives between GPUs, in place of a system: what each node has, such as "
+    "gpus=8,nvlink=4,nics=8,link=ib-ndr (docs/clusters.md, GPUs).",
+)
+@click.option(
+    "--class",
+    "transport_class",
+    metavar="CLASS",
+    help="Is my number right? Compare with what is published of this class of nodes; --classes lists them.",
+)
+@click.option("--classes", is_flag=True, is_eager=True, expose_value=False, callback=_print_classes, help="List them.")
+@click.option("--nodes", type=int, help="On how many nodes collectives between GPUs ran, where FILE does not say.")
 @click.option("--benchmark", help="Judge the tables of this benchmark alone, such as osu/osu_bw.")
 @click.option(
     "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
@@ -72,45 +109,103 @@ def command(**options: Any) -> int:
 
     What needs the live run, such as the path proof, is not judged here and not counted as passed. Exit code: 0 pass,
     1 fail or nothing to judge by, 2 wrong input.
+
+    Collectives between GPUs (nccl-tests, rccl-tests) are judged by their curves, and by the log of NCCL where FILE has
+    it. Is it possible, and what healthy nodes show?
+
+    \b
+      railyard judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr
+
+    Is my number right, among those that are published?
+
+    \b
+      railyard judge nccl.log --class h100-8xndr400
     """
     given = _Options(**options)
     from railyard.base.output_file import read_output, shown_name
     from railyard.verdict.stored import text
-    from railyard.verdict.stored.judge import judge
-    from railyard.verdict.stored.target import of_link, of_system
 
-    _refuse_mixed(
-        given.system,
-        {"--fabric": given.fabric, "--stack": given.stack, "--policy": given.policy, "--hops": given.hops},
-        given.link,
-        {"--slot": given.slot, "--mtu": given.mtu},
-    )
+    _refuse_mixed(given)
     if given.node_pairs < 1:
         raise RailyardError(f"--node-pairs: found {given.node_pairs}, expected at least 1")
-    target = (
-        of_link(given.link, given.slot, given.rails, given.mtu)
-        if given.link is not None
-        else of_system(_site(str(given.system)), given.fabric, given.stack, given.rails, given.policy, given.hops)
-    )
+    target = None if given.link is None else _target(given)
     output = read_output(given.file, sys.stdin.buffer)
     parsed = _parsed(given.file, output, given.in_turn, given.tool)
-    if not given.in_turn:
-        _refuse_other_rails(parsed, given.rails)
-    judgements = judge(
-        parsed,
-        target,
-        benchmark=given.benchmark,
-        node_pairs=given.node_pairs,
-        passes=not given.each,
-        sizes=_sizes(given.sizes),
-        text=output,
-    )
-    name = shown_name(given.file)
-    if given.as_json:
-        click.echo(json.dumps(text.as_json(name, target, judgements), indent=1))
+    gpus = _gpu_target(given, parsed)
+    if gpus is not None:
+        from railyard.verdict.stored.collectives import judge_collectives
+
+        judgements = judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=_sizes(given.sizes), text=output)
     else:
-        click.echo(text.text(name, target, judgements))
+        from railyard.verdict.stored.judge import judge
+
+        target = target or _target(given)
+        if not given.in_turn:
+            _refuse_other_rails(parsed, given.rails or 1)
+        judgements = judge(
+            parsed,
+            target,
+            benchmark=given.benchmark,
+            node_pairs=given.node_pairs,
+            passes=not given.each,
+            sizes=_sizes(given.sizes),
+            text=output,
+        )
+    name, against = shown_name(given.file), gpus or target
+    assert against is not None
+    if given.as_json:
+        click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
+    else:
+        click.echo(text.text(name, against, judgements))
     return 0 if all(judgement.passed for judgement in judgements) else 1
+
+
+def _target(given: _Options) -> "Target":
+    """Return what an output between hosts is judged by."""
+    from railyard.verdict.stored.target import of_link, of_system
+
+    rails = 1 if given.rails is None else given.rails
+    if given.link is not None:
+        return of_link(given.link, given.slot, rails, given.mtu)
+    return of_system(_site(str(given.system)), given.fabric, given.stack, rails, given.policy, given.hops)
+
+
+def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
+    """Return the nodes by which collectives between GPUs are judged; None for an output of anything else.
+
+    A system whose references name nccl-tests, and whose file states no GPUs, judges them as any other benchmark.
+    """
+    from railyard.verdict.gpu.target import of_class, of_gpu_system, of_words
+
+    of = None
+    if given.transport_class is not None:
+        from railyard.site.references.transport_class import find_class
+
+        of = find_class(_class_folder(), given.transport_class)
+    if given.nodes_have is not None:
+        return of_words(given.nodes_have, of, given.nodes)
+    if given.system is None:
+        return None if of is None else of_class(of, given.nodes)
+    of_nccl = bool(parsed.tables) and all(table.tool == "nccl" for table in parsed.tables)
+    if of is None and not of_nccl:
+        return None
+    site = _site(given.system)
+    referenced = any(key.startswith("nccl/") for entry in site.references.entries for key in entry.benchmark)
+    if of is None and referenced and site.system.gpus is None:
+        return None
+    return of_gpu_system(site, given.fabric, given.rails, of, given.nodes, _target(given) if referenced else None)
+
+
+def _class_folder() -> "Path":
+    """Return the folder of transport classes: the site's own, else what Railyard ships."""
+    from railyard.base.errors import SetupError
+    from railyard.base.paths import find_home, part, shipped
+
+    try:
+        home = find_home()
+    except SetupError:  # a published number needs no site
+        home = shipped()
+    return part(home, "references/classes")
 
 
 def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
@@ -171,17 +266,27 @@ def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
             )
 
 
-def _refuse_mixed(
-    system: str | None, of_system: dict[str, object], link: str | None, of_link: dict[str, object]
-) -> None:
-    """Raise RailyardError where neither a system nor a link is named, or options of one stand beside the other."""
-    if (system is None) == (link is None):
-        found = "both" if system is not None else "neither"
-        raise RailyardError(f"--system, --link: found {found}, expected one of them: what is the output held against?")
-    kind, wrong = ("--link", of_system) if link is not None else ("--system", of_link)
-    given = next((option for option, value in wrong.items() if value is not None), None)
-    if given is not None:
-        raise RailyardError(f"{given}: found it beside {kind}, expected it beside the other alone; leave it out")
+#: Options that stand beside a system alone, and those that stand beside a link alone.
+_OF_SYSTEM = ("--fabric", "--stack", "--policy", "--hops")
+_OF_LINK = ("--slot", "--mtu")
+
+
+def _refuse_mixed(given: _Options) -> None:
+    """Raise RailyardError where nothing is named to judge by, or two things, or options of one beside the other."""
+    named = {"--system": given.system, "--link": given.link, "--nodes-have": given.nodes_have}
+    said = [option for option, value in named.items() if value is not None]
+    if len(said) > 1 or (given.transport_class is not None and given.link is not None):
+        found = " and ".join([*said, *(["--class"] if given.transport_class is not None else [])])
+        raise RailyardError(f"{found}: found both, expected one of them: what is the output judged by?")
+    if not said and given.transport_class is None:
+        raise RailyardError(
+            "--system, --link, --nodes-have, --class: found none, expected one of them: what is the output judged by?"
+        )
+    kind = said[0] if said else "--class"
+    wrong = {"--system": _OF_LINK, "--link": (*_OF_SYSTEM, "--nodes")}.get(kind, (*_OF_SYSTEM, *_OF_LINK, "--rails"))
+    first = next((o for o in wrong if getattr(given, o.removeprefix("--")) is not None), None)
+    if first is not None:
+        raise RailyardError(f"{first}: found it beside {kind}, expected it beside another alone; leave it out")
 
 
 def _site(name: str) -> "Site":

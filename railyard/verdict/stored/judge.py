@@ -42,7 +42,8 @@ from railyard.verdict.stored.target import ANY_STACK
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
-_NODES = ("the run's nodes",)
+#: Of a stored output nobody knows them.
+NODES = ("the run's nodes",)
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
@@ -96,12 +97,12 @@ def judge(
     where it reports failures, the first cause of them is looked for in it.
     Raises RailyardError where there is no table and no failure, and where no table is of the benchmark.
     """
-    failures = _failures(parsed, target, text)
+    failures = failures_of(parsed, target.stack, text)
     if not parsed.tables:
-        return (_without_table(failures),)
+        return (without_table(failures),)
     if benchmark is not None:
         micro.find(benchmark)
-    keyed = [(_key_of(table, benchmark), table) for table in parsed.tables]
+    keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
     found = _groups(keyed, passes)
     if benchmark is not None and all(key != benchmark for key, _ in found):
@@ -119,19 +120,19 @@ def judge(
     return tuple(replace(one, remarks=(*remarks, *one.remarks)) for one in judged)
 
 
-def _failures(parsed: Parsed, target: Target, text: str) -> tuple[OutputLine, ...]:
+def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]:
     """Return what the output reports as wrong, its first cause before what came of it."""
     found = tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures)
     if not found:
         return ()
-    cause = first_cause(None if target.stack == ANY_STACK else target.stack, (text,))
+    cause = first_cause(None if stack == ANY_STACK else stack, (text,))
     if cause is None:
         return found
     others = (each for each in found if each.line != cause.line)
     return (OutputLine(cause.line, cause.quoted, means=cause.means), *others)
 
 
-def _without_table(failures: tuple[OutputLine, ...]) -> Judgement:
+def without_table(failures: tuple[OutputLine, ...]) -> Judgement:
     if not failures:
         raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
     first = failures[0]
@@ -161,7 +162,7 @@ def _judged(
 ) -> Judgement:
     lines = tuple(table.line for table in tables)
     if key is None:
-        return Judgement(None, lines, "not-judged", _unknown(tables[0]))
+        return Judgement(None, lines, "not-judged", unknown(tables[0]))
     benchmark = micro.find(key)
     read = read_of(tables, key, node_pairs)
     judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), read)
@@ -195,8 +196,8 @@ def _inputs(
     own_check = validation_of(tables)
     job = Job(
         exit_code=0,  # not known: _rules says that it was not judged
-        nodes_expected=_NODES,
-        nodes_seen=_NODES,
+        nodes_expected=NODES,
+        nodes_seen=NODES,
         tables=len(tables),
         tables_expected=len(tables),
         incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
@@ -207,7 +208,7 @@ def _inputs(
         validates=own_check is not None,
         validation=own_check,
         computes=micro.find(key).is_application,
-        unlike_asked=_unlike_asked(key, tables, sizes),
+        unlike_asked=unlike_asked(key, tables, sizes),
         unended=tuple(f"{key} (line {table.line})" for table in tables if table.ended is False),
         end_line=micro.tool(micro.find(key).tool).end_line,
     )
@@ -216,7 +217,7 @@ def _inputs(
         fabric=target.fabric_name,
         stack=target.stack,
         rails=target.rail_names,
-        nodes=_NODES,
+        nodes=NODES,
         job=job,
         metrics=judged,
         path=no_path("there was no live run"),
@@ -227,7 +228,7 @@ def _inputs(
     )
 
 
-def _unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str | None:
+def unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str | None:
     """Return how message sizes differ from those that were asked for, or where a row of regular ones is missing."""
     if micro.find(key).rows != "sizes":
         return None
@@ -243,7 +244,7 @@ def _nothing_holds(judged: Sequence[MetricInput], target: Target) -> str | None:
     return "; ".join(dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark))
 
 
-def _unknown(table: Table) -> str:
+def unknown(table: Table) -> str:
     if table.benchmark is None:
         return f"not judged: the table of {table.tool} names no benchmark; say which with --benchmark"
     return f"not judged: {table.tool}/{table.benchmark} measures nothing that is held against a reference or a limit"
@@ -251,14 +252,20 @@ def _unknown(table: Table) -> str:
 
 def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[RuleResult, ...]:
     """Return all five rules; ``unseen`` is what of the output's completeness cannot be known, and begins with "; "."""
-    first = run.complete(inputs)
-    if first.state == "pass":
-        count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
-        whole = f"{counted(count, 'complete table')}{checked}{unseen}"
-        first = replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
+    first = complete(inputs, unseen)
     last = figures.reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")
     return (first, run.metrics(inputs), figures.possible(inputs), path, last)
+
+
+def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
+    """Return rule 1 of a stored output; ``unseen`` is what cannot be known of it, and begins with "; "."""
+    first = run.complete(inputs)
+    if first.state != "pass":
+        return first
+    count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
+    whole = f"{counted(count, 'complete table')}{checked}{unseen}"
+    return replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
 
 
 def _no_floor(sentence: str) -> RuleResult:
@@ -312,7 +319,7 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
         yield f"its sums are of {pairs} pairs of ranks, taken to be on one pair of nodes (--node-pairs says otherwise)"
 
 
-def _key_of(table: Table, benchmark: str | None) -> str | None:
+def key_of(table: Table, benchmark: str | None) -> str | None:
     """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
     known = metrics.key_of(table)
     if benchmark is not None and installed_name(benchmark) is not None:  # what a site has installed is in no list

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from railyard.base.wording import message_size, number
+from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
 
 FORMAT = 1
 
 
-def text(name: str, target: Target, judgements: Sequence[Judgement]) -> str:
+def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> str:
     """Return the judgements as lines: a block each, the verdict of the whole output last."""
     lines = [f"{name} against {target.described}"]
     for judgement in judgements:
@@ -22,23 +23,27 @@ def text(name: str, target: Target, judgements: Sequence[Judgement]) -> str:
     return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", f"{_state(judgements)}: {', '.join(counts)}"])
 
 
-def as_json(name: str, target: Target, judgements: Sequence[Judgement]) -> dict[str, Any]:
+def as_json(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Return the judgements as JSON values, ``format`` first; per cents and values are not rounded."""
     return {
         "format": FORMAT,
         "file": name,
-        "against": {
-            "system": target.system or None,
-            "link": target.fabric.link.name,
-            "fabric": target.fabric_name if target.system else None,
-            "stack": target.stack if target.system else None,
-            "rails": target.rails,
-            "policy": target.policy if target.system else None,
-            "slot": target.fabric.slot,
-        },
+        "against": target.as_json if isinstance(target, GpuTarget) else _against(target),
         "state": _state(judgements),
         "not_judged_here": NOT_JUDGED_HERE,
         "judgements": [_judgement(judgement) for judgement in judgements],
+    }
+
+
+def _against(target: Target) -> dict[str, Any]:
+    return {
+        "system": target.system or None,
+        "link": target.fabric.link.name,
+        "fabric": target.fabric_name if target.system else None,
+        "stack": target.stack if target.system else None,
+        "rails": target.rails,
+        "policy": target.policy if target.system else None,
+        "slot": target.fabric.slot,
     }
 
 

@@ -1,0 +1,315 @@
+"""What NCCL's own log says of the way that the bytes took (NCCL_DEBUG=INFO), against what the nodes have.
+
+It is the log's word and no proof: no counter was read. So it never passes rule 4, and it fails it where the log itself
+says that another network, or other NICs, were used than the nodes are said to have.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import counted, listing
+from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
+from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.hardware.gpu_nodes import Shape
+from railyard.parsers.nccl_said import Link, Log, Nic, Said
+from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.rules.model import RuleResult, failed, not_judged
+
+_RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
+#: Kind of a NIC in the log -> family of its link.
+_FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
+_WORD = "by the word of NCCL's log"
+
+
+@dataclass(frozen=True, slots=True)
+class LogWord:
+    """Rule 4 as the log lets it be judged, and what a reader should know besides."""
+
+    rule: RuleResult
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The log with what it is compared with; ``shape`` None: it is not known how many nodes there were."""
+
+    log: Log
+    target: GpuTarget
+    shape: Shape | None
+
+    @property
+    def over_network(self) -> bool:
+        """Whether a NIC has to carry anything."""
+        return self.shape is None or self.shape.domains > 1
+
+    @property
+    def is_rdma(self) -> bool:
+        """Whether the nodes' NICs are such as NCCL reaches without sockets."""
+        link = self.target.node.link
+        return link is not None and link.family in _RDMA
+
+    @property
+    def net_links(self) -> list[Link]:
+        """The connections over a NIC."""
+        return [link for link in self.log.links if link.nic is not None]
+
+    def nics(self, host: str) -> list[Nic]:
+        """Return the NICs that a host lists, of the kind that its nodes are said to have, each once."""
+        found = [nic for nic in self.log.nics if nic.by.host == host and nic.kind != "Socket"]
+        return list({(nic.name, nic.port): nic for nic in found}.values())
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that list NICs."""
+        return sorted({nic.by.host for nic in self.log.nics if nic.kind != "Socket"})
+
+
+def word(log: Log | None, target: GpuTarget, shape: Shape | None) -> LogWord:
+    """Return what the log says of the way: a failure where it says that another one was taken, else not judged."""
+    if log is None:
+        return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
+    seen = _Seen(log, target, shape)
+    remarks = tuple(f"{_WORD}, {said}" for tell in _REMARKS for said in tell(seen))
+    for why in _CONTRADICTIONS:
+        found = why(seen)
+        if found is not None:
+            sentence, look = found
+            return LogWord(failed(4, f"{_WORD}, {sentence}", "set-up", look), remarks)
+    return LogWord(not_judged(4, f"{_what_is_named(seen)}; no counter was read"), remarks)
+
+
+def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -> tuple[str, str] | None:
+    """Return the algorithm that the log names for a collective of so many bytes, and where it says so; None if none.
+
+    Its TUNING lines name one for each call; NCCL_ALGO one for all. One that the collective cannot use is not taken.
+    """
+    if log is None or COLLECTIVES[collective].point_to_point:
+        return None
+    chosen = {
+        choice.algorithm: choice.line
+        for choice in log.choices
+        if choice.size_bytes == size_bytes and choice.collective.lower() == collective.replace("_", "")
+    }
+    if not chosen:
+        chosen = {
+            said.text.split()[-1]: said.line for said in log.settings if said.text.split(maxsplit=1)[0] == "NCCL_ALGO"
+        }
+    if len(chosen) != 1:
+        return None
+    name, line = next(iter(chosen.items()))
+    try:
+        found = algorithm_of_nccl(name, shape)
+    except RailyardError:  # several, or those that it must not be (^Tree)
+        return None
+    return None if why_not(found, collective, shape) is not None else (found, f"{_WORD}, {name} (line {line})")
+
+
+def _what_is_named(seen: _Seen) -> str:
+    if not seen.over_network:
+        return "all GPUs reach each other without a NIC"
+    named = [said for said in seen.log.networks]
+    if not named and not seen.net_links and not seen.hosts:
+        return "the log of NCCL names no network and no NIC (NCCL_DEBUG=INFO does)"
+    networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
+    each = [f"{host}: {', '.join(_name(nic) for nic in seen.nics(host))}" for host in seen.hosts[:2]]
+    nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
+    more = f" and {counted(len(seen.hosts) - 2, 'more node')}" if len(seen.hosts) > 2 else ""
+    return f"{_WORD}, NCCL used {networks}{nics}{more}"
+
+
+def _name(nic: Nic) -> str:
+    return nic.name if nic.port is None else f"{nic.name}:{nic.port}"
+
+
+def _sockets(seen: _Seen) -> tuple[str, str] | None:
+    if not (seen.over_network and seen.is_rdma):
+        return None
+    said = next((each for each in seen.log.networks if each.text.lower().startswith("socket")), None)
+    link = next((each for each in seen.net_links if each.transport == "NET/Socket"), None)
+    if said is None and link is None:
+        return None
+    where = said or link
+    assert where is not None and seen.target.node.link is not None
+    host = where.by.host if where.by is not None else "a node"
+    why = next((each for each in seen.log.fallbacks if each.text.startswith(("NET/IB", "Failed to"))), None)
+    because = "" if why is None else f', since "{why.text}" (line {why.line})'
+    sentence = (
+        f"{host} used sockets (TCP) in place of {seen.target.node.link.name} (line {where.line}){because}: a silent "
+        "fallback"
+    )
+    look = (
+        f"the cards and drivers of {host} (ibv_devinfo), /dev/infiniband in its container, NCCL_IB_HCA, NCCL_NET, and "
+        "the memory that may be locked (ulimit -l)"
+    )
+    return sentence, look
+
+
+def _other_kind(seen: _Seen) -> tuple[str, str] | None:
+    link = seen.target.node.link
+    if link is None or link.family not in _FAMILIES.values() or not seen.over_network:
+        return None
+    for host in seen.hosts:
+        kinds = {nic.kind for nic in seen.nics(host) if nic.kind in _FAMILIES}
+        if kinds and all(_FAMILIES[kind] != link.family for kind in kinds):
+            first = seen.nics(host)[0]
+            sentence = f"the NICs of {host} are {listing(sorted(kinds))} (line {first.line}), and not {link.name}"
+            return sentence, "which link the nodes have: link= of --nodes-have, or the fabric of the system's file"
+    return None
+
+
+def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
+    due = seen.target.node.nics
+    for host in seen.hosts if seen.over_network and seen.is_rdma else ():
+        found = [nic for nic in seen.nics(host) if _is_ours(seen, nic)]
+        count = sum(1 + nic.name.count("+") for nic in found)  # NCCL joins ports: mlx5_0+mlx5_1
+        if 0 < count < due and not seen.target.rails:
+            sentence = (
+                f"{host} has {counted(count, 'NIC')} for it (line {found[0].line}: "
+                f"{', '.join(_name(nic) for nic in found)}), and {due} are stated"
+            )
+            return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container is given"
+    return None
+
+
+def _is_ours(seen: _Seen, nic: Nic) -> bool:
+    link = seen.target.node.link
+    return link is None or nic.kind not in _FAMILIES or _FAMILIES[nic.kind] == link.family
+
+
+def _other_names(seen: _Seen) -> tuple[str, str] | None:
+    """Return that a NIC of the system's file is not among those that a node lists."""
+    if not seen.target.rails or not seen.over_network:
+        return None
+    for host in seen.hosts:
+        names = {part for nic in seen.nics(host) for part in nic.name.split("+")}
+        lacking = [rail for rail in seen.target.rails if rail.partition(":")[0] not in names]
+        if lacking:
+            sentence = (
+                f"{host} does not have {listing(lacking)} of systems/{seen.target.system}.yaml (line "
+                f"{seen.nics(host)[0].line} lists {', '.join(sorted(names))})"
+            )
+            return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and the system's rails"
+    return None
+
+
+def _more_nics(seen: _Seen) -> tuple[str, str] | None:
+    due = seen.target.node.nics
+    if not due or not seen.over_network or seen.target.rails:
+        return None
+    for host in sorted({link.by.host for link in seen.net_links}):
+        used = sorted({link.nic for link in seen.net_links if link.by.host == host and link.nic is not None})
+        if len(used) > due:
+            sentence = f"{host} used {counted(len(used), 'NIC')} ({', '.join(map(str, used))}), and {due} are stated"
+            return sentence, "how many NICs a node has: what is possible hangs on it"
+    return None
+
+
+def _no_domain(seen: _Seen) -> tuple[str, str] | None:
+    domain = seen.target.node.domain
+    off = _first(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled")
+    if domain is None or domain <= seen.target.node.gpus or off is None:
+        return None
+    sentence = f'no NVLink leads from node to node: "{off.text}" (line {off.line}), and a domain of {domain} is stated'
+    return sentence, "the fabric manager and IMEX of the nodes, or leave domain= out"
+
+
+_CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
+    _sockets,
+    _other_kind,
+    _other_names,
+    _fewer_nics,
+    _more_nics,
+    _no_domain,
+)
+
+
+def _no_gpu_direct(seen: _Seen) -> Iterator[str]:
+    if not (seen.over_network and seen.is_rdma):
+        return
+    off = _first(seen.log.fallbacks, "GPU Direct RDMA Disabled")
+    without = [link for link in seen.net_links if not link.gdr and not link.transport.startswith("NET/Socket")]
+    if off is not None:
+        yield f'GPUDirect RDMA is off (line {off.line}: "{off.text}"): the bytes go through the hosts\' memory'
+    elif without:
+        first = without[0]
+        yield (
+            f"{len(without)} of {counted(len(seen.net_links), 'connection')} over NICs are without GPUDirect RDMA "
+            f"(line {first.line}): their bytes go through the hosts' memory"
+        )
+
+
+def _not_over_links(seen: _Seen) -> Iterator[str]:
+    link = seen.target.node.gpu_link
+    if link is None or link.is_slot or seen.target.node.within_over_nics:
+        return
+    shared = [each for each in seen.log.links if each.transport.startswith("SHM")]
+    if shared:
+        first = shared[0]
+        yield (
+            f"{counted(len(shared), 'connection')} within a node are of shared memory in place of {link.word} (line "
+            f"{first.line}: rank {first.source} to {first.target})"
+        )
+
+
+def _crossed_rails(seen: _Seen) -> Iterator[str]:
+    """Yield a connection that leaves by one NIC and arrives at another: a longer way where rails are apart."""
+    sent = {(each.channel, each.source, each.target): each for each in seen.net_links if each.direction == "send"}
+    crossed = [
+        (sent[key], each)
+        for each in seen.net_links
+        if each.direction == "receive"
+        and (key := (each.channel, each.source, each.target)) in sent
+        and sent[key].nic != each.nic
+    ]
+    if crossed:
+        one, other = crossed[0]
+        yield (
+            f"rails are crossed in {len(crossed)} of {counted(len(sent), 'connection')}: channel {one.channel} from "
+            f"rank {one.source} to {one.target} leaves by NIC {_nic(seen, one)} (line {one.line}) and arrives at NIC "
+            f"{_nic(seen, other)} (line {other.line}); where each rail has switches of its own, such bytes take a "
+            "longer way (NCCL_CROSS_NIC=0)"
+        )
+
+
+def _nic(seen: _Seen, link: Link) -> str:
+    named = next((_name(nic) for nic in seen.nics(link.by.host) if nic.number == link.nic), None)
+    return f"{link.nic}" if named is None else f"{link.nic} ({named})"
+
+
+def _idle_nics(seen: _Seen) -> Iterator[str]:
+    """Yield that a node has NICs which no connection names: a sendrecv has no need of them, a ring over all has."""
+    for host in seen.hosts:
+        used = {link.nic for link in seen.net_links if link.by.host == host}
+        idle = [nic for nic in seen.nics(host) if nic.number not in used]
+        if used and idle and len(used) < seen.target.node.nics:
+            yield f"no connection of {host} uses {listing([_name(nic) for nic in idle])}"
+            return
+
+
+def _far_nics(seen: _Seen) -> Iterator[str]:
+    """Yield that a GPU sends by a NIC that is nearest to others, by the system's file."""
+    near = seen.target.nearest
+    if not near:
+        return
+    for link in seen.net_links:
+        name = next((nic.name for nic in seen.nics(link.by.host) if nic.number == link.nic), "")
+        if name in near and link.by.gpu >= 0 and link.by.gpu not in near[name]:
+            yield (
+                f"GPU {link.by.gpu} of {link.by.host} uses {name} (line {link.line}), and "
+                f"systems/{seen.target.system}.yaml has it nearest to {listing([f'GPU {gpu}' for gpu in near[name]])}"
+            )
+            return
+
+
+_REMARKS: Sequence[Callable[[_Seen], Iterable[str]]] = (
+    _no_gpu_direct,
+    _not_over_links,
+    _crossed_rails,
+    _idle_nics,
+    _far_nics,
+)
+
+
+def _first(said: Iterable[Said], *words: str) -> Said | None:
+    return next((each for each in said if all(word in each.text for word in words)), None)

@@ -1,0 +1,242 @@
+"""Rules 3 and 5 of collectives between GPUs: no row is above what is possible, and the curve is not too low.
+
+Every row of both halves is judged, never the mean under them ("Avg bus bandwidth"): it mixes sizes where the start
+sets the time with sizes where links do.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.base.bounds import (
+    GPU_DIP_FROM,
+    GPU_DIP_SHARE,
+    GPU_FLOOR_FROM,
+    GPU_FLOOR_NODES,
+    GPU_FLOOR_SHARE,
+)
+from railyard.base.wording import counted, listing, message_size, number, percent
+from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.benchmarks.gpu.possible import Bound, Judged, Row, bounds, judge, own_nics
+from railyard.hardware.gpu_nodes import Shape
+from railyard.parsers.nccl_said import Log
+from railyard.parsers.nccl_words import GB
+from railyard.site.references.transport_class import TransportClass
+from railyard.verdict.class_standing import Standing, stand
+from railyard.verdict.gpu.log_word import algorithm
+from railyard.verdict.gpu.run import HALVES, GpuRun
+from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
+
+#: Of a table, busbw by half: size in bytes -> GB/s.
+Curves = Mapping[str, Mapping[int, float]]
+#: The same with every row: two may be of one size, where sizes were rounded to a multiple of the ranks.
+Rows = Mapping[str, Sequence[tuple[int, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A row with what is said of it, and where its algorithm is from."""
+
+    size: int
+    half: str
+    value: float
+    judged: Judged
+    said: str
+
+
+def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
+    """Return rule 3: each row against the bounds of the algorithms that the nodes can use, or of the one that is known.
+
+    Where the output does not say which, the sentence names those that are possible, and those that are ruled out.
+    """
+    shape = run.shape
+    if shape is None:
+        return not_judged(3, run.unknown)
+    rows = [_row(run, shape, half, *each, log) for half, found in printed.items() for each in found]
+    if not rows:
+        return not_judged(3, "no busbw was read")
+    impossible = [row for row in rows if row.judged.state == "impossible"]
+    if impossible:
+        wrong = max(impossible, key=lambda row: row.value)
+        look = "whether GPUs, NICs and link are those of the nodes (--nodes-have), and whether it ran over the network"
+        return failed(3, f"{_at(wrong)}{wrong.judged.sentence}{wrong.said}", "set-up", look)
+    unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
+    if unknown is not None:
+        return not_judged(3, f"{_at(unknown)}{unknown.judged.sentence.removeprefix('not judged: ')}{unknown.said}")
+    best = max(rows, key=lambda row: row.value)
+    which = _which(best.judged) if not best.said else ""
+    return passed(3, f"{_at(best)}{best.judged.sentence}{best.said}{which}")
+
+
+def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> tuple[RuleResult, Standing]:
+    """Return rule 5 and where the curve is among what is published of its class.
+
+    A dip, or a peak below the floor that healthy nodes have, fails; so does what is below the published numbers. What a
+    vendor demands decides nothing. Not judged where nothing is known of such nodes.
+    """
+    standing = _standing(run, curves, of, log)
+    for wrong in (_dip(curves), _below_floor(run, curves)):
+        if wrong is not None:
+            return wrong, standing
+    if of is not None:
+        return _among(run, of, standing), standing
+    why = _why_no_floor(run, curves)
+    if why is not None:
+        more = "" if run.shape is None else "; --class compares it with published numbers"
+        return not_judged(5, f"{why}{more}"), standing
+    size, value = _peak(curves)
+    sentence = (
+        f"busbw {number(value)} GB/s at {message_size(size)} holds the floor of healthy nodes, "
+        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound (railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
+    )
+    return passed(5, sentence), standing
+
+
+def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _Judged:
+    named = algorithm(log, run.collective, size, shape)
+    row = Row(value * GB, size, run.iterations)
+    judged = judge(run.collective, shape, row, None if named is None else named[0])
+    return _Judged(size, half, value, judged, "" if named is None else f" ({named[1]})")
+
+
+def _at(row: _Judged) -> str:
+    return f"at {message_size(row.size)}{' in place' if row.half != HALVES[0] else ''}: "
+
+
+def _which(judged: Judged) -> str:
+    """Return which algorithms may have been used, where nothing is ruled out and the output does not say."""
+    if judged.without or len(judged.with_) < 2:
+        return ""
+    return (
+        f"; the output does not say by which algorithm, and each of {listing([e.algorithm for e in judged.with_])} can"
+    )
+
+
+def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
+    curve = next((curves[half] for half in HALVES if curves.get(half)), None)
+    if of is None or curve is None or run.collective not in COLLECTIVES:
+        return Standing("not-known", "not known: nothing to compare")
+    wrong = _why_not_of_class(run, of)
+    if wrong is not None:
+        return Standing("not-known", f"not known: {wrong}")
+    shape = run.shape
+    named = {None if shape is None else _name(algorithm(log, run.collective, size, shape)) for size in curve}
+    known = named.pop() if len(named) == 1 else None
+    return stand(of, run.collective, curve, None if shape is None else shape.nodes, known)
+
+
+def _name(found: tuple[str, str] | None) -> str | None:
+    return None if found is None else found[0]
+
+
+def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
+    """Return why a run is of no node of this class: another GPU, or a part of the GPUs alone."""
+    gpu = of.name.partition("-")[0]
+    if run.gpu and gpu.casefold() not in run.gpu.casefold():
+        return f"the output is of {run.gpu}, and {of.name} of {gpu.upper()}"
+    shape = run.shape
+    if shape is None:
+        return run.unknown
+    if shape.gpus < of.has.gpus:
+        return f"the output is of {shape.gpus} of {of.has.gpus} GPUs of a node, and what is published of all"
+    return None
+
+
+def _among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleResult:
+    look = "library, settings and conditions of the source, then each pair of nodes alone"
+    if standing.state in ("within", "above"):
+        return passed(5, standing.sentence)
+    if standing.state == "below":
+        nodes = [_nodes(of, number_id) for at in standing.sizes if at.state == "below" for number_id in at.of]
+        if run.shape is not None and run.shape.nodes > max(nodes, default=0):
+            said = f"{standing.sentence}, which is of {counted(max(nodes, default=0), 'node')} and yours of more"
+            return not_judged(5, f"{said}: on more nodes less may be all there is")
+        return failed(5, standing.sentence, "reference", look)
+    if standing.state == "impossible":
+        return failed(5, standing.sentence, "set-up", look)
+    return not_judged(5, standing.sentence.removeprefix("not known: "))
+
+
+def _nodes(of: TransportClass, number_id: str) -> int:
+    return next((each.nodes or 0 for each in of.numbers if each.id == number_id), 0)
+
+
+def _dip(curves: Curves) -> RuleResult | None:
+    """Return the failure of a long message that is slower than both a shorter and a longer one."""
+    found = [(value / side, size, half, side) for half, size, value, side in _between(curves)]
+    worst = min(found, default=None)
+    if worst is None or worst[0] >= GPU_DIP_SHARE.value:
+        return None
+    share, size, half, side = worst
+    value = curves[half][size]
+    in_place = " in place" if half != HALVES[0] else ""
+    sentence = (
+        f"a dip in the curve: busbw {number(value)} GB/s at {message_size(size)}{in_place} is {percent(share)} of the "
+        f"{number(side)} GB/s that both shorter and longer messages reach"
+    )
+    look = "who else used the network; run it again: a dip that stays is of the library's choice of algorithm"
+    return failed(5, sentence, "disturbed", look)
+
+
+def _between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
+    """Yield each long message that has shorter and longer ones, with the lower of what both sides reach."""
+    for half, curve in curves.items():
+        sizes = [size for size in sorted(curve) if size >= GPU_DIP_FROM.value]
+        for place in range(1, len(sizes) - 1):
+            before = max(curve[size] for size in sizes[:place])
+            behind = max(curve[size] for size in sizes[place + 1 :])
+            yield half, sizes[place], curve[sizes[place]], min(before, behind)
+
+
+def _floor_bound(collective: str, shape: Shape) -> Bound:
+    """Return the lowest bound of what NCCL does here: of messages each GPU's own NICs, and not all of a node."""
+    return own_nics(collective, shape) or bounds(collective, shape)[0]
+
+
+def _peak(curves: Curves) -> tuple[int, float]:
+    """Return the largest busbw of long messages with its size; 0 where there is none."""
+    long = [(value, size) for curve in curves.values() for size, value in curve.items() if size >= GPU_FLOOR_FROM.value]
+    value, size = max(long, default=(0.0, 0))
+    return size, value
+
+
+def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
+    """Return why no floor has a source for such a run, or None."""
+    shape = run.shape
+    if shape is None:
+        return run.unknown
+    node = shape.node
+    if not run.in_order:
+        return "its ranks are not placed node after node, so more crosses the network than in what is published"
+    if node.gpu_link is None or node.gpu_link.word != "NVLink" or node.domain is not None or node.within_over_nics:
+        return "no floor has a source for nodes other than such with NVLink in each and NICs between them"
+    if shape.domains > 1 and (node.network is None or node.link is None or node.link.headers == "tcp"):
+        return "no floor has a source for such a network"
+    if shape.gpus < node.gpus:
+        return f"no floor has a source for {shape.gpus} of {node.gpus} GPUs of a node"
+    if shape.nodes > GPU_FLOOR_NODES.value:
+        return f"no floor has a source for more than {GPU_FLOOR_NODES.value:g} nodes"
+    if run.collective in COLLECTIVES and COLLECTIVES[run.collective].rooted:
+        return f"no floor has a source for {run.collective}"
+    if not _peak(curves)[0]:
+        return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
+    if math.isinf(_floor_bound(run.collective, shape).busbw_mb_s):
+        return "no rate of a part that carries it is known"
+    return None
+
+
+def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
+    if _why_no_floor(run, curves) is not None or run.shape is None:
+        return None
+    size, value = _peak(curves)
+    least = _floor_bound(run.collective, run.shape)
+    share = value * GB / least.busbw_mb_s
+    if share >= GPU_FLOOR_SHARE.value:
+        return None
+    sentence = (
+        f"busbw of long messages is {number(value)} GB/s at best (at {message_size(size)}), {percent(share)} of the "
+        f"lowest bound, {least.shown}; healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
+        f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
+    )
+    look = "the log of NCCL (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"
+    return failed(5, sentence, "fabric", look)

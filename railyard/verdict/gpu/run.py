@@ -1,0 +1,134 @@
+"""On how many nodes and GPUs an output of nccl-tests was made: what it lists, and what a person says of it."""
+
+import math
+from dataclasses import dataclass
+from itertools import groupby
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import counted, listing, number
+from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
+from railyard.hardware.gpu_nodes import Shape
+from railyard.parsers.nccl_said import Job, Spoken
+from railyard.parsers.nccl_words import GB, IN_PLACE
+from railyard.parsers.parsed import Table
+from railyard.verdict.gpu.target import GpuTarget
+
+#: The columns of a table that are judged: its out-of-place half and its in-place half.
+HALVES = ("busbw", "busbw" + IN_PLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRun:
+    """One table's run. ``shape`` None: it is not known, and ``unknown`` says why ("the output lists no ranks").
+
+    ``unlike``: how the output differs from what was said of it. ``in_order``: its ranks were placed node after node.
+    """
+
+    collective: str
+    shape: Shape | None
+    unknown: str = ""
+    unlike: str | None = None
+    in_order: bool = True
+    job: Job | None = None
+    gpu: str = ""
+
+    @property
+    def iterations(self) -> int:
+        """How often each size was made: 20 where the output does not say, as nccl-tests does."""
+        return 20 if self.job is None else max(1, self.job.settings.get("iterations", 20))
+
+
+def rows(table: Table, column: str) -> tuple[tuple[int, float], ...]:
+    """Return a column of bandwidths as (size in bytes, GB/s) of each row that has both; a row of 0 B moves nothing."""
+    if column not in table.columns:
+        return ()
+    found = zip(table.column("size"), table.column(column), strict=True)
+    return tuple(
+        (size, value / GB)
+        for size, value in found
+        if isinstance(size, int) and size > 0 and isinstance(value, float | int) and math.isfinite(value)
+    )
+
+
+def curve(table: Table, column: str) -> dict[int, float]:
+    """Return a column of bandwidths as size in bytes -> GB/s (10^9 B/s): the lowest of each size."""
+    found: dict[int, float] = {}
+    for size, value in rows(table, column):
+        found[size] = min(value, found.get(size, value))
+    return found
+
+
+def run_of(table: Table, key: str, spoken: Spoken | None, target: GpuTarget) -> GpuRun:
+    """Return what is known of the run that made a table. Raises RailyardError where the nodes cannot be its own."""
+    program = key.partition("/")[2]
+    name = program.removesuffix("_perf")
+    job = next((each for each in spoken.jobs if table.line in each.tables), None) if spoken else None
+    gpu = str(table.context.get("gpu", ""))
+    if name not in COLLECTIVES:
+        return GpuRun(name, None, f"no formula is known for {name}", job=job, gpu=gpu)
+    listed = table.context.get("nodes")
+    if isinstance(listed, int):
+        return _listed(table, name, job, target, listed)
+    if target.nodes is None:
+        why = "the output does not list its ranks, so on how many nodes it ran is not known: say so with --nodes"
+        return GpuRun(name, None, why, job=job, gpu=gpu)
+    try:
+        shape = Shape(target.node, target.nodes)
+    except RailyardError as error:
+        return GpuRun(name, None, str(error), job=job, gpu=gpu)
+    return GpuRun(name, shape, unlike=_other_ranks(table, name, shape), job=job, gpu=gpu)
+
+
+def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: int) -> GpuRun:
+    ranks, groups = table.context.get("ranks"), table.context.get("groups", 1)
+    gpu = str(table.context.get("gpu", ""))
+    hosts = [] if job is None else [rank.host for rank in sorted(job.ranks, key=lambda rank: rank.rank)]
+    if not isinstance(ranks, int):
+        return GpuRun(name, None, "its list of ranks is not whole", job=job, gpu=gpu)
+    if target.nodes is not None and target.nodes != nodes:
+        raise RailyardError(
+            f"--nodes: found {target.nodes}, expected {nodes}: the output's own list of ranks (line "
+            f"{job.ranks[0].line if job and job.ranks else table.line}) names {counted(nodes, 'node')}, "
+            f"{listing(list(dict.fromkeys(hosts))[:4])}"
+        )
+    if isinstance(groups, int) and groups > 1:
+        why = f"its {ranks} ranks a communicator are one of {groups} that ran at once (NCCL_TESTS_SPLIT)"
+        return GpuRun(name, None, why, job=job, gpu=gpu)
+    uneven = len({hosts.count(host) for host in set(hosts)}) > 1
+    if uneven or ranks % nodes:
+        return GpuRun(name, None, f"its {ranks} ranks are not spread evenly over {nodes} nodes", job=job, gpu=gpu)
+    used = ranks // nodes
+    if used > target.node.gpus:
+        raise RailyardError(
+            f"--nodes-have {target.words}: found gpus {target.node.gpus}, expected at least {used}: the output has "
+            f"{ranks} ranks on {counted(nodes, 'node')}"
+        )
+    if ranks < 2:
+        return GpuRun(name, None, "it has one rank: a collective of one moves nothing", job=job, gpu=gpu)
+    try:
+        shape = Shape(target.node, nodes, used)
+    except RailyardError as error:
+        return GpuRun(name, None, str(error), job=job, gpu=gpu)
+    in_order = len([host for host, _ in groupby(hosts)]) == len(set(hosts))
+    return GpuRun(name, shape, in_order=in_order, job=job, gpu=gpu)
+
+
+def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
+    """Return that busbw and algbw are those of another number of ranks: of fewer GPUs, or of several jobs."""
+    busbw, algbw = curve(table, HALVES[0]), curve(table, "algbw")
+    if not busbw or not algbw:
+        return None
+    size = max(busbw, key=lambda each: busbw[each])
+    found = ranks_of(name, algbw.get(size, 0.0), busbw[size])
+    if found is None or found[0] <= shape.ranks <= found[1]:
+        return None
+    low, high = found
+    # what is between both ends is a whole number of ranks, or the row is of another collective
+    most = "more" if math.isinf(high) else number(math.floor(high), 6)
+    shown = f"{math.ceil(low)}" if math.ceil(low) == (math.floor(high) if math.isfinite(high) else -1) else ""
+    return (
+        f"busbw {busbw[size]:g} and algbw {algbw[size]:g} GB/s are those of {collective(name).name} with "
+        f"{shown or f'{math.ceil(low)} to {most}'} ranks, and {counted(shape.nodes, 'node')} of "
+        f"{counted(shape.gpus, 'GPU')} have {shape.ranks}: it is of several jobs, of fewer GPUs a node, or of another "
+        "number of nodes"
+    )

@@ -1,0 +1,142 @@
+"""What collectives between GPUs are judged by, as a person names it: nodes in words, a system, a transport class."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from railyard.base.errors import RailyardError
+from railyard.hardware.gpu_nodes import GpuNode, node_of_words
+from railyard.site.gpu_shape import gpu_node
+from railyard.site.references.transport_class import TransportClass
+from railyard.site.site import Site
+from railyard.verdict.inputs import Target
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTarget:
+    """What each node has, and what its figures are compared with.
+
+    ``words``: the nodes as a sentence names them. ``nodes``: on how many of them the job ran, where a person says so;
+    None: what the output says. ``of``: the transport class whose published numbers count. ``rails``: the NICs' devices
+    where a system's file names them. ``referenced``: the system's references, where some are of nccl-tests.
+    """
+
+    node: GpuNode
+    words: str
+    nodes: int | None = None
+    of: TransportClass | None = None
+    system: str = ""
+    fabric: str = ""
+    rails: tuple[str, ...] = ()
+    nearest: Mapping[str, tuple[int, ...]] | None = None
+    referenced: Target | None = None
+
+    @property
+    def described(self) -> str:
+        """The target in a few words."""
+        who = f"{self.system}, fabric {self.fabric}: {self.words}" if self.system else f"nodes of {self.words}"
+        return who if self.of is None else f"{who}, and what is published of {self.of.name}"
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The target as JSON values."""
+        link = self.node.link
+        return {
+            "system": self.system or None,
+            "link": None if link is None else link.name,
+            "fabric": self.fabric or None,
+            "stack": None,
+            "rails": self.node.nics,
+            "policy": None,
+            "slot": None,
+            "nodes_have": self.words,
+            "class": None if self.of is None else self.of.name,
+        }
+
+
+def of_words(words: str, of: TransportClass | None = None, nodes: int | None = None) -> GpuTarget:
+    """Return nodes in words such as ``gpus=8,nvlink=4,nics=8,link=ib-ndr``.
+
+    Raises RailyardError for words that are wrong, and where the class is of other nodes.
+    """
+    node = node_of_words(words)
+    if of is not None:
+        _refuse_other_nodes(node, of, f"--nodes-have {words}")
+    return GpuTarget(node, words, _nodes(nodes), of)
+
+
+def of_class(of: TransportClass, nodes: int | None = None) -> GpuTarget:
+    """Return the nodes of a transport class, with its published numbers."""
+    return GpuTarget(of.has, of.node, _nodes(nodes), of)
+
+
+def of_gpu_system(
+    site: Site,
+    fabric: str | None,
+    rails: int | None = None,
+    of: TransportClass | None = None,
+    nodes: int | None = None,
+    referenced: Target | None = None,
+) -> GpuTarget:
+    """Return the nodes of a system whose file states GPUs, over so many rails of a fabric (None: all of them).
+
+    Raises RailyardError where it states none, and for a fabric or rails that it lacks.
+    """
+    system = site.system
+    if system.gpus is None:
+        raise RailyardError(
+            f"--system {system.system}: its file states no GPUs, expected gpus: there, by which collectives between "
+            "GPUs are judged (docs/clusters.md); or name the nodes with --nodes-have"
+        )
+    name = fabric if fabric is not None else next(iter(system.fabrics)) if len(system.fabrics) == 1 else None
+    if name is None or name not in system.fabrics:
+        found = "nothing" if fabric is None else f'"{fabric}"'
+        known = ", ".join(system.fabrics)
+        raise RailyardError(f"--fabric: found {found}, expected a fabric of {system.system}: {known}")
+    there = len(system.fabrics[name].rails)
+    if rails is not None and not 1 <= rails <= there:
+        raise RailyardError(f"--rails: found {rails}, expected 1 to {there}, the rails of {name} of {system.system}")
+    node = gpu_node(system, name, rails)
+    assert node is not None  # it states GPUs
+    if of is not None:
+        _refuse_other_nodes(node, of, f"--system {system.system}")
+    used = tuple(rail.device for rail in system.fabrics[name].used(node.nics))
+    words = [f"gpus={node.gpus}", *([] if node.gpu_link is None else [node.gpu_link.name]), f"nics={node.nics}"]
+    return GpuTarget(
+        node,
+        ",".join([*words, f"link={system.fabrics[name].link.name}"]),
+        _nodes(nodes),
+        of,
+        system=system.system,
+        fabric=name,
+        rails=used,
+        nearest={device: tuple(gpus) for device, gpus in system.gpus.nearest.items()},
+        referenced=referenced,
+    )
+
+
+def _nodes(nodes: int | None) -> int | None:
+    if nodes is not None and nodes < 1:
+        raise RailyardError(f"--nodes: found {nodes}, expected at least 1")
+    return nodes
+
+
+def _refuse_other_nodes(node: GpuNode, of: TransportClass, given: str) -> None:
+    """Raise RailyardError where nodes are not those of a class: its numbers say nothing of them."""
+    for what, mine, theirs in (
+        ("GPUs", node.gpus, of.has.gpus),
+        ("NICs", node.nics, of.has.nics),
+        ("link", _name(node.link), _name(of.has.link)),
+        ("link between GPUs", _name(node.gpu_link), _name(of.has.gpu_link)),
+        ("NVLink domain", node.domain, of.has.domain),
+        ("way within a node", node.within_over_nics, of.has.within_over_nics),
+    ):
+        if mine != theirs:
+            raise RailyardError(
+                f"--class {of.name}: found {given}, whose {what} is {mine}, expected {theirs} as in the class "
+                f"({of.node}); leave one of both out"
+            )
+
+
+def _name(link: Any) -> str | None:
+    return None if link is None else link.name

@@ -1,0 +1,268 @@
+"""The verdict of a stored output of nccl-tests or rccl-tests: by the curve, against what its nodes can show.
+
+The rules and the form of the result are those of any stored output (``verdict.stored.judge``). Rule 3 is the physics of
+collectives between GPUs, rule 4 is what the log of NCCL says (no proof), and rule 5 the references of a system, the
+published numbers of a transport class, or the floor that healthy nodes have.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import listing
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.gpu.possible import bounds
+from railyard.benchmarks.metrics import curves as metric_curves
+from railyard.benchmarks.table import micro
+from railyard.hardware.limits import Limit
+from railyard.parsers.nccl_said import Log, Spoken
+from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.verdict.class_standing import Standing
+from railyard.verdict.gpu import rules
+from railyard.verdict.gpu.log_word import word
+from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
+from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.gpu import GpuSeen, likely
+from railyard.verdict.inputs import Run, contradictions, metric_inputs, read_of
+from railyard.verdict.path.proof import not_judged as no_path
+from railyard.verdict.rules import figures, run
+from railyard.verdict.rules.model import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RuleResult
+from railyard.verdict.stored.judge import (
+    NODES,
+    CurveJudgement,
+    Judgement,
+    State,
+    complete,
+    failures_of,
+    key_of,
+    unknown,
+    unlike_asked,
+    without_table,
+)
+from railyard.verdict.stored.target import ANY_STACK
+
+
+def judge_collectives(
+    parsed: Parsed,
+    target: GpuTarget,
+    *,
+    benchmark: str | None = None,
+    sizes: Sequence[int] = (),
+    text: str = "",
+) -> tuple[Judgement, ...]:
+    """Return a judgement for each table, in the order of the output; each repetition is judged by itself.
+
+    ``benchmark`` narrows it to one key, and names what a table does not say. ``sizes``: the message sizes that were
+    asked for, in bytes. Raises RailyardError where there is nothing to judge, and where the nodes cannot be the run's.
+    """
+    failures = failures_of(parsed, ANY_STACK, text)
+    log = None if parsed.nccl is None else parsed.nccl.log
+    if not parsed.tables:
+        return (_of_log(log, target, failures),)
+    if benchmark is not None:
+        micro.find(benchmark)
+    keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
+    chosen = [(key, table) for key, table in keyed if benchmark is None or key == benchmark]
+    if not chosen:
+        said = listing(sorted({key or f"{table.tool}, without a name" for key, table in keyed}))
+        raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
+    told = [(key, table, _own(failures, table, parsed.nccl)) for key, table in chosen]
+    judged = [_judged(parsed, key, table, target, own, sizes) for key, table, own in told]
+    seen = {each.line for _, _, own in told for each in own}
+    others = tuple(each for each in failures if each.line not in seen) if benchmark is None else ()
+    return (*judged, *((without_table(others),) if others else ()))
+
+
+def _own(failures: tuple[OutputLine, ...], table: Table, spoken: Spoken | None) -> tuple[OutputLine, ...]:
+    """Return the failures of the job that made a table: those of its lines, and those above all jobs.
+
+    All of them where the jobs cannot be told apart. What is of no table's job is a judgement of its own.
+    """
+    jobs = [] if spoken is None else sorted(spoken.jobs, key=lambda job: job.line)
+    place = next((place for place, job in enumerate(jobs) if table.line in job.tables), None)
+    if place is None or jobs[place].separate_from is not None:
+        return failures
+    begins = jobs[place].line if place else 0
+    ends = jobs[place + 1].line if place + 1 < len(jobs) else math.inf
+    ordered = all(job.tables == () or min(job.tables) >= job.line for job in jobs)
+    own = [each for each in failures if begins <= each.line < ends or each.line < jobs[0].line]
+    return tuple(own) if ordered and table.line < ends else failures
+
+
+def _of_log(log: Log | None, target: GpuTarget, failures: tuple[OutputLine, ...]) -> Judgement:
+    """Return what a log without a table shows: a failure, where it says itself that another way was taken."""
+    if failures:
+        return without_table(failures)
+    said = word(log, target, None)
+    if log is None:
+        raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
+    state: State = "fail" if said.rule.state == "fail" else "not-judged"
+    return Judgement(None, (), state, _sentence([said.rule], state), (said.rule,), remarks=said.remarks)
+
+
+def _judged(
+    parsed: Parsed,
+    key: str | None,
+    table: Table,
+    target: GpuTarget,
+    failures: tuple[OutputLine, ...],
+    sizes: Sequence[int],
+) -> Judgement:
+    lines = (table.line,)
+    if table.tool != "nccl":
+        why = f"the nodes' GPUs say nothing of {table.tool}: judge it with --link or --system, in a file of its own"
+        return Judgement(key, lines, "not-judged", f"not judged: {why}")
+    if key is None:
+        one_of = table.context.get("one_of")
+        said = unknown(table) if one_of is None else f"not judged: it can be of {one_of}; say which with --benchmark"
+        return Judgement(None, lines, "not-judged", said)
+    of_run = run_of(table, key, parsed.nccl, target)
+    busbw = {half: values for half in HALVES if (values := curve(table, half))}
+    printed = {half: rows(table, half) for half in busbw}
+    log = None if parsed.nccl is None else parsed.nccl.log
+    inputs = _inputs(key, table, target, of_run, failures, sizes)
+    path = word(log, target, of_run.shape)
+    last, standing = rules.reference(of_run, busbw, target.of, log)
+    last = _referenced(key, table, target, inputs) or last
+    found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
+    state: State = "pass"
+    if any(rule.state == "fail" for rule in found):
+        state = "fail"
+    elif found[2].state != "pass" or last.state != "pass":
+        state = "not-judged"
+    return Judgement(
+        benchmark=key,
+        lines=lines,
+        state=state,
+        sentence=_sentence(found, state),
+        rules=found,
+        curves=tuple(_shown(key, table, of_run)),
+        causes=_causes(of_run, busbw) if _is_of_figures(found) else (),
+        remarks=(*_unchecked(of_run), *path.remarks, *_remarks(standing, last)),
+    )
+
+
+def _is_of_figures(found: Sequence[RuleResult]) -> bool:
+    """Return whether the first rule that fails is one of what was measured, or of its way."""
+    return next((rule.rule >= 3 for rule in found if rule.state == "fail"), False)
+
+
+def _sentence(found: Sequence[RuleResult], state: State) -> str:
+    """Return the first failure, else what rule 5 says, with each rule before it that could not be judged."""
+    broken = next((rule for rule in found if rule.state == "fail"), None)
+    if broken is not None:
+        look = f"; look at {broken.look_at}" if broken.look_at else ""
+        return f"rule {broken.rule} ({broken.name}): {broken.sentence}{look}"
+    *before, last = found
+    said = [last.sentence]
+    for rule in before:
+        if rule.rule == 3 and rule.state == "pass":
+            said.append(rule.sentence)
+        elif rule.state == "not-judged" and rule.sentence.removeprefix("not judged: ") not in last.sentence:
+            said.append(f"rule {rule.rule} ({rule.name}) {rule.sentence}")
+    return "; ".join(said)
+
+
+def _inputs(
+    key: str,
+    table: Table,
+    target: GpuTarget,
+    of_run: GpuRun,
+    failures: tuple[OutputLine, ...],
+    sizes: Sequence[int],
+) -> Inputs:
+    checked = validation_of([table])
+    job = Job(
+        exit_code=0,  # not known: rule 1 says that it was not judged
+        nodes_expected=NODES,
+        nodes_seen=NODES,
+        tables=1,
+        tables_expected=1,
+        incomplete=() if table.complete else (f"{key} (line {table.line})",),
+        failures=failures,
+        validates=checked is not None,
+        validation=checked,
+        unlike_asked=of_run.unlike or unlike_asked(key, [table], sizes),
+    )
+    return Inputs(
+        system=target.system or "the nodes",
+        fabric=target.fabric,
+        stack=ANY_STACK,
+        rails=target.rails or (target.words,),
+        nodes=NODES,
+        job=job,
+        metrics=tuple(_metrics(table)),
+        path=no_path("there was no live run"),
+        today=date.min,
+        contradictions=contradictions([table], key),
+    )
+
+
+def _metrics(table: Table) -> Iterator[MetricInput]:
+    """Yield each half's busbw as it was read: nothing is left out, so that rule 2 sees what is no number.
+
+    A row of 0 B moves nothing, and of two rows of one size, which were rounded to it, the later is not repeated.
+    """
+    for half in HALVES:
+        if half not in table.columns:
+            continue
+        found: list[tuple[int, float | None]] = []
+        for size, value in zip(table.column("size"), table.column(half), strict=True):
+            if isinstance(size, int) and size > 0 and (not found or found[-1][0] != size or value is None):
+                found.append((size, float(value) if isinstance(value, float | int) else None))
+        unit = table.units[table.columns.index(half)]
+        yield MetricInput(
+            Declared(half, "MB/s", "bandwidth"),
+            Measured(unit, tuple(size for size, _ in found), tuple(value for _, value in found)),
+        )
+
+
+def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> RuleResult | None:
+    """Return rule 5 by the references of the system, where it has one of this benchmark; None elsewhere."""
+    if target.referenced is None:
+        return None
+    judged = metric_inputs(Run(micro.find(key), target.referenced, from_device=True), read_of([table], key, 1))
+    if not any(metric.bands for metric in judged):
+        return None
+    return figures.reference(replace(inputs, metrics=judged))
+
+
+def _shown(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
+    """Yield the curve that is printed, beside the highest of the bounds: no algorithm shows more."""
+    try:
+        made: tuple[Curve, ...] = metric_curves(table, key)
+    except ValueError:  # rule 2 says why
+        return
+    limit = None
+    if of_run.shape is not None:
+        known = bounds(of_run.collective, of_run.shape)
+        if known and known[-1].limited_by:
+            limit = Limit(known[-1].busbw_mb_s, f"{known[-1].algorithm}: {known[-1].terms}", known[-1].source)
+    for each in made:
+        share = None if limit is None else 100 * max(each.values) / limit.value_mb_s
+        yield CurveJudgement(each, 1, limit, None, None, share, ())
+
+
+def _causes(of_run: GpuRun, busbw: Mapping[str, Mapping[int, float]]) -> tuple[Likeness, ...]:
+    values = [value for half in busbw.values() for value in half.values()]
+    if of_run.shape is None or not values:
+        return ()
+    return likely(GpuSeen(of_run.collective, of_run.shape, max(values)))
+
+
+def _unchecked(of_run: GpuRun) -> Iterator[str]:
+    if of_run.job is not None and of_run.job.settings.get("validation") == 0:
+        yield "the run did not check what arrived (-c 0): wrong data would not show"
+
+
+def _remarks(standing: Standing, last: RuleResult) -> Iterator[str]:
+    """Yield where the published numbers are from, what was left out and why, and what vendors demand."""
+    if standing.sentence != last.sentence and standing.state not in ("not-known",) and standing.sentence:
+        yield standing.sentence
+    yield from (f"source {source}" for source in standing.sources)
+    if standing.sizes:
+        yield from (f"not compared: {why}" for why in standing.unknown)
+    yield from standing.thresholds
