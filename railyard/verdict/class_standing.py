@@ -23,7 +23,8 @@ State = Literal["below", "within", "above", "impossible", "not-known"]
 class At:
     """One size of a curve: ``size_bytes`` None for the largest value of all, against a peak without a size.
 
-    Values in GB/s (10^9 B/s). ``low`` and ``high``: the published numbers' own range, ``of``: their ids.
+    Values in GB/s (10^9 B/s). ``low`` and ``high``: the published numbers' own range, ``of``: their ids. A published
+    peak without its size may be the lower end at a size that others tell.
     """
 
     size_bytes: int | None
@@ -111,11 +112,13 @@ def _why_not(published: Number, shape: Shape | None, of: TransportClass, algorit
 
 
 def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[At]:
+    peaks = [(each.id, each.peak) for each in usable if each.peak is not None]
     for size in sorted(curve):
         found = [(each.id, each.busbw[size]) for each in usable if each.busbw is not None and size in each.busbw]
         if found:
-            yield _at(size, curve[size], found)
-    peaks = [(each.id, each.peak) for each in usable if each.peak is not None]
+            # A healthy run with a lower peak showed no more than that at this size, either.
+            least = min(value for _, value in found)
+            yield _at(size, curve[size], [*found, *(each for each in peaks if each[1] < least)])
     if peaks:
         yield _at(None, max(curve.values()), peaks)
 
