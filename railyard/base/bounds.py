@@ -76,7 +76,7 @@ GPU_DIP_SHARE = JudgingBound(
     "of busbw",
     "busbw rises with the size and levels out: of 12,416 genuine values between others 7 are below 80 % of what both a "
     "shorter and a longer message show",
-    f"810 tables of nccl-tests of 17 nodes with eight H100; the margin is {_OWN}",
+    f"776 tables of nccl-tests of 17 nodes with eight H100; the margin is {_OWN}",
 )
 GPU_DIP_FROM = JudgingBound(
     "gpu-dip-from",

@@ -258,13 +258,13 @@ CAUSES: tuple[GpuCause, ...] = (
     GpuCause(
         "over-pcie",
         "NVLink or xGMI sets the bound, and the peak is 40 to 102 % of what PCIe can show",
-        "NVIDIA/nccl-tests, issue 119",
+        "computed; NVIDIA/nccl-tests, issue 250: without NVLink NCCL takes PCIe or shared memory",
         _over_pcie,
     ),
     GpuCause(
         "no-gpu-direct",
         "a peak of 10 to 40 % of the bound that NICs set",
-        "17 nodes of eight H100, pairs of nodes: 13 to 40 % with eight NDR400 cards",
+        "NVIDIA/nccl, issues 465, 489 and 700: GPUDirect RDMA missing, or ACS on",
         _through_hosts,
     ),
 )

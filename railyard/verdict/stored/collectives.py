@@ -118,6 +118,8 @@ def _judged(
     if key is None:
         one_of = table.context.get("one_of")
         said = unknown(table) if one_of is None else f"not judged: it can be of {one_of}; say which with --benchmark"
+        if failures:
+            return replace(without_table(failures, "no table of a benchmark that is named"), lines=lines)
         return Judgement(None, lines, "not-judged", said)
     of_run = run_of(table, key, parsed.nccl, target)
     busbw = {half: values for half in HALVES if (values := curve(table, half))}
@@ -140,14 +142,15 @@ def _judged(
         sentence=_sentence(found, state),
         rules=found,
         curves=tuple(_shown(key, table, of_run)),
-        causes=_causes(of_run, busbw) if _is_of_figures(found) else (),
+        causes=_causes(of_run, busbw) if _is_low_or_high(found) else (),
         remarks=(*_unchecked(of_run), *path.remarks, *_remarks(standing, last)),
     )
 
 
-def _is_of_figures(found: Sequence[RuleResult]) -> bool:
-    """Return whether the first rule that fails is one of what was measured, or of its way."""
-    return next((rule.rule >= 3 for rule in found if rule.state == "fail"), False)
+def _is_low_or_high(found: Sequence[RuleResult]) -> bool:
+    """Return whether the first rule that fails is of what was measured, or of its way; a dip has its cause already."""
+    first = next((rule for rule in found if rule.state == "fail"), None)
+    return first is not None and first.rule >= 3 and first.fault != "disturbed"
 
 
 def _sentence(found: Sequence[RuleResult], state: State) -> str:

@@ -132,13 +132,14 @@ def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]
     return (OutputLine(cause.line, cause.quoted, means=cause.means), *others)
 
 
-def without_table(failures: tuple[OutputLine, ...]) -> Judgement:
+def without_table(failures: tuple[OutputLine, ...], has: str = "no table") -> Judgement:
+    """Return the failure of what says itself why it has no table. Raises RailyardError where it says nothing."""
     if not failures:
         raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
     first = failures[0]
     count = counted(len(failures), "failure")
     means = f" ({first.means})" if first.means else ""
-    sentence = f'the output has no table and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
+    sentence = f'the output has {has} and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
     rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output")
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
 

@@ -1,0 +1,160 @@
+"""What NCCL's own log says of the way: it fails rule 4 where it contradicts the nodes, and never passes it."""
+
+import pytest
+
+from railyard.parsers import nccl
+from railyard.site.site import Site
+from railyard.verdict.gpu.log_word import LogWord, word
+from railyard.verdict.gpu.target import GpuTarget, of_words
+from railyard.verdict.stored.collectives import judge_collectives
+from tests.made.nccl_output import curve, output
+
+TWO = of_words("gpus=8,nvlink=4,nics=2,link=ib-ndr")
+
+
+def lines(*said: str, host: str = "node1") -> str:
+    return "".join(f"{host}:100:101 [0] NCCL INFO {each}\n" for each in said)
+
+
+def read(text: str, target: GpuTarget = TWO) -> LogWord:
+    spoken = nccl.parse(text).nccl
+    assert spoken is not None
+    return word(spoken.log, target, None)
+
+
+BOTH = "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:192.0.2.1<0>"
+SENT = "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA"
+
+
+def test_without_a_log_nothing_is_said() -> None:
+    found = word(None, TWO, None)
+    assert (found.rule.state, found.remarks) == ("not-judged", ())
+    assert "the output has no log of NCCL (NCCL_DEBUG=INFO)" in found.rule.sentence
+
+
+def test_what_the_log_names_is_said_and_proves_nothing() -> None:
+    found = read(lines(BOTH, "Using network IB", SENT.replace("/0/", "/1/"), SENT))
+    assert found.rule.state == "not-judged" and found.remarks == ()
+    assert found.rule.sentence == (
+        "not judged: by the word of NCCL's log, NCCL used IB with node1: mlx5_0:1, mlx5_1:1; no counter was read"
+    )
+
+
+def test_a_log_that_names_no_network_says_so() -> None:
+    found = read(lines("cudaDriverVersion 12010"))
+    assert "the log of NCCL names no network and no NIC" in found.rule.sentence
+
+
+SOCKETS = lines(BOTH, "Using network IB") + lines(
+    "NET/IB : No device found.", "NET/Socket : Using [0]eth0:192.0.2.2<0>", "Using network Socket", host="node2"
+)
+
+CONTRADICTIONS = [
+    (
+        SOCKETS,
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        'node2 used sockets (TCP) in place of ib-ndr (line 5), since "NET/IB : No device found." (line 3): a silent '
+        "fallback",
+    ),
+    (
+        lines("Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0"),
+        "gpus=8,nvlink=4,nics=2,link=roce-400",
+        "node1 used sockets (TCP) in place of roce-400 (line 1): a silent fallback",
+    ),
+    (
+        lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB"),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        "node1 has 1 NIC for it (line 1: mlx5_0:1), and 2 are stated",
+    ),
+    (
+        lines(BOTH.replace("/IB ", "/RoCE "), "Using network IB"),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        "the NICs of node1 are RoCE (line 1), and not ib-ndr",
+    ),
+    (
+        lines(BOTH, SENT, SENT.replace("/IB/0", "/IB/1"), SENT.replace("/IB/0", "/IB/2")),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        "node1 used 3 NICs (0, 1, 2), and 2 are stated",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "sentence"), CONTRADICTIONS)
+def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence: str) -> None:
+    found = read(text, of_words(words))
+    assert found.rule.state == "fail" and found.rule.look_at
+    assert found.rule.sentence == f"by the word of NCCL's log, {sentence}"
+
+
+def test_sockets_are_no_fallback_where_the_link_is_ethernet_or_one_node_ran() -> None:
+    assert read(SOCKETS, of_words("gpus=8,nvlink=4,nics=1,link=eth-100")).rule.state == "not-judged"
+    text = lines("NET/IB : No device found.", "Using network Socket") + output("all_reduce", curve(370), ["node1"])
+    (found,) = judge_collectives(nccl.parse(text), TWO, text=text)
+    assert found.state == "pass"
+
+
+def test_a_fallback_fails_a_run_however_good_its_figures_are() -> None:
+    text = SOCKETS + output("all_reduce", curve(92))
+    (found,) = judge_collectives(nccl.parse(text), TWO, text=text)
+    assert [rule.state for rule in found.rules] == ["pass", "pass", "pass", "fail", "pass"]
+    assert found.state == "fail" and found.sentence.startswith("rule 4 (path): by the word of NCCL's log, node2 used")
+    assert "ibv_devinfo" in found.sentence
+
+
+def test_a_log_alone_is_judged() -> None:
+    (found,) = judge_collectives(nccl.parse(SOCKETS), TWO, text=SOCKETS)
+    assert (found.state, found.lines) == ("fail", ())
+    healthy = lines(BOTH, "Using network IB")
+    (found,) = judge_collectives(nccl.parse(healthy), TWO, text=healthy)
+    assert found.state == "not-judged"
+
+
+REMARKS = [
+    (
+        lines(BOTH, "Using network IB", "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"),
+        "GPUDirect RDMA is off (line 3: \"NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\"): the bytes go "
+        "through the hosts' memory",
+    ),
+    (
+        lines(BOTH, SENT.replace("/GDRDMA", ""), SENT.replace("/IB/0", "/IB/1")),
+        "1 of 2 connections over NICs are without GPUDirect RDMA (line 2): their bytes go through the hosts' memory",
+    ),
+    (
+        lines(BOTH, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct"),
+        "1 connection within a node are of shared memory in place of NVLink (line 2: rank 0 to 1)",
+    ),
+    (
+        lines(BOTH, SENT, SENT.replace("00/0", "01/0").replace("/IB/0", "/IB/1"))
+        + lines(BOTH, SENT.replace("send", "receive").replace("/IB/0", "/IB/1"), host="node2"),
+        "rails are crossed in 1 of 2 connections: channel 0 from rank 0 to 8 leaves by NIC 0 (mlx5_0:1) (line 2) and "
+        "arrives at NIC 1 (mlx5_1:1) (line 5); where each rail has switches of its own, such bytes take a longer way "
+        "(NCCL_CROSS_NIC=0)",
+    ),
+    (lines(BOTH, SENT), "no connection of node1 uses mlx5_1:1"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), REMARKS)
+def test_a_slower_way_is_told_and_decides_nothing(text: str, sentence: str) -> None:
+    found = read(text)
+    assert found.rule.state == "not-judged"
+    assert f"by the word of NCCL's log, {sentence}" in found.remarks
+
+
+def test_rails_that_are_not_crossed_are_not_told() -> None:
+    text = lines(BOTH, SENT) + lines(BOTH, SENT.replace("send", "receive"), host="node2")
+    assert not any("crossed" in said for said in read(text).remarks)
+
+
+def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
+    from railyard.verdict.gpu.target import of_gpu_system
+
+    target = of_gpu_system(gpu_site, None)
+    assert target.rails == tuple(f"mlx5_{n}" for n in range(8))
+    found = read(lines(BOTH, "Using network IB"), target)
+    assert found.rule.state == "fail"
+    assert "node1 does not have mlx5_2, mlx5_3" in found.rule.sentence and "gpusys.yaml" in found.rule.sentence
+    every = BOTH.replace("[1]mlx5_1:1/IB", " ".join(f"[{n}]mlx5_{n}:1/IB" for n in range(1, 8)))
+    assert read(lines(every, "Using network IB"), target).rule.state == "not-judged"
+    far = read(lines(every, SENT.replace("/IB/0", "/IB/5")), target)
+    assert any("GPU 0 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)

@@ -1,0 +1,172 @@
+"""Each way in which a naive judge of busbw goes wrong: trees, alltoall, NVLink SHARP, the mean, two jobs, a domain."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.parsers import nccl
+from railyard.site.references.transport_class import find_class
+from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
+from railyard.verdict.stored.collectives import judge_collectives
+from railyard.verdict.stored.judge import Judgement
+from tests.made.nccl_output import GIB, curve, output, ranks_of, rows_of
+
+H100 = of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
+CLASSES = Path(__file__).parents[3] / "references" / "classes"
+
+
+def judged(text: str, target: GpuTarget = H100) -> tuple[Judgement, ...]:
+    return judge_collectives(nccl.parse(text), target, text=text)
+
+
+def one(text: str, target: GpuTarget = H100) -> Judgement:
+    (found,) = judged(text, target)
+    return found
+
+
+def rule(of: Judgement, number: int) -> tuple[str, str]:
+    return next((each.state, each.sentence) for each in of.rules if each.rule == number)
+
+
+def test_a_healthy_ring_over_two_nodes_passes_and_the_sentence_says_which_algorithms_are_possible() -> None:
+    found = one(output("all_reduce", curve(370)))
+    assert found.state == "pass", found.sentence
+    assert [each.state for each in found.rules] == ["pass", "pass", "pass", "not-judged", "pass"]
+    assert "each of ring, tree, " in found.sentence and "nvls-tree" in found.sentence
+
+
+def test_a_tree_on_two_nodes_shows_more_than_the_nics_carry_and_that_is_genuine() -> None:
+    """NVIDIA/nccl issue 209, nccl-tests 22 and 82: 460 GB/s where the NICs of a node carry 397.5."""
+    found = one(output("all_reduce", curve(460)))
+    assert found.state == "pass"
+    assert "possible with tree (at most 482.1 GB/s" in found.sentence
+    assert "it rules out ring (at most 397.5 GB/s" in found.sentence
+
+
+def test_the_same_figure_on_four_nodes_needs_reduction_in_the_network() -> None:
+    found = one(output("all_reduce", curve(460), [f"node{n}" for n in range(4)]))
+    assert found.state == "pass"
+    assert "it rules out tree (at most 385.1 GB/s" in found.sentence
+    assert "nvls-collnet (at most 770.1" in found.sentence
+    beyond = output("all_reduce", curve(520), [f"node{n}" for n in range(4)])
+    assert one(beyond).state == "pass"
+    found = one(beyond, of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr,sharp=no"))
+    assert found.state == "fail" and "rule 3 (possible)" in found.sentence and "impossible" in found.sentence
+
+
+def test_an_alltoall_keeps_a_share_within_the_node() -> None:
+    """NVIDIA/nccl-tests issue 267: 16 ranks on two nodes show up to 93.2 GB/s with 49.7 GB/s a NIC."""
+    assert one(output("alltoall", curve(85))).state == "pass"
+    # The time is a mean over ranks, some of which are ahead by one of 20 iterations.
+    assert one(output("alltoall", curve(99))).state == "not-judged"
+    above = one(output("alltoall", curve(105)))
+    assert above.state == "fail" and "rule 3 (possible)" in above.sentence and "impossible" in above.sentence
+
+
+def test_nvlink_sharp_raises_one_node_above_its_links() -> None:
+    """NVIDIA/nccl-tests issue 212: 480 GB/s on eight H100, whose links carry 450; on A100 nothing reduces there."""
+    found = one(output("all_reduce", curve(480), ["node1"]))
+    assert found.state == "pass" and "it rules out ring (at most 450.0 GB/s, set by NVLink)" in found.sentence
+    a100 = of_words("gpus=8,nvlink=3,nics=8,link=ib-hdr")
+    assert one(output("all_reduce", curve(320), ["node1"]), a100).state == "fail"
+
+
+def test_the_mean_is_never_judged() -> None:
+    """A curve that starts low has a low mean: only what long messages reach counts, and each size against its own."""
+    low = {size: value * (0.1 if size < GIB else 1.0) for size, value in curve(370, first=1 << 20).items()}
+    found = one(output("all_reduce", low))
+    mean = sum(low.values()) / len(low)
+    assert mean < 0.5 * 397.5 and found.state == "pass"
+    flat = dict.fromkeys(curve(1), 230.0)  # the same mean as many a healthy run has, and too low where it counts
+    assert one(output("all_reduce", flat)).state == "fail"
+
+
+def test_two_jobs_of_one_node_each_are_refused_however_fine_they_look() -> None:
+    """368 GB/s a node, two "Rank 0": NVIDIA/nccl-tests issue 107."""
+    text = output("all_reduce", curve(368), ["node1"]) + output("all_reduce", curve(367), ["node2"], pid=9000)
+    found = judged(text)
+    assert [each.state for each in found] == ["fail", "fail"]
+    for each in found:
+        assert "two separate jobs of all_reduce_perf in one file" in each.sentence
+
+
+def test_two_ranks_0_under_one_heading_are_refused() -> None:
+    ranks = ranks_of(["node1"], 8) + ranks_of(["node2"], 8, pid=9000).removeprefix("# Using devices\n")
+    text = f"# nThread 1 nGpus 8 minBytes {GIB} maxBytes {4 * GIB} step: 2(factor) warmup iters: 5 iters: 20 "
+    text += f"validation: 1 graph: 0\n#\n{ranks}{rows_of('all_reduce', 8, curve(368, GIB, 4 * GIB))}"
+    found = one(text)
+    assert found.state == "fail" and "rank 0 twice" in found.sentence
+
+
+def test_two_jobs_whose_ranks_are_lost_show_by_busbw_and_algbw() -> None:
+    """Of 8 ranks it is 1.75 times algbw, of 16 ranks 1.875."""
+    text = rows_of("all_reduce", 8, curve(368))
+    found = one(text, of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr", nodes=2))
+    assert found.state in ("fail", "not-judged")
+    named = "# Collective test starting: all_reduce_perf\n" + text
+    found = one(named, of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr", nodes=2))
+    assert found.state == "fail"
+    assert "are those of all_reduce with 8 ranks, and 2 nodes of 8 GPUs have 16" in found.sentence
+
+
+def test_a_rate_that_no_nic_carries_is_impossible_and_its_cause_is_named() -> None:
+    """837.76 GB/s where four NICs carry 200: published as passed (references/classes, gb200-4xroce400)."""
+    target = of_class(find_class(CLASSES, "gb200-4xroce400"))
+    found = one(output("all_reduce", {16 * GIB: 837.76}, gpus=4, gpu="NVIDIA GB200"), target)
+    assert found.state == "fail" and found.sentence.startswith("rule 3 (possible): at 16 GiB: impossible: busbw 837.8")
+    assert [cause.cause for cause in found.causes] == ["one-domain", "more-nics"]
+    domain = of_words("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400")
+    assert one(output("all_reduce", {16 * GIB: 837.76}, gpus=4, gpu="NVIDIA GB200"), domain).rules[2].state == "pass"
+
+
+def test_the_log_says_that_nvlink_ends_at_the_node() -> None:
+    off = "node1:10:11 [0] NCCL INFO MNNVL is disabled, fabric not found\n"
+    domain = of_words("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400")
+    found = one(off + output("all_reduce", {16 * GIB: 837.76}, gpus=4, gpu="NVIDIA GB200"), domain)
+    assert found.state == "fail" and rule(found, 4)[0] == "fail"
+    assert "no NVLink leads from node to node" in rule(found, 4)[1]
+
+
+def test_a_value_in_place_alone_is_judged_too() -> None:
+    healthy = curve(370)
+    found = one(output("all_reduce", healthy, in_place={**healthy, 4 * GIB: 900.0}))
+    assert found.state == "fail" and "at 4 GiB in place: impossible" in found.sentence
+
+
+def test_an_algorithm_that_the_log_names_makes_a_figure_impossible() -> None:
+    log = "node1:10:11 [0] NCCL INFO NCCL_ALGO set by environment to Ring\n"
+    text = output("all_reduce", curve(460))
+    assert one(text).state == "pass"
+    found = one(log + text)
+    assert found.state == "fail" and "of what a ring can show" in found.sentence
+    assert "by the word of NCCL's log, Ring (line 1)" in found.sentence
+
+
+def test_an_algorithm_of_one_call_is_that_of_its_size() -> None:
+    call = f"node1:10:11 [0] NCCL INFO AllReduce: {4 * GIB} Bytes -> Algo RING proto SIMPLE channel{{Lo..Hi}}={{0..15}}\n"
+    text = output("all_reduce", {**curve(390), 4 * GIB: 440.0})
+    assert one(text).rules[2].state == "pass"
+    found = one(call + text)
+    assert rule(found, 3)[0] == "fail" and "at 4 GiB" in rule(found, 3)[1]
+
+
+@pytest.mark.parametrize("nodes", [13, 64])
+def test_no_floor_holds_beyond_what_was_published(nodes: int) -> None:
+    found = one(output("all_reduce", curve(150), [f"n{n}" for n in range(nodes)]))
+    assert found.state == "not-judged" and "no floor has a source for more than 12 nodes" in found.sentence
+
+
+def test_ranks_that_are_not_placed_node_after_node_have_no_floor() -> None:
+    hosts = ranks_of(["a", "b"] * 8, 1)
+    text = output("sendrecv", curve(6), ["a", "b"]).replace(ranks_of(["a", "b"], 8), hosts)
+    found = one(text)
+    assert found.state == "not-judged" and "not placed node after node" in found.sentence
+
+
+def test_a_dip_in_the_curve_is_named() -> None:
+    found = one(output("all_reduce", {**curve(370), 2 * GIB: 240.0}))
+    assert found.state == "fail" and found.causes == ()
+    assert "a dip in the curve: busbw 240.0 GB/s at 2 GiB is 65.2 % of the 368.3 GB/s" in found.sentence
+    assert one(output("all_reduce", {**curve(370), 2 * GIB: 320.0})).state == "pass"
+    # where it only rises, nothing dips
+    assert one(output("all_reduce", curve(370, first=1 << 20))).state == "pass"
