@@ -52,7 +52,7 @@ CLASS_PEAK_FROM = JudgingBound(
     "class-peak-from",
     8 << 30,
     "B",
-    "a peak that is published without its size is of long messages, and a run that ends before need not have reached it",
+    "a peak that is published without its size is of long messages: a run that ends before need not have reached it",
     "one of NCCL's authors: look at the busbw of 8 GiB (NVIDIA/nccl issue 412); 256 MiB is too short (nccl-tests 212)",
 )
 GPU_FLOOR_SHARE = JudgingBound(
