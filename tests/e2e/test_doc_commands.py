@@ -13,6 +13,7 @@ import pytest
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, make_site
+from tests.made.nccl_output import CLASS_CURVE, output
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
@@ -42,6 +43,9 @@ RUN = {
     "parse osu_bw.out": 0,
     "judge osu_bw.out --link ib-edr --slot pcie3-x16": 0,
     "judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx": 0,
+    "judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr": 0,
+    "judge nccl.log --class h100-8xndr400": 0,
+    "judge --classes": 0,
     "fabric --own": 0,
     "run --system NAME --dry-run": 0,
     "ci generate --system mine --tag mycluster-login": 0,
@@ -123,6 +127,8 @@ def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path, monkeypatc
     (tmp_path / ".stacks").unlink()
     shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
     shutil.copy(CLONE / "recordings" / SYSTEM / "edr/hpcx/1/OsuBandwidth.out", tmp_path / "osu_bw.out")
+    twelve = [f"node{number:02d}" for number in range(1, 13)]
+    (tmp_path / "nccl.log").write_text(output("all_reduce", CLASS_CURVE, twelve), encoding="utf-8")
     for name in [name for name in os.environ if name.startswith("RAILYARD_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from railyard.benchmarks.gpu.collectives import collective
 
 GIB = 1 << 30
+#: Published of 12 nodes of eight H100 and eight NDR cards (references/classes/h100-8xndr400.yaml), GB/s.
+CLASS_CURVE = {512 << 20: 356.01, GIB: 365.9, 2 * GIB: 380.73, 4 * GIB: 383.23, 8 * GIB: 386.56}
 _HEAD = """#                                                              out-of-place                       in-place
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
@@ -14,7 +16,8 @@ _HEAD = """#                                                              out-of
 def ranks_of(hosts: Sequence[str], gpus: int, gpu: str = "NVIDIA H100 80GB HBM3", pid: int = 4000) -> str:
     """Return the list of ranks: so many GPUs of each host, host after host."""
     lines = [
-        f"#  Rank {rank:2d} Group  0 Pid {pid + rank:6d} on {host:>10s} device {device:2d} [0000:{device + 16:02x}:00] {gpu}"
+        f"#  Rank {rank:2d} Group  0 Pid {pid + rank:6d} on {host:>10s} device {device:2d} "
+        f"[0000:{device + 16:02x}:00] {gpu}"
         for rank, (host, device) in enumerate((host, device) for host in hosts for device in range(gpus))
     ]
     return "# Using devices\n" + "\n".join(lines) + "\n#\n"

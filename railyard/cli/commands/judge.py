@@ -84,7 +84,9 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
     metavar="CLASS",
     help="Is my number right? Compare with what is published of this class of nodes; --classes lists them.",
 )
-@click.option("--classes", is_flag=True, is_eager=True, expose_value=False, callback=_print_classes, help="List them.")
+@click.option(
+    "--classes", is_flag=True, is_eager=True, expose_value=False, callback=_print_classes, help="List the classes."
+)
 @click.option("--nodes", type=int, help="On how many nodes collectives between GPUs ran, where FILE does not say.")
 @click.option("--benchmark", help="Judge the tables of this benchmark alone, such as osu/osu_bw.")
 @click.option(

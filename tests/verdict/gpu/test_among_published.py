@@ -14,12 +14,11 @@ from railyard.site.references.transport_class import classes, figures, find_clas
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
 from railyard.verdict.stored.collectives import judge_collectives
 from railyard.verdict.stored.judge import Judgement
+from tests.made.nccl_output import CLASS_CURVE as PUBLISHED
 from tests.made.nccl_output import GIB, output
 
 CLASSES = Path(__file__).parents[3] / "references" / "classes"
 NDR = of_class(find_class(CLASSES, "h100-8xndr400"))
-#: What CoreWeave published of 12 nodes.
-PUBLISHED = {512 << 20: 356.01, GIB: 365.9, 2 * GIB: 380.73, 4 * GIB: 383.23, 8 * GIB: 386.56}
 
 
 def nodes(count: int) -> list[str]:

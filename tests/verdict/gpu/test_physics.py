@@ -143,7 +143,9 @@ def test_an_algorithm_that_the_log_names_makes_a_figure_impossible() -> None:
 
 
 def test_an_algorithm_of_one_call_is_that_of_its_size() -> None:
-    call = f"node1:10:11 [0] NCCL INFO AllReduce: {4 * GIB} Bytes -> Algo RING proto SIMPLE channel{{Lo..Hi}}={{0..15}}\n"
+    call = (
+        f"node1:10:11 [0] NCCL INFO AllReduce: {4 * GIB} Bytes -> Algo RING proto SIMPLE channel{{Lo..Hi}}={{0..15}}\n"
+    )
     text = output("all_reduce", {**curve(390), 4 * GIB: 440.0})
     assert one(text).rules[2].state == "pass"
     found = one(call + text)

@@ -1,0 +1,272 @@
+"""`railyard judge` of collectives between GPUs: exit codes, JSON, and one sentence for all that is wrong in an input."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.main import main
+from railyard.parsers import nccl
+from railyard.verdict.gpu.target import of_words
+from railyard.verdict.stored.collectives import judge_collectives
+from tests.made.nccl_output import CLASS_CURVE, GIB, curve, output
+from tests.verdict.gpu.conftest import SYSTEM
+
+ROOT = Path(__file__).resolve().parents[3]
+NDR = ["--nodes-have", "gpus=8,nvlink=4,nics=8,link=ib-ndr"]
+HEALTHY = output("all_reduce", curve(370))
+TWELVE = output("all_reduce", CLASS_CURVE, [f"n{n}" for n in range(12)])
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
+
+
+def judge(folder: Path, text: str, *words: str) -> int:
+    path = folder / "nccl.log"
+    path.write_text(text, encoding="utf-8")
+    return main(["judge", str(path), *words])
+
+
+def test_a_healthy_output_passes_by_its_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert judge(tmp_path, HEALTHY, *NDR) == 0
+    said = capsys.readouterr().out
+    assert (
+        "nccl.log against nodes of gpus=8,nvlink=4,nics=8,link=ib-ndr\n\nnccl/all_reduce_perf (line 24)\n  PASS "
+        in said
+    )
+    assert said.endswith("\npass: 1 pass\n")
+
+
+def test_by_its_class_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert judge(tmp_path, TWELVE, "--class", "h100-8xndr400", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["against"]["class"] == "h100-8xndr400"
+    assert said["against"]["nodes_have"] == "gpus=8,nvlink=4,nics=8,link=ib-ndr"
+    (one,) = said["judgements"]
+    assert one["state"] == said["state"] == "pass"
+    assert [rule["state"] for rule in one["rules"]] == ["pass", "pass", "pass", "not-judged", "pass"]
+    assert any(remark.startswith("source coreweave: ") for remark in one["remarks"])
+
+
+def test_by_a_system_whose_file_states_gpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / "gpusys.yaml").write_text(SYSTEM, encoding="utf-8")
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    assert judge(tmp_path, HEALTHY, "--system", "gpusys") == 0
+    assert "against gpusys, fabric ib: gpus=8,nvlink-4,nics=8,link=ib-ndr" in capsys.readouterr().out
+    # four of its rails: less is possible
+    assert judge(tmp_path, HEALTHY, "--system", "gpusys", "--rails", "4") == 0
+    assert "it rules out ring (at most 198.7 GB/s, set by NIC)" in capsys.readouterr().out
+    assert judge(tmp_path, HEALTHY, "--system", "gpusys", "--rails", "9") == 2
+    assert "--rails: found 9, expected 1 to 8, the rails of ib of gpusys" in capsys.readouterr().err
+    assert judge(tmp_path, TWELVE, "--system", "gpusys", "--class", "h100-8xndr400") == 0
+
+
+def test_the_classes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "--classes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(list((ROOT / "references" / "classes").glob("*.yaml")))
+    assert any(
+        line.startswith("h100-8xndr400 ") and line.endswith("(gpus=8,nvlink=4,nics=8,link=ib-ndr)") for line in lines
+    )
+
+
+def test_the_classes_need_no_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(HOME_VARIABLE)
+    monkeypatch.chdir(tmp_path)
+    assert judge(tmp_path, TWELVE, "--class", "h100-8xndr400") == 0
+    assert "within what is published" in capsys.readouterr().out
+
+
+def test_help_shows_an_example_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "    railyard judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr\n" in said
+    assert "    railyard judge nccl.log --class h100-8xndr400\n" in said
+
+
+WRONG_INPUT = [
+    (
+        HEALTHY,
+        ["--class", "h100-8xndr40"],
+        'references/classes/: found no class "h100-8xndr40", expected a class of that name; did you mean '
+        '"h100-8xndr400"?',
+    ),
+    (
+        HEALTHY,
+        ["--system", "dell-c6320"],
+        "--system dell-c6320: its file states no GPUs, expected gpus: there, by which collectives between GPUs are "
+        "judged (docs/clusters.md); or name the nodes with --nodes-have",
+    ),
+    (
+        HEALTHY,
+        ["--nodes-have", "gpus=4,nvlink=4"],
+        "--nodes-have gpus=4,nvlink=4: found gpus 4, expected at least 8: the output has 16 ranks on 2 nodes",
+    ),
+    (
+        HEALTHY,
+        ["--nodes-have", "gpu=8"],
+        '--nodes-have "gpu=8": found "gpu", expected a word that it knows; did you mean "gpus"?',
+    ),
+    (
+        HEALTHY,
+        [*NDR, "--nodes", "4"],
+        "--nodes: found 4, expected 2: the output's own list of ranks (line 6) names 2 nodes, node1 and node2",
+    ),
+    (HEALTHY, [*NDR, "--nodes", "0"], "--nodes: found 0, expected at least 1"),
+    (
+        HEALTHY,
+        [*NDR, "--link", "ib-ndr"],
+        "--link and --nodes-have: found both, expected one of them: what is the output judged by?",
+    ),
+    (
+        HEALTHY,
+        ["--link", "ib-ndr", "--class", "h100-8xndr400"],
+        "--link and --class: found both, expected one of them: what is the output judged by?",
+    ),
+    (
+        HEALTHY,
+        [*NDR, "--slot", "pcie5-x16"],
+        "--slot: found it beside --nodes-have, expected it beside another alone; leave it out",
+    ),
+    (
+        HEALTHY,
+        ["--class", "h100-8xndr400", "--rails", "4"],
+        "--rails: found it beside --class, expected it beside another alone; leave it out",
+    ),
+    (
+        "<!DOCTYPE html>\n<html><body>Log in</body></html>\n",
+        NDR,
+        "line 1: found '<!DOCTYPE html>', expected the output",
+    ),
+    ("", NDR, "found an empty file, expected the text output of a benchmark"),
+    (HEALTHY, [*NDR, "--benchmark", "nccl/alltoall_perf"], "--benchmark: found no table of nccl/alltoall_perf, the"),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "sentence"), WRONG_INPUT)
+def test_what_a_user_gets_wrong_is_one_sentence(
+    text: str, words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judge(tmp_path, text, *words) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and len(said.err.splitlines()) == 1 and sentence in said.err
+
+
+def without_last_row_end() -> str:
+    """Return the output cut in the middle of its last row."""
+    last = HEALTHY.index("17179869184", HEALTHY.index("busbw"))
+    return HEALTHY[: last + 60]
+
+
+def changed(old: str, new: str) -> str:
+    assert HEALTHY.count(old) >= 1
+    return HEALTHY.replace(old, new, 1)
+
+
+ROW = next(line for line in HEALTHY.splitlines() if line.strip().startswith("1073741824"))
+BUSBW = ROW.split()[7]
+FAILING = [
+    (without_last_row_end(), "the output is cut"),
+    (HEALTHY + output("all_reduce", curve(365), pid=9000), "two separate jobs of all_reduce_perf in one file"),
+    (changed(ROW, ROW.replace(BUSBW, "nan", 1)), "not finite: 1073741824"),
+    (changed(ROW, ROW.replace(BUSBW, "-nan", 1)), "not finite: 1073741824"),
+    (changed(ROW, ROW.replace("1073741824", "1GB", 1)), "no row of 1 GiB, of 9 sizes that were asked for"),
+    (changed(ROW + "\n", ""), "no row of 1 GiB, of 9 sizes that were asked for"),
+    (changed("(us)  (GB/s)  (GB/s)", "(us)  (MB/s)  (MB/s)"), "(MB/s) (MB/s)"),
+    (changed(ROW, ROW.replace("       0", "       3", 1)), "wrong"),
+    (changed("values : 0 OK", "values : 3 FAILED"), "wrong results: # Out of bounds values : 3 FAILED"),
+    (changed(ROW, ROW.replace(BUSBW, "999.99", 1)), "contradicts algbw"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), FAILING)
+def test_a_spoiled_output_never_passes_and_its_cause_is_named(
+    text: str, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert judge(tmp_path, text, *NDR) == 1
+    said = capsys.readouterr().out
+    assert "  FAIL  rule 1 (complete): " in said and cause in said
+
+
+def test_a_table_is_not_failed_by_another_runs_failure_and_that_is_not_lost() -> None:
+    sick = output("alltoall", curve(85)).replace("values : 0 OK", "values : 3 FAILED")
+    found = judge_collectives(nccl.parse(sick + HEALTHY), of_words(NDR[1]), text=sick + HEALTHY)
+    assert [(each.benchmark, each.state) for each in found] == [
+        ("nccl/alltoall_perf", "fail"),
+        ("nccl/all_reduce_perf", "pass"),
+    ]
+    died = output("alltoall", curve(85))
+    died = died[: died.index("       size")] + "node1: Test NCCL failure alltoall.cu:274 'remote process exited'\n"
+    found = judge_collectives(nccl.parse(died + HEALTHY), of_words(NDR[1]), text=died + HEALTHY)
+    assert [(each.benchmark, each.state) for each in found] == [("nccl/all_reduce_perf", "pass"), (None, "fail")]
+
+
+def test_an_output_without_ranks_is_judged_on_so_many_nodes_as_one_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "\n".join(line for line in HEALTHY.splitlines() if "Rank " not in line) + "\n"
+    assert judge(tmp_path, text, *NDR) == 1
+    assert "the output does not list its ranks, so on how many nodes it ran is not known" in capsys.readouterr().out
+    assert judge(tmp_path, text, *NDR, "--nodes", "2") == 0
+    capsys.readouterr()
+    assert judge(tmp_path, text, *NDR, "--nodes", "1") == 1
+    assert "are those of all_reduce with 16 ranks, and 1 node of 8 GPUs have 8" in capsys.readouterr().out
+
+
+def test_an_output_of_another_tool_is_not_judged_by_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    osu = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304      48000.00\n"
+    assert judge(tmp_path, osu, *NDR) == 1
+    assert "the nodes' GPUs say nothing of osu: judge it with --link or --system" in capsys.readouterr().out
+
+
+def test_a_size_that_was_asked_for_and_is_missing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert judge(tmp_path, HEALTHY, *NDR, "--sizes", f"{64 << 20}:{32 * GIB}") == 1
+    assert "32 GiB" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def logs() -> list[Path]:
+    given = os.environ.get("RAILYARD_GPU_LOGS")
+    folder = Path(given) if given else ROOT.parent / "shared" / "gpu"
+    found = sorted((folder / "h100-17-nodes-pairs").glob("*.log"))
+    if not found:
+        pytest.skip("no genuine logs: set RAILYARD_GPU_LOGS to the folder that holds h100-17-nodes-pairs")
+    return found
+
+
+def test_no_genuine_log_is_called_impossible_and_no_table_is_lost(logs: list[Path]) -> None:
+    """408 logs of pairs of 17 nodes: their cards are not told; with eight of 400 Gbit/s no figure can be too high."""
+    target, counted, tables = of_words(NDR[1]), dict[tuple[str, int | None], int](), 0
+    for log in logs:
+        text = log.read_text(encoding="utf-8", errors="replace")
+        parsed = nccl.parse(text)
+        judged = judge_collectives(parsed, target, text=text)
+        tables += len(parsed.tables)
+        assert sum(each.benchmark is not None for each in judged) == len(parsed.tables)
+        assert bool(parsed.failures) == any(rule.rule == 1 and rule.state == "fail" for j in judged for rule in j.rules)
+        for each in judged:
+            first = next((rule.rule for rule in each.rules if rule.state == "fail"), None)
+            counted[each.state, first] = counted.get((each.state, first), 0) + 1
+    assert tables == 776
+    assert 3 not in {rule for _, rule in counted}
+    assert ("pass", None) not in counted  # none is near what such cards carry
+
+
+def test_an_output_that_is_cut_anywhere_never_passes() -> None:
+    whole = HEALTHY.index("# Collective test concluded")
+    target = of_words(NDR[1], nodes=None)
+    passed = []
+    for end in range(200, whole - 2, 61):
+        text = HEALTHY[:end]
+        judged = judge_collectives(nccl.parse(text), target, text=text)
+        passed += [end for each in judged if each.passed]
+    assert passed == []
