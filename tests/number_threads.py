@@ -167,15 +167,19 @@ _HEAD = """\
 # Is my number right?
 
 People ask it in the issues of NCCL and nccl-tests, and get an answer by hand. Here are numbers from such threads, what
-`railyard judge FILE --nodes-have …` says of them, and what the maintainers said. Generated from
-`tests/number_threads.yaml` by `make docs`; change that file, not this page. A test judges each row anew.
+`railyard judge FILE --nodes-have …` ([howto](howto/gpus.md)) says of them, and what the maintainers said. Generated
+from `tests/number_threads.yaml` by `make docs`; change that file, not this page. A test judges each row anew.
 
-- Figures and facts are those of the threads. The words are ours. Read the thread before you rely on a row.
-- The thread's figures were put into the form of an nccl-tests output. Most threads show some sizes only. Where a thread
-  gives a number without its size, no size stands beside it, and the row is judged as a long message.
-- *fail* is a number that healthy nodes do not show, or an output that is no such run. *pass* holds the floor of healthy
-  nodes ([rates](rates.md)) and is possible. *not judged* says why.
-- Most threads have one number and no log of NCCL. A cause cannot be proven from that. Railyard names what to look at.
+- Figures and facts are those of the threads, the words are ours. Read the thread before you rely on a row.
+- The figures were put into the form of an nccl-tests output. Where a thread gives a number without its size, no size
+  stands here, and the number is judged as one of long messages. Where it does not say which algorithm, nor does the
+  output.
+- *fail* is a number that healthy nodes do not show, or an output that is no such run. *pass* is possible, and holds the
+  floor of healthy nodes or is among published numbers. *not judged* says why. `railyard judge` ends with 0 for *pass*.
+- One number and no log of NCCL prove no cause. What Railyard calls likely stands behind "looks like".
+- The row of nccl 1272 with NCCL 2.20 is compared with a number that is published in the same thread.
+- Pictures and attached logs of the threads were not read. Threads whose figures are nowhere else have no row
+  (nccl-tests 267, 367 and 389, for example).
 """
 
 
@@ -199,12 +203,12 @@ def _summary(pairs: list[tuple[Row, Verdict]]) -> list[str]:
     counts: dict[str, int] = {}
     for row, verdict in pairs:
         counts[agreement(row, verdict)] = counts.get(agreement(row, verdict), 0) + 1
-    told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items(), key=lambda each: -each[1]))
+    told = ", ".join(f"*{word}* {count}" for word, count in sorted(counts.items(), key=lambda each: -each[1]))
     threads = len({row.thread for row, _ in pairs})
-    lines = [f"\n{len(pairs)} numbers of {threads} threads: {told}.\n"]
+    lines = [f"\n{len(pairs)} numbers of {threads} threads, and whether both agree: {told}.\n"]
     differing = [row for row, _ in pairs if row.differ]
     if differing:
-        lines.append("\n## Where it does not agree, or does not tell\n\n")
+        lines.append("\n## Where they do not agree, or Railyard does not tell\n\n")
         lines += [f"- {row.link}, {row.number}: {row.differ}\n" for row in differing]
     return lines
 

@@ -158,6 +158,24 @@ def test_no_floor_holds_beyond_what_was_published(nodes: int) -> None:
     assert found.state == "not-judged" and "no floor has a source for more than 12 nodes" in found.sentence
 
 
+def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_need_not_be_sick() -> None:
+    """NVIDIA/nccl-tests issue 119: 96.42 GB/s at 130 MB of four HDR cards is "perfect"; 30 there says nothing."""
+    hdr = of_words("gpus=8,nvlink=3,nics=4,link=ib-hdr")
+    three = ["a", "b", "c"]
+    found = one(output("all_reduce", {128 << 20: 96.42}, three), hdr)
+    assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB holds the floor of healthy nodes" in found.sentence
+    found = one(output("all_reduce", {128 << 20: 30.0}, three), hdr)
+    assert found.state == "not-judged" and "no size from 1 GiB was measured" in found.sentence
+    # Where there are long messages they decide, however fast the short ones are.
+    assert one(output("all_reduce", {GIB >> 1: 90.0, GIB: 30.0}, three), hdr).state == "fail"
+
+
+def test_nodes_without_their_nics_are_not_judged_over_several_nodes() -> None:
+    found = one(output("all_reduce", {8 * GIB: 14.0}), of_words("gpus=8,nvlink=4"))
+    assert found.state == "not-judged"
+    assert "the NICs of its nodes are not stated, or their rate is not known" in found.sentence
+
+
 def test_ranks_that_are_not_placed_node_after_node_have_no_floor() -> None:
     hosts = ranks_of(["a", "b"] * 8, 1)
     text = output("sendrecv", curve(6), ["a", "b"]).replace(ranks_of(["a", "b"], 8), hosts)
