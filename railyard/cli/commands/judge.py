@@ -195,7 +195,7 @@ def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
     referenced = any(key.startswith("nccl/") for entry in site.references.entries for key in entry.benchmark)
     if of is None and referenced and site.system.gpus is None:
         return None
-    return of_gpu_system(site, given.fabric, given.rails, of, given.nodes, _target(given) if referenced else None)
+    return of_gpu_system(site, given.fabric, given.rails, of, given.nodes, given.stack)
 
 
 def _class_folder() -> "Path":

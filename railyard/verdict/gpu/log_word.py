@@ -4,6 +4,7 @@ It is the log's word and no proof: no counter was read. So it never passes rule 
 says that another network, or other NICs, were used than the nodes are said to have.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,13 +13,15 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Link, Log, Nic, Said
+from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Said
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, failed, not_judged
 
 _RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
 #: Kind of a NIC in the log -> family of its link.
 _FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
+#: NET/OFI Selected Provider is tcp;ofi_rxm  |  NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
+_TCP_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
 _WORD = "by the word of NCCL's log"
 
 
@@ -37,6 +40,7 @@ class _Seen:
     log: Log
     target: GpuTarget
     shape: Shape | None
+    ranks: tuple[Rank, ...]
 
     @property
     def over_network(self) -> bool:
@@ -55,9 +59,15 @@ class _Seen:
         return [link for link in self.log.links if link.nic is not None]
 
     def nics(self, host: str) -> list[Nic]:
-        """Return the NICs that a host lists, of the kind that its nodes are said to have, each once."""
+        """Return the NICs that a host lists, each once, where it is first listed."""
         found = [nic for nic in self.log.nics if nic.by.host == host and nic.kind != "Socket"]
-        return list({(nic.name, nic.port): nic for nic in found}.values())
+        return list({(nic.name, nic.port): nic for nic in reversed(found)}.values())[::-1]
+
+    def hears_all(self, host: str) -> bool:
+        """Return whether each process of a host lists its NICs: one may be given fewer than the node has."""
+        heard = {nic.by for nic in self.log.nics if nic.by.host == host}
+        listed = {rank.pid for rank in self.ranks if rank.host == host}
+        return listed <= {each.pid for each in heard} if listed else len(heard) >= self.target.node.gpus
 
     @property
     def hosts(self) -> list[str]:
@@ -65,11 +75,14 @@ class _Seen:
         return sorted({nic.by.host for nic in self.log.nics if nic.kind != "Socket"})
 
 
-def word(log: Log | None, target: GpuTarget, shape: Shape | None) -> LogWord:
-    """Return what the log says of the way: a failure where it says that another one was taken, else not judged."""
+def word(log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank] = ()) -> LogWord:
+    """Return what the log says of the way: a failure where it says that another one was taken, else not judged.
+
+    ``ranks``: those that the output lists, with their processes.
+    """
     if log is None:
         return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
-    seen = _Seen(log, target, shape)
+    seen = _Seen(log, target, shape, tuple(ranks))
     remarks = tuple(f"{_WORD}, {said}" for tell in _REMARKS for said in tell(seen))
     for why in _CONTRADICTIONS:
         found = why(seen)
@@ -145,6 +158,21 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
     return sentence, look
 
 
+def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
+    """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP in place of the cards: NCCL names the plugin alone."""
+    if not (seen.over_network and seen.is_rdma):
+        return None
+    said = next((each for each in seen.log.facts if _TCP_PROVIDER.search(each.text)), None)
+    if said is None or seen.target.node.link is None:
+        return None
+    host = said.by.host if said.by is not None else "a node"
+    sentence = (
+        f'Libfabric gave {host} TCP in place of {seen.target.node.link.name} (line {said.line}: "{said.text}"): a '
+        "silent fallback"
+    )
+    return sentence, f"fi_info on {host}, FI_PROVIDER, and the devices that its container is given"
+
+
 def _other_kind(seen: _Seen) -> tuple[str, str] | None:
     link = seen.target.node.link
     if link is None or link.family not in _FAMILIES.values() or not seen.over_network:
@@ -163,13 +191,25 @@ def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
         found = [nic for nic in seen.nics(host) if _is_ours(seen, nic)]
         count = sum(1 + nic.name.count("+") for nic in found)  # NCCL joins ports: mlx5_0+mlx5_1
-        if 0 < count < due and not seen.target.rails:
+        if 0 < count < due and not seen.target.rails and seen.hears_all(host):
             sentence = (
                 f"{host} has {counted(count, 'NIC')} for it (line {found[0].line}: "
                 f"{', '.join(_name(nic) for nic in found)}), and {due} are stated"
             )
             return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container is given"
     return None
+
+
+def _not_heard(seen: _Seen) -> Iterator[str]:
+    """Yield that a host lists fewer NICs than are stated, where not all of its processes are heard."""
+    for host in seen.hosts if seen.over_network and seen.is_rdma else ():
+        found = seen.nics(host)
+        if len(found) < seen.target.node.nics and not seen.hears_all(host):
+            yield (
+                f"{host} lists {counted(len(found), 'NIC')} (line {found[0].line}) where {seen.target.node.nics} are "
+                "stated, but not every process of it is in the log"
+            )
+            return
 
 
 def _is_ours(seen: _Seen, nic: Nic) -> bool:
@@ -184,7 +224,7 @@ def _other_names(seen: _Seen) -> tuple[str, str] | None:
     for host in seen.hosts:
         names = {part for nic in seen.nics(host) for part in nic.name.split("+")}
         lacking = [rail for rail in seen.target.rails if rail.partition(":")[0] not in names]
-        if lacking:
+        if lacking and seen.hears_all(host):
             sentence = (
                 f"{host} does not have {listing(lacking)} of systems/{seen.target.system}.yaml (line "
                 f"{seen.nics(host)[0].line} lists {', '.join(sorted(names))})"
@@ -216,6 +256,7 @@ def _no_domain(seen: _Seen) -> tuple[str, str] | None:
 
 _CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
     _sockets,
+    _tcp_provider,
     _other_kind,
     _other_names,
     _fewer_nics,
@@ -303,6 +344,7 @@ def _far_nics(seen: _Seen) -> Iterator[str]:
 
 
 _REMARKS: Sequence[Callable[[_Seen], Iterable[str]]] = (
+    _not_heard,
     _no_gpu_direct,
     _not_over_links,
     _crossed_rails,

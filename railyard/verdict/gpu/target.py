@@ -7,6 +7,7 @@ from typing import Any
 from railyard.base.errors import RailyardError
 from railyard.hardware.gpu_nodes import GpuNode, node_of_words
 from railyard.site.gpu_shape import gpu_node
+from railyard.site.references.model import ANY
 from railyard.site.references.transport_class import TransportClass
 from railyard.site.site import Site
 from railyard.verdict.inputs import Target
@@ -76,9 +77,11 @@ def of_gpu_system(
     rails: int | None = None,
     of: TransportClass | None = None,
     nodes: int | None = None,
-    referenced: Target | None = None,
+    stack: str | None = None,
 ) -> GpuTarget:
     """Return the nodes of a system whose file states GPUs, over so many rails of a fabric (None: all of them).
+
+    ``stack``: the library, where references differ by it; left out: the only one that they name.
 
     Raises RailyardError where it states none, and for a fabric or rails that it lacks.
     """
@@ -111,8 +114,23 @@ def of_gpu_system(
         fabric=name,
         rails=used,
         nearest={device: tuple(gpus) for device, gpus in system.gpus.nearest.items()},
-        referenced=referenced,
+        referenced=_referenced(site, name, node.nics, stack),
     )
+
+
+def _referenced(site: Site, fabric: str, rails: int, stack: str | None) -> Target | None:
+    """Return what is asked of the references of nccl-tests on a fabric; None where the system has none there."""
+    mine = [
+        entry
+        for entry in site.references.entries
+        if entry.fabric == fabric and any(key.startswith("nccl/") for key in entry.benchmark)
+    ]
+    if not mine or site.system.report_only is not None:
+        return None
+    named = {each for entry in mine for each in entry.stack} - {ANY}
+    chosen = stack or (named.pop() if len(named) == 1 else ANY)
+    of = site.system.fabrics[fabric]
+    return Target(site.system.system, fabric, of, chosen, rails, ANY, site.references)
 
 
 def _nodes(nodes: int | None) -> int | None:

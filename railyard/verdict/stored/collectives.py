@@ -126,9 +126,10 @@ def _judged(
     printed = {half: rows(table, half) for half in busbw}
     log = None if parsed.nccl is None else parsed.nccl.log
     inputs = _inputs(key, table, target, of_run, failures, sizes)
-    path = word(log, target, of_run.shape)
+    path = word(log, target, of_run.shape, () if of_run.job is None else of_run.job.ranks)
     last, standing = rules.reference(of_run, busbw, target.of, log)
-    last = _referenced(key, table, target, inputs) or last
+    if last.fault != "disturbed":  # a dip stays one, whatever the references say of other sizes
+        last = _referenced(key, table, target, inputs) or last
     found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
     if any(rule.state == "fail" for rule in found):

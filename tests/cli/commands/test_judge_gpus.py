@@ -1,4 +1,4 @@
-"""`railyard judge` of collectives between GPUs: exit codes, JSON, and one sentence for all that is wrong in an input."""
+"""`railyard judge` of collectives between GPUs: exit codes, JSON, one sentence for all that is wrong in an input."""
 
 import json
 import os
@@ -66,6 +66,39 @@ def test_by_a_system_whose_file_states_gpus(
     assert judge(tmp_path, HEALTHY, "--system", "gpusys", "--rails", "9") == 2
     assert "--rails: found 9, expected 1 to 8, the rails of ib of gpusys" in capsys.readouterr().err
     assert judge(tmp_path, TWELVE, "--system", "gpusys", "--class", "h100-8xndr400") == 0
+
+
+REFERENCES = """\
+system: gpusys
+entries:
+  - id: accepted
+    fabric: ib
+    rails: 8
+    benchmark: nccl/all_reduce_perf
+    metric: bandwidth
+    unit: MB/s
+    kind: published
+    value: 380000
+    sizes: {from: 1G}
+    tolerance: {low: 0.05, high: 0.05}
+    source: {document: the acceptance of this cluster, date: 2026-01-01, hardware: eight H100}
+"""
+
+
+def test_references_of_the_system_decide_before_any_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "references").mkdir()
+    own = SYSTEM.replace("report_only: a made system has no references\n", "")
+    (tmp_path / "systems" / "gpusys.yaml").write_text(own, encoding="utf-8")
+    (tmp_path / "references" / "gpusys.yaml").write_text(REFERENCES, encoding="utf-8")
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    assert judge(tmp_path, HEALTHY, "--system", "gpusys") == 0
+    assert "bandwidth holds accepted" in capsys.readouterr().out
+    assert judge(tmp_path, output("all_reduce", curve(340)), "--system", "gpusys") == 1
+    said = capsys.readouterr().out
+    assert "rule 5 (reference): bandwidth " in said and "the bound of accepted (published: the acceptance" in said
 
 
 def test_the_classes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,11 @@ def lines(*said: str, host: str = "node1") -> str:
     return "".join(f"{host}:100:101 [0] NCCL INFO {each}\n" for each in said)
 
 
+def of_all(text: str, first: int = 4000) -> str:
+    """Return the lines of each of eight processes."""
+    return "".join(text.replace(":100:", f":{pid}:") for pid in range(first, first + 8))
+
+
 def read(text: str, target: GpuTarget = TWO) -> LogWord:
     spoken = nccl.parse(text).nccl
     assert spoken is not None
@@ -62,7 +67,7 @@ CONTRADICTIONS = [
         "node1 used sockets (TCP) in place of roce-400 (line 1): a silent fallback",
     ),
     (
-        lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB"),
+        of_all(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
         "node1 has 1 NIC for it (line 1: mlx5_0:1), and 2 are stated",
     ),
@@ -70,6 +75,12 @@ CONTRADICTIONS = [
         lines(BOTH.replace("/IB ", "/RoCE "), "Using network IB"),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
         "the NICs of node1 are RoCE (line 1), and not ib-ndr",
+    ),
+    (
+        lines("NET/OFI Selected Provider is tcp;ofi_rxm", "Using network AWS Libfabric"),
+        "gpus=8,nvlink=4,nics=32,link=efa-100",
+        'Libfabric gave node1 TCP in place of efa-100 (line 1: "NET/OFI Selected Provider is tcp;ofi_rxm"): a silent '
+        "fallback",
     ),
     (
         lines(BOTH, SENT, SENT.replace("/IB/0", "/IB/1"), SENT.replace("/IB/0", "/IB/2")),
@@ -84,6 +95,19 @@ def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence:
     found = read(text, of_words(words))
     assert found.rule.state == "fail" and found.rule.look_at
     assert found.rule.sentence == f"by the word of NCCL's log, {sentence}"
+
+
+def test_one_process_of_a_node_does_not_speak_for_all() -> None:
+    """A container for each GPU is given one card: what one process lists is not what the node has."""
+    text = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")
+    assert read(text).rule.state == "not-judged"
+    assert "node1 lists 1 NIC (line 1) where 2 are stated, but not every process of it is in" in read(text).remarks[0]
+    whole = text + output("all_reduce", curve(90))
+    (found,) = judge_collectives(nccl.parse(whole), TWO, text=whole)
+    assert found.rules[3].state == "not-judged"
+    every = of_all(text) + output("all_reduce", curve(90))
+    (found,) = judge_collectives(nccl.parse(every), TWO, text=every)
+    assert found.rules[3].state == "fail"
 
 
 def test_sockets_are_no_fallback_where_the_link_is_ethernet_or_one_node_ran() -> None:
@@ -151,7 +175,7 @@ def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
 
     target = of_gpu_system(gpu_site, None)
     assert target.rails == tuple(f"mlx5_{n}" for n in range(8))
-    found = read(lines(BOTH, "Using network IB"), target)
+    found = read(of_all(lines(BOTH, "Using network IB")), target)
     assert found.rule.state == "fail"
     assert "node1 does not have mlx5_2, mlx5_3" in found.rule.sentence and "gpusys.yaml" in found.rule.sentence
     every = BOTH.replace("[1]mlx5_1:1/IB", " ".join(f"[{n}]mlx5_{n}:1/IB" for n in range(1, 8)))

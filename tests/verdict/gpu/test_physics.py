@@ -133,6 +133,11 @@ def test_a_value_in_place_alone_is_judged_too() -> None:
     assert found.state == "fail" and "at 4 GiB in place: impossible" in found.sentence
 
 
+def test_a_half_that_is_low_is_not_hidden_by_the_other() -> None:
+    found = one(output("all_reduce", curve(370), in_place=curve(100)))
+    assert found.state == "fail" and "busbw of long messages is 99.97 GB/s at best" in found.sentence
+
+
 def test_an_algorithm_that_the_log_names_makes_a_figure_impossible() -> None:
     log = "node1:10:11 [0] NCCL INFO NCCL_ALGO set by environment to Ring\n"
     text = output("all_reduce", curve(460))
