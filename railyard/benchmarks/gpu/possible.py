@@ -147,7 +147,8 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
         )
         return Judged("possible", sentence, with_, without)
     sentence = (
-        f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of the lowest bound, {least.shown}: {least.terms}"
+        f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of {'the lowest' if algorithm is None else 'its'} "
+        f"bound, {least.shown}: {least.terms}"
     )
     own = own_nics(of.name, shape)
     if own is not None and own.busbw_mb_s < least.busbw_mb_s and not own.is_broken_by(row.busbw_mb_s, ahead):

@@ -84,10 +84,13 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     if why is not None:
         more = "" if run.shape is None else "; --class compares it with published numbers"
         return not_judged(5, f"{why}{more}"), standing
+    assert run.shape is not None
     size, value = _peak(curves)
+    least = _floor_bound(run.collective, run.shape)
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} holds the floor of healthy nodes, "
-        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound (railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
+        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
+        f"{GPU_FLOOR_SHARE.name})"
     )
     return passed(5, sentence), standing
 

@@ -202,6 +202,12 @@ def test_what_is_not_known_bounds_nothing() -> None:
     )
 
 
+def test_a_known_algorithm_has_its_own_bound_and_an_unknown_one_the_lowest_of_all() -> None:
+    hdr = shape("gpus=8,nvlink=3,nics=4,link=ib-hdr", 2)
+    assert "is 76.5 % of the lowest bound, ring (at most 99.37 GB/s" in judged("all_reduce", hdr, 76.0).sentence
+    assert "is 40.8 % of its bound, tree (at most 186.3 GB/s" in judged("all_reduce", hdr, 76.0, "tree").sentence
+
+
 def test_several_nodes_without_a_known_network_are_not_judged_by_their_links() -> None:
     """NVIDIA/nccl issue 1454: 14 GB/s on 300 nodes, and nobody says what their NICs are."""
     found = judged("all_reduce", shape("gpus=8,nvlink=4", 300), 14.0)
