@@ -5,7 +5,7 @@ says that another network, or other NICs, were used than the nodes are said to h
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
@@ -13,7 +13,7 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Said
+from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Said, Speaker
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, failed, not_judged
 
@@ -35,12 +35,21 @@ class LogWord:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The log with what it is compared with; ``shape`` None: it is not known how many nodes there were."""
+    """The log with what it is compared with; ``shape`` None: it is not known how many nodes there were.
+
+    ``net_links``: the connections over a NIC. ``nics``: host -> its NICs, each once, where it is first listed.
+    ``used``: host -> the numbers of the NICs that its connections name. ``heard``: host -> who lists NICs there.
+    ``listed``: host -> the processes that the output lists.
+    """
 
     log: Log
     target: GpuTarget
     shape: Shape | None
-    ranks: tuple[Rank, ...]
+    net_links: tuple[Link, ...]
+    nics: Mapping[str, tuple[Nic, ...]]
+    used: Mapping[str, Set[int]]
+    heard: Mapping[str, Set[Speaker]]
+    listed: Mapping[str, Set[int | None]]
 
     @property
     def over_network(self) -> bool:
@@ -53,26 +62,41 @@ class _Seen:
         link = self.target.node.link
         return link is not None and link.family in _RDMA
 
-    @property
-    def net_links(self) -> list[Link]:
-        """The connections over a NIC."""
-        return [link for link in self.log.links if link.nic is not None]
-
-    def nics(self, host: str) -> list[Nic]:
-        """Return the NICs that a host lists, each once, where it is first listed."""
-        found = [nic for nic in self.log.nics if nic.by.host == host and nic.kind != "Socket"]
-        return list({(nic.name, nic.port): nic for nic in reversed(found)}.values())[::-1]
-
     def hears_all(self, host: str) -> bool:
         """Return whether each process of a host lists its NICs: one may be given fewer than the node has."""
-        heard = {nic.by for nic in self.log.nics if nic.by.host == host}
-        listed = {rank.pid for rank in self.ranks if rank.host == host}
+        heard, listed = self.heard[host], self.listed.get(host)
         return listed <= {each.pid for each in heard} if listed else len(heard) >= self.target.node.gpus
 
     @property
     def hosts(self) -> list[str]:
         """The hosts that list NICs."""
-        return sorted({nic.by.host for nic in self.log.nics if nic.kind != "Socket"})
+        return sorted(self.nics)
+
+
+def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank]) -> _Seen:
+    nics: dict[str, dict[tuple[str, int | None], Nic]] = {}
+    heard: dict[str, set[Speaker]] = {}
+    for nic in log.nics:
+        if nic.kind != "Socket":
+            nics.setdefault(nic.by.host, {}).setdefault((nic.name, nic.port), nic)
+            heard.setdefault(nic.by.host, set()).add(nic.by)
+    used: dict[str, set[int]] = {}
+    for link in log.links:
+        if link.nic is not None:
+            used.setdefault(link.by.host, set()).add(link.nic)
+    listed: dict[str, set[int | None]] = {}
+    for rank in ranks:
+        listed.setdefault(rank.host, set()).add(rank.pid)
+    return _Seen(
+        log,
+        target,
+        shape,
+        tuple(link for link in log.links if link.nic is not None),
+        {host: tuple(found.values()) for host, found in nics.items()},
+        used,
+        heard,
+        listed,
+    )
 
 
 def word(log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank] = ()) -> LogWord:
@@ -82,7 +106,7 @@ def word(log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequenc
     """
     if log is None:
         return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
-    seen = _Seen(log, target, shape, tuple(ranks))
+    seen = _seen(log, target, shape, ranks)
     remarks = tuple(f"{_WORD}, {said}" for tell in _REMARKS for said in tell(seen))
     for why in _CONTRADICTIONS:
         found = why(seen)
@@ -125,7 +149,7 @@ def _what_is_named(seen: _Seen) -> str:
     if not named and not seen.net_links and not seen.hosts:
         return "the log of NCCL names no network and no NIC (NCCL_DEBUG=INFO does)"
     networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
-    each = [f"{host}: {', '.join(_name(nic) for nic in seen.nics(host))}" for host in seen.hosts[:2]]
+    each = [f"{host}: {', '.join(_name(nic) for nic in seen.nics[host])}" for host in seen.hosts[:2]]
     nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
     more = f" and {counted(len(seen.hosts) - 2, 'more node')}" if len(seen.hosts) > 2 else ""
     return f"{_WORD}, NCCL used {networks}{nics}{more}"
@@ -159,7 +183,7 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
 
 
 def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
-    """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP in place of the cards: NCCL names the plugin alone."""
+    """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP: NCCL itself names the plugin alone."""
     if not (seen.over_network and seen.is_rdma):
         return None
     said = next((each for each in seen.log.facts if _TCP_PROVIDER.search(each.text)), None)
@@ -178,9 +202,9 @@ def _other_kind(seen: _Seen) -> tuple[str, str] | None:
     if link is None or link.family not in _FAMILIES.values() or not seen.over_network:
         return None
     for host in seen.hosts:
-        kinds = {nic.kind for nic in seen.nics(host) if nic.kind in _FAMILIES}
+        kinds = {nic.kind for nic in seen.nics[host] if nic.kind in _FAMILIES}
         if kinds and all(_FAMILIES[kind] != link.family for kind in kinds):
-            first = seen.nics(host)[0]
+            first = seen.nics[host][0]
             sentence = f"the NICs of {host} are {listing(sorted(kinds))} (line {first.line}), and not {link.name}"
             return sentence, "which link the nodes have: link= of --nodes-have, or the fabric of the system's file"
     return None
@@ -189,7 +213,7 @@ def _other_kind(seen: _Seen) -> tuple[str, str] | None:
 def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
     due = seen.target.node.nics
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
-        found = [nic for nic in seen.nics(host) if _is_ours(seen, nic)]
+        found = [nic for nic in seen.nics[host] if _is_ours(seen, nic)]
         count = sum(1 + nic.name.count("+") for nic in found)  # NCCL joins ports: mlx5_0+mlx5_1
         if 0 < count < due and not seen.target.rails and seen.hears_all(host):
             sentence = (
@@ -203,7 +227,7 @@ def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
 def _not_heard(seen: _Seen) -> Iterator[str]:
     """Yield that a host lists fewer NICs than are stated, where not all of its processes are heard."""
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
-        found = seen.nics(host)
+        found = seen.nics[host]
         if len(found) < seen.target.node.nics and not seen.hears_all(host):
             yield (
                 f"{host} lists {counted(len(found), 'NIC')} (line {found[0].line}) where {seen.target.node.nics} are "
@@ -222,12 +246,12 @@ def _other_names(seen: _Seen) -> tuple[str, str] | None:
     if not seen.target.rails or not seen.over_network:
         return None
     for host in seen.hosts:
-        names = {part for nic in seen.nics(host) for part in nic.name.split("+")}
+        names = {part for nic in seen.nics[host] for part in nic.name.split("+")}
         lacking = [rail for rail in seen.target.rails if rail.partition(":")[0] not in names]
         if lacking and seen.hears_all(host):
             sentence = (
                 f"{host} does not have {listing(lacking)} of systems/{seen.target.system}.yaml (line "
-                f"{seen.nics(host)[0].line} lists {', '.join(sorted(names))})"
+                f"{seen.nics[host][0].line} lists {', '.join(sorted(names))})"
             )
             return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and the system's rails"
     return None
@@ -237,10 +261,10 @@ def _more_nics(seen: _Seen) -> tuple[str, str] | None:
     due = seen.target.node.nics
     if not due or not seen.over_network or seen.target.rails:
         return None
-    for host in sorted({link.by.host for link in seen.net_links}):
-        used = sorted({link.nic for link in seen.net_links if link.by.host == host and link.nic is not None})
+    for host, used in sorted(seen.used.items()):
         if len(used) > due:
-            sentence = f"{host} used {counted(len(used), 'NIC')} ({', '.join(map(str, used))}), and {due} are stated"
+            numbers = ", ".join(map(str, sorted(used)))
+            sentence = f"{host} used {counted(len(used), 'NIC')} ({numbers}), and {due} are stated"
             return sentence, "how many NICs a node has: what is possible hangs on it"
     return None
 
@@ -314,28 +338,31 @@ def _crossed_rails(seen: _Seen) -> Iterator[str]:
 
 
 def _nic(seen: _Seen, link: Link) -> str:
-    named = next((_name(nic) for nic in seen.nics(link.by.host) if nic.number == link.nic), None)
+    named = next((_name(nic) for nic in seen.nics.get(link.by.host, ()) if nic.number == link.nic), None)
     return f"{link.nic}" if named is None else f"{link.nic} ({named})"
 
 
 def _idle_nics(seen: _Seen) -> Iterator[str]:
     """Yield that a node has NICs which no connection names: a sendrecv has no need of them, a ring over all has."""
     for host in seen.hosts:
-        used = {link.nic for link in seen.net_links if link.by.host == host}
-        idle = [nic for nic in seen.nics(host) if nic.number not in used]
+        used = seen.used.get(host, frozenset())
+        idle = [nic for nic in seen.nics[host] if nic.number not in used]
         if used and idle and len(used) < seen.target.node.nics:
             yield f"no connection of {host} uses {listing([_name(nic) for nic in idle])}"
             return
 
 
 def _far_nics(seen: _Seen) -> Iterator[str]:
-    """Yield that a GPU sends by a NIC that is nearest to others, by the system's file."""
+    """Yield that a GPU sends by a NIC that is nearest to others, by the system's file.
+
+    A process that is given one GPU alone calls it 0, whichever it is.
+    """
     near = seen.target.nearest
     if not near:
         return
     for link in seen.net_links:
-        name = next((nic.name for nic in seen.nics(link.by.host) if nic.number == link.nic), "")
-        if name in near and link.by.gpu >= 0 and link.by.gpu not in near[name]:
+        name = next((nic.name for nic in seen.nics.get(link.by.host, ()) if nic.number == link.nic), "")
+        if name in near and link.by.gpu > 0 and link.by.gpu not in near[name]:
             yield (
                 f"GPU {link.by.gpu} of {link.by.host} uses {name} (line {link.line}), and "
                 f"systems/{seen.target.system}.yaml has it nearest to {listing([f'GPU {gpu}' for gpu in near[name]])}"

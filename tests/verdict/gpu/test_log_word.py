@@ -180,5 +180,7 @@ def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
     assert "node1 does not have mlx5_2, mlx5_3" in found.rule.sentence and "gpusys.yaml" in found.rule.sentence
     every = BOTH.replace("[1]mlx5_1:1/IB", " ".join(f"[{n}]mlx5_{n}:1/IB" for n in range(1, 8)))
     assert read(lines(every, "Using network IB"), target).rule.state == "not-judged"
-    far = read(lines(every, SENT.replace("/IB/0", "/IB/5")), target)
-    assert any("GPU 0 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)
+    other = lines(every, SENT.replace("/IB/0", "/IB/5"))
+    far = read(other.replace("[0] NCCL", "[2] NCCL"), target)
+    assert any("GPU 2 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)
+    assert not any("GPU 0" in said for said in read(other, target).remarks)
