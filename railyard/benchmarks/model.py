@@ -156,7 +156,8 @@ class Tool:
     the first size, once a run. ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
     ``end_line``: what it prints when all is done, where a table does not show its own end; empty for none.
     ``doubles``: each of its sizes is twice the one before, 1 after 0, whatever it is told. ``has_no_end``: nothing that
-    it prints shows that a row was the last.
+    it prints shows that a row was the last. ``between_gpus``: what it measures is bounded by its nodes' GPUs and NICs,
+    and by no link alone.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Tool:
     end_line: str = ""
     doubles: bool = False
     has_no_end: bool = False
+    between_gpus: bool = False
 
 
 @dataclass(frozen=True, slots=True)

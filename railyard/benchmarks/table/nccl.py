@@ -10,7 +10,7 @@ def _from_device(table: Table) -> bool:
 
 
 # Every buffer lies in the memory of a GPU. The mean under a table is of both halves of a row.
-TOOL = Tool("nccl", from_device=_from_device, repetitions="nowhere")
+TOOL = Tool("nccl", from_device=_from_device, repetitions="nowhere", between_gpus=True)
 # busbw is what a ring would have to carry, and no figure of a link: NVLink, trees and in-network reduction all change
 # what a NIC carries of it.
 ENTRIES = tuple(

@@ -177,7 +177,8 @@ def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
 
     A system whose references name nccl-tests, and whose file states no GPUs, judges them as any other benchmark.
     """
-    from railyard.verdict.gpu.target import of_class, of_gpu_system, of_words
+    from railyard.benchmarks.table import micro
+    from railyard.verdict.gpu.target import of_class, of_gpu_system, of_gpus, of_words
 
     of = None
     if given.transport_class is not None:
@@ -188,12 +189,11 @@ def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
         return of_words(given.nodes_have, of, given.nodes)
     if given.system is None:
         return None if of is None else of_class(of, given.nodes)
-    of_nccl = bool(parsed.tables) and all(table.tool == "nccl" for table in parsed.tables)
-    if of is None and not of_nccl:
+    between = bool(parsed.tables) and all(micro.tool(table.tool).between_gpus for table in parsed.tables)
+    if of is None and not between:
         return None
     site = _site(given.system)
-    referenced = any(key.startswith("nccl/") for entry in site.references.entries for key in entry.benchmark)
-    if of is None and referenced and site.system.gpus is None:
+    if of is None and site.system.gpus is None and any(map(of_gpus, site.references.entries)):
         return None
     return of_gpu_system(site, given.fabric, given.rails, of, given.nodes, given.stack)
 

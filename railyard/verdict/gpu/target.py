@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.base.errors import RailyardError
+from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, node_of_words
 from railyard.site.gpu_shape import gpu_node
-from railyard.site.references.model import ANY
+from railyard.site.references.model import ANY, Entry
 from railyard.site.references.transport_class import TransportClass
 from railyard.site.site import Site
 from railyard.verdict.inputs import Target
@@ -118,13 +119,14 @@ def of_gpu_system(
     )
 
 
+def of_gpus(entry: Entry) -> bool:
+    """Return whether a reference is of collectives between GPUs."""
+    return any(micro.tool(micro.find(key).tool).between_gpus for key in entry.benchmark)
+
+
 def _referenced(site: Site, fabric: str, rails: int, stack: str | None) -> Target | None:
     """Return what is asked of the references of nccl-tests on a fabric; None where the system has none there."""
-    mine = [
-        entry
-        for entry in site.references.entries
-        if entry.fabric == fabric and any(key.startswith("nccl/") for key in entry.benchmark)
-    ]
+    mine = [entry for entry in site.references.entries if entry.fabric == fabric and of_gpus(entry)]
     if not mine or site.system.report_only is not None:
         return None
     named = {each for entry in mine for each in entry.stack} - {ANY}

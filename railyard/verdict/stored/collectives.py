@@ -112,7 +112,7 @@ def _judged(
     sizes: Sequence[int],
 ) -> Judgement:
     lines = (table.line,)
-    if table.tool != "nccl":
+    if not micro.tool(table.tool).between_gpus:
         why = f"the nodes' GPUs say nothing of {table.tool}: judge it with --link or --system, in a file of its own"
         return Judgement(key, lines, "not-judged", f"not judged: {why}")
     if key is None:
