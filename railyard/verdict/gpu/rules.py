@@ -223,14 +223,16 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
         return f"no floor has a source for {shape.gpus} of {node.gpus} GPUs of a node"
     if shape.nodes > GPU_FLOOR_NODES.value:
         return f"no floor has a source for more than {GPU_FLOOR_NODES.value:g} nodes"
-    if run.collective in COLLECTIVES and COLLECTIVES[run.collective].rooted:
-        return f"no floor has a source for {run.collective}"
-    least = _floor_bound(run.collective, shape).busbw_mb_s
-    if math.isinf(least):
+    least = _floor_bound(run.collective, shape)
+    if math.isinf(least.busbw_mb_s):
         return "no rate of a part that carries it is known"
+    of = COLLECTIVES[run.collective]
+    if of.rooted or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
+        where = "" if of.rooted else " within nodes whose GPUs may be connected without an NVSwitch"
+        return f"no floor has a source for {of.name}{where}"
     size, value = _peak(curves)
     # What holds the floor is healthy at any size; short messages that do not need not be sick.
-    if size < GPU_FLOOR_FROM.value and value * GB < least * GPU_FLOOR_SHARE.value:
+    if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
         return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
     return None
 
