@@ -215,8 +215,8 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     node = shape.node
     if not run.in_order:
         return "its ranks are not placed node after node, so more crosses the network than in what is published"
-    if node.gpu_link is None or node.gpu_link.word != "NVLink" or node.domain is not None or node.within_over_nics:
-        return "no floor has a source for nodes other than such with NVLink in each and NICs between them"
+    if not _has_published_kin(node):
+        return "no floor has a source for nodes other than such with NVLink between four GPUs or more, and NICs"
     if shape.domains > 1 and (why := _why_no_floor_of_network(node)) is not None:
         return why
     if shape.gpus < node.gpus:
@@ -235,6 +235,12 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
         return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
     return None
+
+
+def _has_published_kin(node: GpuNode) -> bool:
+    """Return whether somebody published numbers of such nodes: a bridge between two cards is none of them."""
+    nvlink = node.gpu_link is not None and node.gpu_link.word == "NVLink"
+    return nvlink and node.gpus >= 4 and node.domain is None and not node.within_over_nics
 
 
 def _why_no_floor_of_network(node: GpuNode) -> str | None:
