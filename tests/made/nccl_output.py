@@ -32,7 +32,8 @@ def rows_of(name: str, ranks: int, curve: Mapping[int, float], in_place: Mapping
     for size, wanted in curve.items():
         text += f"{size:>12d}{size // 4:>14d}     float{redop:>8s}{root:>8s}"
         for busbw in (wanted, (in_place or curve).get(size, wanted)):
-            algbw = busbw / of.factor(ranks)
+            # of one rank busbw is 0, whatever it took
+            algbw = busbw / of.factor(ranks) if ranks > 1 else 1000.0
             printed.append(round(busbw, 2))
             text += f"  {size / algbw / 1000:.4f}  {algbw:.2f}  {busbw:.2f}       0"
         text += "\n"
