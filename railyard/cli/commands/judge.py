@@ -135,6 +135,10 @@ def command(**options: Any) -> int:
     parsed = _parsed(given.file, output, given.in_turn, given.tool)
     gpus = _gpu_target(given, parsed)
     if gpus is not None:
+        if given.node_pairs > 1:
+            raise RailyardError(
+                f"--node-pairs: found {given.node_pairs}, expected nothing: busbw between GPUs is no sum over pairs"
+            )
         from railyard.verdict.stored.collectives import judge_collectives
 
         judgements = judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=_sizes(given.sizes), text=output)

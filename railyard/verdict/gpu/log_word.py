@@ -265,7 +265,7 @@ def _more_nics(seen: _Seen) -> tuple[str, str] | None:
         if len(used) > due:
             numbers = ", ".join(map(str, sorted(used)))
             sentence = f"{host} used {counted(len(used), 'NIC')} ({numbers}), and {due} are stated"
-            return sentence, "how many NICs a node has: what is possible hangs on it"
+            return sentence, "how many NICs a node has: what is possible depends on it"
     return None
 
 

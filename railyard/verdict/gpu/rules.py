@@ -188,7 +188,8 @@ def _between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
         for place in range(1, len(sizes) - 1):
             before = max(curve[size] for size in sizes[:place])
             behind = max(curve[size] for size in sizes[place + 1 :])
-            yield half, sizes[place], curve[sizes[place]], min(before, behind)
+            if min(before, behind) > 0:
+                yield half, sizes[place], curve[sizes[place]], min(before, behind)
 
 
 def _floor_bound(collective: str, shape: Shape) -> Bound:

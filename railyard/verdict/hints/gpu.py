@@ -1,7 +1,7 @@
 """Likely causes of a busbw between GPUs that failed: one table, each with what is looked for and its source.
 
 A cause is offered as "looks like" and never decides. A new one is an entry in ``CAUSES`` and a function that returns
-its sentence or None. What NCCL's log itself says of a slower way is told before these (``verdict.gpu.log_word``).
+its sentence or None. What NCCL's log itself says of a slower way is shown before these (``verdict.gpu.log_word``).
 """
 
 from collections.abc import Callable

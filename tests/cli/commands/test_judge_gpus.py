@@ -101,6 +101,21 @@ def test_references_of_the_system_decide_before_any_floor(
     assert "rule 5 (reference): bandwidth " in said and "the bound of accepted (published: the acceptance" in said
 
 
+def test_a_system_without_gpus_judges_by_its_references_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "references").mkdir()
+    lines = SYSTEM.replace("report_only: a made system has no references\n", "").splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith("gpus:"))
+    (tmp_path / "systems" / "gpusys.yaml").write_text(text, encoding="utf-8")
+    one_rail = REFERENCES.replace("rails: 8", "rails: 1")
+    (tmp_path / "references" / "gpusys.yaml").write_text(one_rail, encoding="utf-8")
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    assert judge(tmp_path, HEALTHY, "--system", "gpusys") == 0
+    assert "bandwidth holds accepted" in capsys.readouterr().out
+
+
 def test_the_classes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "--classes"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -153,6 +168,11 @@ WRONG_INPUT = [
         HEALTHY,
         [*NDR, "--nodes", "4"],
         "--nodes: found 4, expected 2: the output's own list of ranks (line 6) names 2 nodes, node1 and node2",
+    ),
+    (
+        HEALTHY,
+        [*NDR, "--node-pairs", "2"],
+        "--node-pairs: found 2, expected nothing: busbw between GPUs is no sum over pairs",
     ),
     (HEALTHY, [*NDR, "--nodes", "0"], "--nodes: found 0, expected at least 1"),
     (

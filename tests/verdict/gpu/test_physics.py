@@ -219,6 +219,11 @@ def test_ranks_that_are_not_placed_node_after_node_have_no_floor() -> None:
     assert found.state == "not-judged" and "not placed node after node" in found.sentence
 
 
+def test_a_row_of_0_between_others_is_no_division_by_0() -> None:
+    """A rate below 5 MB/s is printed as 0.00."""
+    assert one(output("all_reduce", dict.fromkeys(curve(1), 0.001))).state == "fail"
+
+
 def test_a_dip_in_the_curve_is_named() -> None:
     found = one(output("all_reduce", {**curve(370), 2 * GIB: 240.0}))
     assert found.state == "fail" and found.causes == ()
