@@ -71,10 +71,11 @@ stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
-docs: venv ## the pages of docs/ as a site in docs/_build/html; writes stacks.md, faults.md and published.md anew
+docs: venv ## the pages of docs/ as a site in docs/_build/html; writes stacks.md, faults.md, published.md and is-my-number-right.md anew
 	@$(BIN)/python -m railyard.stacks.document > docs/stacks.md
 	@$(BIN)/python -m tests.faults > docs/faults.md
 	@$(BIN)/python -m railyard.cli.published > docs/published.md
+	@$(BIN)/python -m tests.number_threads > docs/is-my-number-right.md
 	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
 
 dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone

@@ -56,6 +56,15 @@ class GpuNode:
         """What a GPU's slot moves one way, MB/s; None where it is not known."""
         return None if self.gpu_slot is None else limits.slot_budget(self.gpu_slot, GPU_MAX_PAYLOAD, 1)[0]
 
+    @property
+    def may_lack_a_switch(self) -> bool:
+        """Whether a few of a GPU's NVLinks may lead straight to each other GPU, so that all never lead to one.
+
+        Boards of up to four GPUs have no NVSwitch, nor have nodes of P100 and V100 but for HGX-2. Source: NVIDIA, HGX
+        A100 4-GPU and DGX-1 data sheets; NVIDIA/nccl-tests issue 331: four links between each two of four A100.
+        """
+        return self.gpus <= 4 or (self.gpu_link is not None and self.gpu_link.name in ("nvlink-1", "nvlink-2"))
+
 
 def network_of(link: Link, slot: Slot | None, nics: int) -> tuple[Limit | None, bool]:
     """Return the bound of so many NICs one way, each in a slot of its own, and whether their slots set it."""

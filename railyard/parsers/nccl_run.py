@@ -88,7 +88,13 @@ class Run:
         if self.heading and not groups:
             self.fail(self.heading_line, f"a heading without any row: {program or self.named or 'no program named'}")
         if not self.heading_line and not self.failures:
-            self.fail(self.line, f"a run that never came to its table: {program or self.named or 'no program named'}")
+            who = program or self.named or "no program named"
+            self.fail(
+                self.line,
+                f"a mean without its table ({who}): it says nothing of any size, give the whole output"
+                if self.averaged
+                else f"a run that never came to its table: {who}",
+            )
         if groups and not found and self.size_of_group:
             ranks = self.size_of_group
             self.fail(groups[0][0].line, f"busbw and algbw are those of no program of nccl-tests with {ranks} ranks")

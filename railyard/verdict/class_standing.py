@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from railyard.base.bounds import CLASS_SHARE
+from railyard.base.bounds import CLASS_PEAK_FROM, CLASS_SHARE
 from railyard.base.wording import counted, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.benchmarks.gpu.possible import Row, bounds, judge
@@ -72,7 +72,7 @@ def stand(
             if judged.state == "impossible":
                 return Standing("impossible", judged.sentence)
     measured = [each for each in of.of(name) if each.kind != "threshold"]
-    reasons = {each.id: _why_not(each, shape, of, algorithm) for each in measured}
+    reasons = {each.id: _why_not(each, shape, of, algorithm) or _why_no_peak(each, curve) for each in measured}
     unknown = [f"{number_id}: {why}" for number_id, why in reasons.items() if why is not None]
     usable = [each for each in measured if reasons[each.id] is None]
     thresholds = tuple(_threshold(each, curve, shape, of) for each in of.of(name) if each.kind == "threshold")
@@ -110,14 +110,29 @@ def _why_not(published: Number, shape: Shape | None, of: TransportClass, algorit
     return None
 
 
+def _why_no_peak(published: Number, curve: Mapping[int, float]) -> str | None:
+    """Return why a curve cannot be below a peak whose size nobody tells: its messages are short; None where it can."""
+    longest, best = max(curve), max(curve.values())
+    if published.peak is None or longest >= CLASS_PEAK_FROM.value or best >= published.peak * (1 - CLASS_SHARE.value):
+        return None
+    return f"its peak of {number(published.peak)} GB/s may be of longer messages, yours end at {message_size(longest)}"
+
+
 def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[At]:
-    for size in sorted(curve):
-        found = [(each.id, each.busbw[size]) for each in usable if each.busbw is not None and size in each.busbw]
-        if found:
-            yield _at(size, curve[size], found)
+    """Give each size that has published numbers; the peak alone where no size has one.
+
+    Whoever published a lower peak showed no more than that at any size, and was healthy.
+    """
     peaks = [(each.id, each.peak) for each in usable if each.peak is not None]
-    if peaks:
-        yield _at(None, max(curve.values()), peaks)
+    curves = [(each.id, each.busbw) for each in usable if each.busbw is not None]
+    sized = [size for size in sorted(curve) if any(size in busbw for _, busbw in curves)]
+    for size in sized:
+        found = [(name, busbw[size]) for name, busbw in curves if size in busbw]
+        least = min(value for _, value in found)
+        yield _at(size, curve[size], [*found, *(each for each in peaks if each[1] < least)])
+    if peaks and not sized:
+        best = [(name, max(busbw.values())) for name, busbw in curves]
+        yield _at(None, max(curve.values()), [*peaks, *best])
 
 
 def _at(size: int | None, value: float, found: list[tuple[str, float]]) -> At:

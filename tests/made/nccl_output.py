@@ -32,11 +32,10 @@ def rows_of(name: str, ranks: int, curve: Mapping[int, float], in_place: Mapping
     for size, wanted in curve.items():
         text += f"{size:>12d}{size // 4:>14d}     float{redop:>8s}{root:>8s}"
         for busbw in (wanted, (in_place or curve).get(size, wanted)):
-            time_us = of.factor(ranks) * size / busbw / 1000
-            algbw = f"{size / time_us / 1000:.2f}"
-            bus = f"{float(algbw) * of.factor(ranks):.2f}"
-            printed.append(float(bus))
-            text += f"  {time_us:.4f}  {algbw}  {bus}       0"
+            # of one rank busbw is 0, whatever it took
+            algbw = busbw / of.factor(ranks) if ranks > 1 else 1000.0
+            printed.append(round(busbw, 2))
+            text += f"  {size / algbw / 1000:.4f}  {algbw:.2f}  {busbw:.2f}       0"
         text += "\n"
     return f"{text}# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {sum(printed) / len(printed):.4f}\n#\n"
 

@@ -419,6 +419,15 @@ def test_the_mean_of_several_threads_is_not_that_of_the_rows() -> None:
     assert nccl.parse(text.replace("nThread 1", "nThread 2")).failures == ()
 
 
+def test_a_mean_without_its_table_says_nothing_of_any_size() -> None:
+    """People show the last lines alone (NVIDIA/nccl issue 412); the run itself came to its end."""
+    parsed = nccl.parse("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 15.3\n#\n")
+    assert parsed.tables == ()
+    assert [failure.text for failure in parsed.failures] == [
+        "a mean without its table (no program named): it says nothing of any size, give the whole output"
+    ]
+
+
 def test_a_log_that_ends_in_its_table_is_incomplete() -> None:
     for cut in range(ALL_REDUCE.index("(B)"), ALL_REDUCE.index("# Avg")):
         assert not any(table.complete for table in nccl.parse(ALL_REDUCE[:cut]).tables)

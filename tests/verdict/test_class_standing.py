@@ -54,6 +54,30 @@ def test_the_curve_is_compared_and_never_its_mean() -> None:
     assert flat.sentence.endswith("of 6 comparisons: 3 below, 1 within, 2 above")
 
 
+def test_what_a_lower_published_peak_has_is_not_below_at_any_size() -> None:
+    """NVIDIA/nccl-tests issue 309: 365.84 GB/s on four nodes is a good number, and 386.56 at 8 GiB is published."""
+    h100 = of("h100-8xndr400")
+    found = stand(h100, "all_reduce", {8 * GIB: 365.84}, nodes=4)
+    assert found.state == "within"
+    assert (found.sizes[0].low, found.sizes[0].high, found.sizes[0].of) == (365.84, 386.56, ("coreweave", "four-hosts"))
+    assert stand(h100, "all_reduce", {8 * GIB: 340.0}, nodes=4).state == "below"
+    # A peak above what is published at a size says nothing of that size.
+    assert stand(h100, "all_reduce", {512 << 20: 340.0}, nodes=4).sizes[0].low == 356.01
+    # Where no size has a number, the peak is among all that was shown at best.
+    found = stand(h100, "all_reduce", {16 * GIB: 380.0}, nodes=4)
+    assert (found.state, found.sizes[0].low, found.sizes[0].high) == ("within", 365.84, 386.56)
+
+
+def test_a_run_of_short_messages_is_not_below_a_peak() -> None:
+    """NVIDIA/nccl-tests issue 212: 437.5 GB/s up to 256 MiB is healthy, and the peak of 480 is of longer messages."""
+    h100 = of("h100-8xndr400")
+    short = stand(h100, "all_reduce", {256 << 20: 437.5}, nodes=1)
+    assert short.state == "not-known"
+    assert "one-node-nvls: its peak of 480.0 GB/s may be of longer messages, yours end at 256 MiB" in short.unknown
+    assert stand(h100, "all_reduce", {8 * GIB: 437.5}, nodes=1).state == "below"
+    assert stand(h100, "all_reduce", {256 << 20: 470.0}, nodes=1).state == "within"
+
+
 def test_two_nodes_are_not_compared_with_many() -> None:
     found = stand(of("h100-efa3200"), "all_gather", {16 * GIB: 330.0}, nodes=16)
     assert found.state == "not-known"

@@ -113,7 +113,8 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
     """Return whether a run of this shape can have printed a row; ``algorithm`` None: it is not known.
 
     Impossible only where it is for every algorithm that the shape can use. A value that needs a certain algorithm is
-    possible, and the sentence names those that it rules out.
+    possible, and the sentence names those that it rules out. Not judged where several nodes have NICs of unknown rate:
+    what is known of their GPUs alone bounds far more than a network carries.
     """
     of = found_collective(collective)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
@@ -135,16 +136,24 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
     finite = [each for each in with_ if math.isfinite(each.busbw_mb_s)]
     if not finite:
         return Judged("not-judged", f"not judged: {shown}: {with_[0].terms}", with_, without)
+    least = finite[0]
+    if shape.domains > 1 and shape.network_mb_s is None:
+        why = f"what the NICs carry is not known, and what is known allows {least.shown}"
+        return Judged("not-judged", f"not judged: {shown}: {why}", with_, without)
     if without:
         sentence = (
             f"{shown} is possible with {listing([each.shown for each in with_])}; it rules out "
             f"{listing([each.shown for each in without])}"
         )
         return Judged("possible", sentence, with_, without)
-    least = finite[0]
     sentence = (
-        f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of the lowest bound, {least.shown}: {least.terms}"
+        f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of {'the lowest' if algorithm is None else 'its'} "
+        f"bound, {least.shown}: {least.terms}"
     )
+    own = own_nics(of.name, shape)
+    if own is not None and own.busbw_mb_s < least.busbw_mb_s and not own.is_broken_by(row.busbw_mb_s, ahead):
+        share = percent(row.busbw_mb_s / own.busbw_mb_s)
+        sentence = f"{sentence}; it is {share} of what the NICs nearest to each GPU allow, as NCCL sends: {own.terms}"
     return Judged("possible", sentence, with_, without)
 
 

@@ -18,7 +18,7 @@ from railyard.base.bounds import (
 from railyard.base.wording import counted, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, Judged, Row, bounds, judge, own_nics
-from railyard.hardware.gpu_nodes import Shape
+from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
@@ -84,10 +84,13 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     if why is not None:
         more = "" if run.shape is None else "; --class compares it with published numbers"
         return not_judged(5, f"{why}{more}"), standing
+    assert run.shape is not None
     size, value = _peak(curves)
+    least = _floor_bound(run.collective, run.shape)
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} holds the floor of healthy nodes, "
-        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound (railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
+        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
+        f"{GPU_FLOOR_SHARE.name})"
     )
     return passed(5, sentence), standing
 
@@ -195,9 +198,13 @@ def _floor_bound(collective: str, shape: Shape) -> Bound:
 
 
 def _peak(curves: Curves) -> tuple[int, float]:
-    """Return the largest busbw of long messages, of the half where it is less, with its size; 0 where there is none."""
-    long = [[(v, size) for size, v in curve.items() if size >= GPU_FLOOR_FROM.value] for curve in curves.values()]
-    value, size = min((max(half) for half in long if half), default=(0.0, 0))
+    """Return the largest busbw of long messages, of the half where it is less, with its size; of all if none is long.
+
+    0 where there is none.
+    """
+    halves = [[(value, size) for size, value in curve.items()] for curve in curves.values()]
+    long = [[each for each in half if each[1] >= GPU_FLOOR_FROM.value] for half in halves]
+    value, size = min((max(half) for half in (long if any(long) else halves) if half), default=(0.0, 0))
     return size, value
 
 
@@ -209,21 +216,38 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     node = shape.node
     if not run.in_order:
         return "its ranks are not placed node after node, so more crosses the network than in what is published"
-    if node.gpu_link is None or node.gpu_link.word != "NVLink" or node.domain is not None or node.within_over_nics:
-        return "no floor has a source for nodes other than such with NVLink in each and NICs between them"
-    if shape.domains > 1 and (node.network is None or node.link is None or node.link.headers == "tcp"):
-        return "no floor has a source for such a network"
+    if not _has_published_kin(node):
+        return "no floor has a source for nodes other than such with NVLink between four GPUs or more, and NICs"
+    if shape.domains > 1 and (why := _why_no_floor_of_network(node)) is not None:
+        return why
     if shape.gpus < node.gpus:
         return f"no floor has a source for {shape.gpus} of {node.gpus} GPUs of a node"
     if shape.nodes > GPU_FLOOR_NODES.value:
         return f"no floor has a source for more than {GPU_FLOOR_NODES.value:g} nodes"
-    if run.collective in COLLECTIVES and COLLECTIVES[run.collective].rooted:
-        return f"no floor has a source for {run.collective}"
-    if not _peak(curves)[0]:
-        return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
-    if math.isinf(_floor_bound(run.collective, shape).busbw_mb_s):
+    least = _floor_bound(run.collective, shape)
+    if math.isinf(least.busbw_mb_s):
         return "no rate of a part that carries it is known"
+    of = COLLECTIVES[run.collective]
+    if of.rooted or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
+        where = "" if of.rooted else " within nodes whose GPUs may be connected without an NVSwitch"
+        return f"no floor has a source for {of.name}{where}"
+    size, value = _peak(curves)
+    # What holds the floor is healthy at any size; short messages that do not need not be sick.
+    if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
+        return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
     return None
+
+
+def _has_published_kin(node: GpuNode) -> bool:
+    """Return whether somebody published numbers of such nodes: a bridge between two cards is none of them."""
+    nvlink = node.gpu_link is not None and node.gpu_link.word == "NVLink"
+    return nvlink and node.gpus >= 4 and node.domain is None and not node.within_over_nics
+
+
+def _why_no_floor_of_network(node: GpuNode) -> str | None:
+    if node.network is None:
+        return "the NICs of its nodes are not stated, or their rate is not known (nics= and link= of --nodes-have)"
+    return "no floor has a source for such a network" if node.link is None or node.link.headers == "tcp" else None
 
 
 def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:

@@ -202,6 +202,26 @@ def test_what_is_not_known_bounds_nothing() -> None:
     )
 
 
+def test_a_known_algorithm_has_its_own_bound_and_an_unknown_one_the_lowest_of_all() -> None:
+    hdr = shape("gpus=8,nvlink=3,nics=4,link=ib-hdr", 2)
+    assert "is 76.5 % of the lowest bound, ring (at most 99.37 GB/s" in judged("all_reduce", hdr, 76.0).sentence
+    assert "is 40.8 % of its bound, tree (at most 186.3 GB/s" in judged("all_reduce", hdr, 76.0, "tree").sentence
+
+
+def test_several_nodes_without_a_known_network_are_not_judged_by_their_links() -> None:
+    """NVIDIA/nccl issue 1454: 14 GB/s on 300 nodes, and nobody says what their NICs are."""
+    found = judged("all_reduce", shape("gpus=8,nvlink=4", 300), 14.0)
+    assert found.state == "not-judged"
+    assert found.sentence == (
+        "not judged: busbw 14.00 GB/s of all_reduce on 300 nodes of 8 GPUs: what the NICs carry is not known, and what "
+        "is known allows tree (at most 514.1 GB/s, set by NVLink)"
+    )
+    # Nor where a value rules out some algorithms; beyond all that is known it is impossible all the same.
+    assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 470.0).state == "not-judged"
+    assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 2000.0).state == "impossible"
+    assert judged("all_reduce", shape("gpus=8,nvlink=4", 1), 370.0).state == "possible"
+
+
 # What a naive judge gets wrong, with the published numbers. The judge there holds busbw against the NICs' rate.
 
 
@@ -327,8 +347,15 @@ def test_a_message_uses_the_nics_of_its_gpu() -> None:
     own = own_nics("sendrecv", of)
     assert own is not None and own.busbw_mb_s == 25_000
     assert not own.is_broken_by(24_240) and own.is_broken_by(26_000)
+    said = judged("sendrecv", of, 24.24).sentence
+    assert "is 24.2 % of the lowest bound, p2p (at most 100.0 GB/s, set by NIC)" in said
+    assert said.endswith(
+        "it is 97.0 % of what the NICs nearest to each GPU allow, as NCCL sends: 1 NIC of a GPU (25.00 GB/s) carry "
+        "1.000 S one way of sendrecv: 25.00 GB/s"
+    )
     # More is no wonder of physics: the node has four.
     assert judged("sendrecv", of, 26.0).state == "possible"
+    assert "nearest" not in judged("sendrecv", of, 30.0).sentence
     assert own_nics("all_reduce", of) is None
     gather = own_nics("gather", shape(H100, 2))  # the root's NIC receives half of S, and busbw is 15/16 S/t
     assert gather is not None and gather.busbw_mb_s / 1000 == pytest.approx(1.875 * NIC)

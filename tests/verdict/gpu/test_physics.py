@@ -163,6 +163,55 @@ def test_no_floor_holds_beyond_what_was_published(nodes: int) -> None:
     assert found.state == "not-judged" and "no floor has a source for more than 12 nodes" in found.sentence
 
 
+def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_need_not_be_sick() -> None:
+    """NVIDIA/nccl-tests issue 119: 96.42 GB/s at 130 MB of four HDR cards is "perfect"; 30 there says nothing."""
+    hdr = of_words("gpus=8,nvlink=3,nics=4,link=ib-hdr")
+    three = ["a", "b", "c"]
+    found = one(output("all_reduce", {128 << 20: 96.42}, three), hdr)
+    assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB holds the floor of healthy nodes" in found.sentence
+    found = one(output("all_reduce", {128 << 20: 30.0}, three), hdr)
+    assert found.state == "not-judged" and "no size from 1 GiB was measured" in found.sentence
+    # Where there are long messages they decide, however fast the short ones are.
+    assert one(output("all_reduce", {GIB >> 1: 90.0, GIB: 30.0}, three), hdr).state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "peak", "state"),
+    [
+        # NVIDIA/nccl-tests issue 331: four of the twelve links of an A100 lead to each other one, 72 of 100 GB/s
+        ("gpus=4,nvlink=3", "sendrecv", 72.0, "not-judged"),
+        ("gpus=8,nvlink=2", "alltoall", 30.0, "not-judged"),
+        ("gpus=8,nvlink=3", "sendrecv", 72.0, "fail"),  # an NVSwitch lets all links lead to one GPU
+        ("gpus=4,nvlink=3", "sendrecv", 320.0, "fail"),  # impossible even if all did
+        ("gpus=4,nvlink=3", "all_reduce", 72.0, "fail"),  # rings use all links
+        ("gpus=4,nvlink=3", "sendrecv", 200.0, "not-judged"),
+    ],
+)
+def test_messages_between_gpus_without_a_switch_have_no_floor(words: str, name: str, peak: float, state: str) -> None:
+    node = of_words(words)
+    found = one(output(name, {GIB: peak}, ["a"], node.node.gpus), node)
+    assert found.state == state, found.sentence
+    assert (state == "not-judged") == ("whose GPUs may be connected without an NVSwitch" in found.sentence)
+
+
+def test_two_cards_with_a_bridge_have_no_floor() -> None:
+    """NVIDIA/nccl-tests issue 194: 116 GB/s of two H100 with twelve links, and nobody says whether that is right."""
+    found = one(output("all_reduce", {4 * GIB: 116.3}, ["a"], 2), of_words("gpus=2,nvlink=4,nvlinks=12"))
+    assert found.state == "not-judged" and "NVLink between four GPUs or more" in found.sentence
+
+
+def test_messages_over_nics_have_a_floor_whatever_connects_the_gpus() -> None:
+    gh200 = of_words("gpus=4,nvlink=4,nics=4,link=slingshot-11")
+    assert one(output("sendrecv", {GIB: 24.2}, ["a", "b"], 4), gh200).state == "pass"
+    assert one(output("sendrecv", {GIB: 12.0}, ["a", "b"], 4), gh200).state == "fail"
+
+
+def test_nodes_without_their_nics_are_not_judged_over_several_nodes() -> None:
+    found = one(output("all_reduce", {8 * GIB: 14.0}), of_words("gpus=8,nvlink=4"))
+    assert found.state == "not-judged"
+    assert "the NICs of its nodes are not stated, or their rate is not known" in found.sentence
+
+
 def test_ranks_that_are_not_placed_node_after_node_have_no_floor() -> None:
     hosts = ranks_of(["a", "b"] * 8, 1)
     text = output("sendrecv", curve(6), ["a", "b"]).replace(ranks_of(["a", "b"], 8), hosts)

@@ -30,12 +30,15 @@ EXAMPLES = [
     ("sockets", seen(NDR, 2, "all_reduce", 1.1), "sockets (TCP) over one interface of eth-10, in place of ib-ndr"),
     # NVIDIA/nccl-tests issue 250: H20 with NVLink switched off goes over PCIe or shared memory
     ("over-pcie", seen(NDR, 1, "all_reduce", 40.0), "PCIe in place of NVLink between the GPUs of a node"),
-    # NVIDIA/nccl issue 700: two nodes of eight A100, four RoCE cards of 200 Gbit/s, ACS on: 9.84 GB/s
+    # NVIDIA/nccl issue 700: two nodes of eight A100, one RoCE card of 200 Gbit/s used, ACS on: 9.84 GB/s
     (
         "no-gpu-direct",
-        seen("gpus=8,nvlink=3,nics=4,link=roce-200", 2, "all_reduce", 9.84),
-        "without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS on): 10.",
+        seen("gpus=8,nvlink=3,nics=1,link=roce-200", 2, "all_reduce", 9.84),
+        "without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS on): 40.1 %",
     ),
+    # NVIDIA/nccl issue 949: two cards of 200 Gbit/s, ACS: 27 GB/s, and 48 without
+    ("no-gpu-direct", seen("gpus=8,nvlink=3,nics=2,link=ib-hdr", 2, "all_reduce", 27.0), "ACS on): 54.3 %"),
+    ("no-gpu-direct", seen("gpus=8,nvlink=3,nics=2,link=ib-hdr", 2, "all_reduce", 33.0), None),
     # references/classes, gb200-4xroce400: 837.76 GB/s where four cards carry 200
     ("one-domain", seen("gpus=4,nvlink=5,nics=4,link=roce-400", 2, "all_reduce", 837.76), "one NVLink domain over"),
     # computed: 16 cards of 200 Gbit/s where 8 were stated
