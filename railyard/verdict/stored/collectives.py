@@ -28,8 +28,9 @@ from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.gpu import GpuSeen, likely
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, read_of
 from railyard.verdict.path.proof import not_judged as no_path
-from railyard.verdict.rules import figures, run
+from railyard.verdict.rules import run
 from railyard.verdict.rules.model import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RuleResult
+from railyard.verdict.rules.reference import reference
 from railyard.verdict.stored.judge import (
     NODES,
     CurveJudgement,
@@ -231,7 +232,7 @@ def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> Ru
     judged = metric_inputs(Run(micro.find(key), target.referenced, from_device=True), read_of([table], key, 1))
     if not any(metric.bands for metric in judged):
         return None
-    return figures.reference(replace(inputs, metrics=judged))
+    return reference(replace(inputs, metrics=judged))
 
 
 def _shown(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
