@@ -75,6 +75,7 @@ class Judged:
     shares: Mapping[Test, float]
     blamed: tuple[Blamed, ...]
     no_log: tuple[tuple[str, str], ...]
+    lacking: tuple[tuple[str, Layer], ...]
     unseen: tuple[tuple[str, str], ...]
     lower: tuple[str, ...]
 
@@ -87,7 +88,8 @@ class Judged:
     def is_good(self) -> bool:
         """Return whether all that the logs hold was judged, and is good."""
         unjudged = any(state == "unjudged" for state in self.states.values())
-        return bool(self.states) and not (self.blamed or self.recorded.not_used or unjudged)
+        left = self.blamed or self.recorded.not_used or self.lacking or unjudged
+        return bool(self.states) and not left
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,9 @@ def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | N
     nodes = found.nodes
     there = {test.pair for test in found.tests}
     no_log = tuple((a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :] if (a, b) not in there)
-    return Judged(
-        found, levels, states, shares, accused, no_log, _unseen(found, states, accused), _lower(found, states, shares)
-    )
+    unseen = _unseen(found, states, accused)
+    lower = _lower(found, states, shares)
+    return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower)
 
 
 def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Sufficient:
@@ -310,6 +312,19 @@ def _named(
             gpus.append(places)
         made.append(replace(test, gpus=(gpus[0], gpus[1])))
     return Recorded(tuple(made), tuple(left_out), tuple(logs), names, most)
+
+
+def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
+    """Return logs without a test that most logs with as many GPUs a node have: they ended before it."""
+    logs: dict[tuple[int, str], set[Layer]] = {}
+    for test in tests:
+        logs.setdefault((test.layer.gpus, test.log), set()).add(test.layer)
+    found = []
+    for layer in dict.fromkeys(test.layer for test in tests):
+        alike = {log: own for (gpus, log), own in logs.items() if gpus == layer.gpus}
+        if 2 * sum(layer in own for own in alike.values()) > len(alike):
+            found += [(log, layer) for log, own in alike.items() if layer not in own]
+    return tuple(found)
 
 
 def _unseen(found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]) -> tuple[tuple[str, str], ...]:

@@ -9,10 +9,10 @@ from railyard.verdict.blame.search.paths import Blamed, Layer, Test
 
 #: What each word of certainty means; printed with every verdict that names or doubts somebody.
 SURE = {
-    "shown": "all its tests are slow or without a result, in two logs or more and, for a node or GPU, with two good "
-    "partners or more; nothing smaller explains them",
-    "likely": "the figures fit and nothing contradicts them, but one log alone shows it, or the nodes' common cause is "
-    "taken from the number of the GPU alone",
+    "shown": "each of its tests is slow or without a result, in two logs or more, for a node or GPU with two good "
+    "partners or more, and nothing smaller explains them all",
+    "likely": "the figures fit and nothing contradicts them, but all of a pair's tests are of one log or were cut, or "
+    "that it is one fault of several nodes rests on the number of the GPU alone",
     "open": "something is wrong there, and these logs cannot tell what: nobody is named",
 }
 #: So many are printed one by one; --json has all.
@@ -148,7 +148,7 @@ def part(one: Blamed, found: Judged) -> str:
     if one.kind == "gpu":
         return f"{one.nodes[0]}, {which}, or its path (NIC, slot, cable, port)"
     together = f"{len(one.nodes)} nodes together ({', '.join(one.nodes)})"
-    return f"the path of {which} of {together}: what joins them to the others"
+    return f"the path of {which} of {together}: what joins them to all other GPUs"
 
 
 def _any_node(one: Blamed, gpu: str, found: Judged) -> str:
@@ -323,12 +323,13 @@ def _level(row: tuple[Layer, bool | None, float | None, float, int, int]) -> str
 
 
 def not_covered(found: Judged) -> list[str]:
-    """Return what the logs do not cover: pairs without a log, GPUs of which nothing good was seen."""
+    """Return what the logs do not cover: pairs without a test, logs without one of theirs, GPUs seen in slow tests."""
     said = []
     if found.no_log:
         shown = [f"{a}-{b}" for a, b in found.no_log[:_MOST]]
         more = f" and {len(found.no_log) - _MOST} more" if len(found.no_log) > _MOST else ""
         said.append(f"{counted(len(found.no_log), 'pair')} without a test: {', '.join(shown)}{more}")
+    said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
     by_node: dict[str, list[str]] = {}
     for node, gpu in found.unseen:
         by_node.setdefault(node, []).append(found.recorded.names[node, gpu])

@@ -10,7 +10,7 @@ ends of one part is the pair's own. Nothing is read here; values come classified
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -165,27 +165,28 @@ def _ring(test: Test) -> list[tuple[End, tuple[End, ...]]]:
 
 
 def candidates(test: Test, found: Paths) -> list[Flow]:
-    """Return the flows between two parts that can have made a test slow: those of one rail first, else all."""
+    """Return the flows between two parts that can have made a test slow: on one rail, or from a GPU without one."""
     first, second = test.ends()
     if is_ring(test):
         return found.apart((sender, target) for target, senders in _ring(test) for sender in senders)
     common = set(test.gpus[0]) & set(test.gpus[1])
     rails = [((test.nodes[0], gpu), (test.nodes[1], gpu)) for gpu in sorted(common)]
     mixed = [(a, b) for a, b in product(first, second) if a[1] not in common or b[1] not in common]
-    return found.apart([*rails, *mixed]) or found.apart(product(first, second))
+    return found.apart([*rails, *mixed])
 
 
 @dataclass(slots=True)
 class _Group:
     """Parts of the same nodes that explain the same tests: one of them is at fault, and which one is open.
 
-    ``together``: good tests hold its nodes together.
+    ``together``: good tests hold its nodes together. ``rivals``: a part of other nodes explains as much.
     """
 
     nodes: frozenset[str]
     gpus: list[str]
     tests: frozenset[Test]
     together: bool = True
+    rivals: bool = False
 
 
 def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed, ...]:
@@ -200,16 +201,23 @@ def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed,
     made += [_blamed(groups, tests, states, found) for groups in _merged(dead, tests, states, found)]
     explained = {test for one in made for test in one.tests}
     left = [test for each in bad.values() for test in each if test not in explained]
-    return (*made, *_pairs(left, tests, states))
+    return (*made, *_pairs(left, tests, states, found))
 
 
 def _groups(bad: Sequence[Test], found: Paths) -> list[_Group]:
-    """Return what can explain bad tests: each part, those of the same nodes that explain the same tests as one."""
+    """Return what can explain bad tests: each part, those of the same nodes that explain the same tests as one.
+
+    Of two parts that are slow to one another the one of most nodes is no explanation, unless it is the smaller one.
+    """
+    every = len({node for node, _ in found.place})
+    spans = [len({node for node, _ in part}) for part in found.parts]
     cover: dict[int, set[Test]] = {}
     for test in bad:
-        for a, b in candidates(test, found):
-            for end in (a, b):
-                cover.setdefault(found.place[end], set()).add(test)
+        for flow in candidates(test, found):
+            for own, other in (flow, flow[::-1]):
+                place, beyond = found.place[own], found.place[other]
+                if 2 * spans[place] <= every or len(found.parts[place]) < len(found.parts[beyond]):
+                    cover.setdefault(place, set()).add(test)
     groups: dict[tuple[frozenset[str], frozenset[Test]], _Group] = {}
     for place, explains in cover.items():
         part = found.parts[place]
@@ -249,7 +257,16 @@ def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
             break
         chosen.append(best)
         left -= best.tests
-    return chosen
+    needed: list[_Group] = []
+    for at, group in enumerate(chosen):
+        others = {test for other in (*needed, *chosen[at + 1 :]) for test in other.tests}
+        own = group.tests & set(bad) - others
+        if own:
+            # what the others leave may be explained by other GPUs of these nodes as well
+            alike = [other for other in groups if other.nodes == group.nodes and own <= other.tests]
+            rivals = any(other.nodes != group.nodes and own <= other.tests for other in groups)
+            needed.append(replace(group, gpus=sorted({gpu for one in alike for gpu in one.gpus}), rivals=rivals))
+    return needed
 
 
 def _merged(
@@ -262,32 +279,32 @@ def _merged(
     """
     one_gpu = [group for group in chosen if set(group.gpus) < {gpu for node, gpu in found.place if node in group.nodes}]
     counts = Counter(gpu for group in one_gpu for gpu in set(group.gpus))
-    most = max(counts, key=lambda gpu: (counts[gpu], gpu), default="")
-    same = [group for group in one_gpu if most in group.gpus]
+    most = sorted(gpu for gpu in counts if counts[gpu] == max(counts.values()))
+    same = [group for group in one_gpu if set(most) <= set(group.gpus)]
     nodes = frozenset(node for group in same for node in group.nodes)
     if len(same) > 1 and len(nodes) >= SAME_GPU and not _slow_inside(tests, states, nodes, most):
         explains = frozenset(test for group in same for test in group.tests)
-        chosen = [_Group(nodes, [most], explains, together=False), *(one for one in chosen if one not in same)]
+        chosen = [_Group(nodes, most, explains, together=False), *(one for one in chosen if one not in same)]
     by_nodes: dict[frozenset[str], list[_Group]] = {}
     for group in chosen:
         by_nodes.setdefault(group.nodes, []).append(group)
     return list(by_nodes.values())
 
 
-def _slow_inside(tests: Sequence[Test], states: Mapping[Test, State], nodes: Set[str], gpu: str) -> bool:
-    """Return whether a slow test is between that GPU of two of the nodes, with no path to another one of theirs."""
+def _slow_inside(tests: Sequence[Test], states: Mapping[Test, State], nodes: Set[str], gpus: Sequence[str]) -> bool:
+    """Return whether a slow test is between the same GPUs of two of the nodes, these among them."""
     return any(
-        states[test] == "slow" and set(test.nodes) <= nodes and all(gpu in own for own in test.gpus)
-        and set(test.gpus[0]) == set(test.gpus[1])
+        states[test] == "slow" and set(test.nodes) <= nodes and set(gpus) <= set(test.gpus[0]) == set(test.gpus[1])
         for test in tests
-    )  # fmt: skip
+    )
 
 
 def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Test, State], found: Paths) -> Blamed:
     """Return groups of the same nodes as blamed, with the tests without a result that are theirs too."""
     nodes = groups[0].nodes
-    among = {gpu for group in groups for gpu in group.gpus}
     own = {test for group in groups for test in group.tests}
+    groups = [group for group in groups if not group.rivals] or groups
+    among = {gpu for group in groups for gpu in group.gpus}
     crossing = [test for test in tests if states[test] == "none" and _crosses(test, nodes, among, found)]
     for layer in {test.layer for test in crossing}:
         gone = [test for test in crossing if test.layer == layer]
@@ -298,15 +315,14 @@ def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Tes
         for test in tests
         if states[test] == "good" and set(test.nodes) <= nodes and all(among & set(each) for each in test.gpus)
     )
-    held = {end[0] for part in found.parts if len({node for node, _ in part}) > 1 for end in part}
-    partners = tuple(sorted({node for test in own for node in test.nodes} & held - nodes))
+    partners = tuple(sorted({node for test in own for node in _proven(test, nodes, among, found)}))
     judged = [test for test in tests if states[test] in ("good", "slow")]
     chance = _chance(
         len(judged),
         sum(states[test] == "slow" for test in judged),
         sum(states[test] == "slow" for test in own),
     )
-    enough = len(partners) > 1 and len({test.log for test in own}) > 1
+    enough = len(partners) > 1 and len({test.log for test in own}) > 1 and not groups[0].rivals
     kind: Literal["node", "gpu", "part"] = "part"
     if len(nodes) == 1:
         known = {gpu for node, gpu in found.place if node in nodes}
@@ -314,6 +330,22 @@ def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Tes
     gpus = tuple(tuple(sorted(group.gpus)) for group in groups)
     sure: Sure = "open" if not enough else "shown" if groups[0].together else "likely"
     return Blamed(kind, tuple(sorted(nodes)), gpus, _ordered(own, tests), inside, partners, sure, chance)
+
+
+def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> set[str]:
+    """Return the node at the other end of a blamed test, where that end is good without doubt.
+
+    So it is where each path that can have made the test slow ends there in a part that spans half of all nodes.
+    """
+    every = {node for node, _ in found.place}
+    others = [
+        end
+        for flow in candidates(test, found)
+        for end, other in (flow, flow[::-1])
+        if (other[0] in nodes and other[1] in gpus) and not (end[0] in nodes and end[1] in gpus)
+    ]
+    spans = [len({node for node, _ in found.parts[found.place[end]]}) for end in others]
+    return {end[0] for end in others} if all(2 * span >= len(every) for span in spans) else set()
 
 
 def _crosses(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> bool:
@@ -333,7 +365,8 @@ def _chance(all_: int, slow: int, own: int) -> float:
     return ways / math.log(10)
 
 
-def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, State]) -> list[Blamed]:
+def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, State], found: Paths) -> list[Blamed]:
+    """Return the pairs of tests that no part explains; a slow one between two parts may be a part's all the same."""
     by_pair: dict[tuple[str, str], list[Test]] = {}
     for test in left:
         by_pair.setdefault(test.pair, []).append(test)
@@ -346,11 +379,12 @@ def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, St
         own_good = tuple(test for test in tests if test.pair == pair and states[test] == "good")
         same = {(test.layer, test.gpus) for test in own_good}
         unsteady = any((test.layer, test.gpus) in same for test in own)
-        logs = {test.log for test in own}
         was_slow = [test for test in own if states[test] == "slow"]
+        sound = [test for test in own if test not in was_slow or not candidates(test, found)]
+        logs = {test.log for test in sound}
         said = any(test.why.startswith("failed") or test.wrong for test in own)
         sure: Sure = "open"
-        if was_slow or said or len(logs) > 1:
+        if len(sound) > 1 or own[0].wrong:
             sure = "shown" if len(logs) > 1 and (was_slow or said) else "likely"
         if many or (unsteady and len(logs) < 2):
             sure = "open"
