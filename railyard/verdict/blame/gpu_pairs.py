@@ -15,9 +15,10 @@ from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.search.doubts import PAIR_SIGMAS, WIDEST
+from railyard.verdict.blame.search.explained import Blamed, blamed
 from railyard.verdict.blame.search.fewest import fewest
 from railyard.verdict.blame.search.model import Settings
-from railyard.verdict.blame.search.paths import Blamed, Layer, State, Test, blamed
+from railyard.verdict.blame.search.paths import Layer, State, Test
 from railyard.verdict.blame.search.robust import healthy
 
 #: So many pairs a layer must have for one to be compared with the others.

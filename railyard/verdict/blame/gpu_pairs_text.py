@@ -5,7 +5,8 @@ from typing import Any
 
 from railyard.base.wording import counted, listing, message_size, number
 from railyard.verdict.blame.gpu_pairs import Judged, NotUsed, Sufficient
-from railyard.verdict.blame.search.paths import Blamed, Layer, Test
+from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.search.paths import Layer, Test
 
 #: What each word of certainty means; printed with every verdict that names or doubts somebody.
 SURE = {

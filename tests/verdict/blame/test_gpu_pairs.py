@@ -223,16 +223,26 @@ def test_genuine_logs_name_one_rail_of_nine_nodes_and_five_pairs(genuine: Judged
     assert len(slow_tests) == 127
 
 
-@pytest.mark.parametrize("gpus", [4, 1])
-def test_genuine_logs_of_fewer_gpus_say_the_same_rail(genuine: Judged, gpus: int) -> None:
-    """With one GPU node 1 was never measured with its GPU 4, and few partners of the slow ones with others."""
+def of_gpus(genuine: Judged, gpus: int) -> Judged:
+    """Return the judgement of the genuine logs with so many GPUs of each node alone."""
     files = [name for name in genuine.recorded.logs if f"_G{gpus}_" in name]
     texts = ((name, (GENUINE / name).read_text(encoding="utf-8", errors="replace")) for name in files)
-    found = gpu_pairs.judge(gpu_pairs.recorded(texts))
-    parts = [(one.nodes, one.gpus, one.sure) for one in found.blamed if one.kind != "pair"]
-    nodes, sure = (RAIL_4, "likely") if gpus == 4 else (RAIL_4[1:], "open")
-    assert parts == [(nodes, (("0000:9d:00",),), sure)]
+    return gpu_pairs.judge(gpu_pairs.recorded(texts))
+
+
+def test_genuine_logs_of_four_gpus_name_the_same_rail_by_themselves(genuine: Judged) -> None:
+    found = of_gpus(genuine, 4)
+    assert [(one.nodes, one.gpus) for one in found.named if one.kind != "pair"] == [(RAIL_4, (("0000:9d:00",),))]
     assert {one.nodes for one in found.named if one.kind == "pair"} <= BROKEN
+
+
+def test_genuine_logs_of_one_gpu_are_too_few_to_name_a_gpu_by_themselves(genuine: Judged) -> None:
+    """Each slow one is of GPU 4 of one of the nine nodes, with a partner that was hardly measured with anybody else."""
+    found = of_gpus(genuine, 1)
+    assert [one for one in found.named if one.kind != "pair"] == []
+    slow_ends = [{end for own in test.ends() for end in own} for test, state in found.states.items() if state == "slow"]
+    assert len(slow_ends) == 16
+    assert all(any(node_ in RAIL_4 and gpu == "0000:9d:00" for node_, gpu in ends) for ends in slow_ends)
 
 
 def test_forty_of_the_genuine_logs_would_have_sufficed(genuine: Judged) -> None:
