@@ -12,19 +12,19 @@ from railyard.results.report.plots import pyplot_for
 #: What a picture may be, by the end of its name.
 KINDS = (".png", ".svg", ".pdf")
 _COLUMNS = 3
-_PANEL, _DOTS_PER_INCH = 4.2, 110
+_PANEL, _DOTS_PER_INCH = 3.6, 110
 #: Names of so many nodes fit beside a table.
 _NAMED = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One kind of test: each pair's share of healthy, the pairs without a result, and a line below the table."""
+    """One kind of test: each pair's share of healthy, the pairs without a result, and the lines below the table."""
 
     title: str
     shares: Mapping[tuple[str, str], float]
     no_result: Set[tuple[str, str]]
-    below: str
+    below: Sequence[str]
 
 
 def write_pair_plot(panels: Sequence[Panel], nodes: Sequence[str], marked: Set[str], title: str, file: Path) -> None:
@@ -38,7 +38,7 @@ def write_pair_plot(panels: Sequence[Panel], nodes: Sequence[str], marked: Set[s
     pyplot = pyplot_for("--plot", "leave the option out")
     columns = min(_COLUMNS, max(1, len(panels)))
     rows = max(1, -(-len(panels) // columns))
-    size = (_PANEL * columns, _PANEL * 1.12 * rows + 0.6)
+    size = (_PANEL * columns, _PANEL * 1.05 * rows + 0.4)
     figure, axes = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
     try:
         drawn = None
@@ -72,7 +72,7 @@ def _panel(axis: Any, panel: Panel, nodes: Sequence[str], marked: Set[str]) -> A
     down = [at for pair in gone for at in pair[::-1]]
     axis.plot(across, down, linestyle="none", marker="x", color="crimson", markersize=max(2.0, 90 / len(nodes)))
     axis.set_title(one_line(panel.title), fontsize=8)
-    axis.set_xlabel(one_line(panel.below), fontsize=7)
+    axis.set_xlabel("\n".join(map(one_line, panel.below)), fontsize=7)
     if len(nodes) <= _NAMED:
         names = [one_line(node) for node in nodes]
         axis.set_yticks(range(len(nodes)), names, fontsize=6)

@@ -79,6 +79,7 @@ class Judged:
     lacking: tuple[tuple[str, Layer], ...]
     unseen: tuple[tuple[str, str], ...]
     lower: tuple[str, ...]
+    leaf_of: Leaves
 
     @property
     def named(self) -> tuple[Blamed, ...]:
@@ -140,7 +141,7 @@ def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | N
     no_log = tuple((a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :] if (a, b) not in there)
     unseen = _unseen(found, states, accused)
     lower = _lower(found, states, shares)
-    return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower)
+    return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower, leaf_of or {})
 
 
 def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Sufficient:

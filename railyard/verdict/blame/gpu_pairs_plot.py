@@ -41,8 +41,8 @@ def _panel(found: Judged, layer: Layer) -> Panel:
         elif test in found.shares:
             shares[test.pair] = min(found.shares[test], shares.get(test.pair, 1.0))
     worst = min(shares, key=lambda pair: shares[pair], default=None)
-    lowest = "" if worst is None else f"lowest: {worst[0]} and {worst[1]}, {100 * shares[worst]:.0f} %"
-    without = f"; {counted(len(gone), 'pair')} without a result" if gone else ""
+    below = [] if worst is None else [f"lowest: {worst[0]} and {worst[1]}, {100 * shares[worst]:.0f} %"]
+    below += [f"{counted(len(gone), 'pair')} without a result"] if gone else []
     level = max((one.value or 0.0 for one in found.levels if one.layer == layer), default=0.0)
     words = f"{layer.benchmark}, {counted(layer.gpus, 'GPU')} a node; 100 % is {level / 1000:.2f} GB/s"
-    return Panel(words, shares, gone, f"{lowest}{without}")
+    return Panel(words, shares, gone, below)

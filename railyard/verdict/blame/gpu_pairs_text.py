@@ -143,13 +143,18 @@ def part(one: Blamed, found: Judged) -> str:
     if one.kind == "node":
         several = len(one.gpus) > 1
         which = f"several of its GPUs at once ({listing(groups)})" if several else f"at least one of {groups[0]}"
-        return f"{one.nodes[0]}: {which}, or what they share"
+        return f"{one.nodes[0]}: {which}, or what they share{_leaves(one, found)}"
     single = len(one.gpus) == 1 and len(one.gpus[0]) == 1
     which = listing(groups) if single else f"at least one of {listing(groups)}"
     if one.kind == "gpu":
-        return f"{one.nodes[0]}, {which}, or its path (NIC, slot, cable, port)"
+        return f"{one.nodes[0]}, {which}, or its path (NIC, slot, cable, port){_leaves(one, found)}"
     together = f"{len(one.nodes)} nodes together ({', '.join(one.nodes)})"
-    return f"the path of {which} of {together}: what joins them to all other GPUs"
+    return f"the path of {which} of {together}: what joins them to all other GPUs{_leaves(one, found)}"
+
+
+def _leaves(one: Blamed, found: Judged) -> str:
+    leaves = sorted({found.leaf_of[node] for node in one.nodes if node in found.leaf_of})
+    return f"; the switch: {listing(leaves)}" if leaves else ""
 
 
 def _any_node(one: Blamed, gpu: str, found: Judged) -> str:
@@ -286,7 +291,7 @@ def _next(one: Blamed, found: Judged) -> str:
             f"the same test of {one.nodes[0]} with {one.nodes[1]} three times with nothing else running, with "
             f"NCCL_DEBUG=INFO, and of each with {other}; then `ib_write_bw` between the two, NIC by NIC"
         )
-    partner = one.partners[0] if one.partners else "a node that is good with others"
+    partner = next((node for node in one.partners if node not in one.nodes), "a node that is good with others")
     among = sorted({gpu for group in one.gpus for gpu in group})
     names = [found.recorded.names[_any_node(one, gpu, found), gpu] for gpu in among]
     if len(among) > 1:

@@ -191,6 +191,22 @@ def test_a_log_that_ends_before_its_second_test_is_not_good() -> None:
     assert not found.is_good
 
 
+def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
+    """A network that is blocked between its leaves gives less across them, and is healthy all the same."""
+    leaf_of = {name: "leaf1" if name < "n06" else "leaf2" for name in NODES}
+
+    def blocked(a: End, b: End) -> float | None:
+        own = 0.7 if "n03" in (a[0], b[0]) else 1.0
+        return own if leaf_of[a[0]] == leaf_of[b[0]] else 0.5 * own
+
+    made = gpu_pairs.recorded((one.name, one.text) for one in logs(NODES, blocked, (8,)))
+    found = gpu_pairs.judge(made, leaf_of)
+    assert named(found) == {("node", ("n03",), (ALL,))}
+    said = gpu_pairs_text.text(found)
+    assert "n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share; the switch: leaf1\n" in said
+    assert "alltoall_perf with 8 GPUs a node across leaves: healthy is 11.8" in said
+
+
 def test_few_logs_suffice_for_a_node() -> None:
     found = judged(logs(NODES, slow(0.6, *node("n03")), (8,)))
     few = gpu_pairs.sufficient(found)

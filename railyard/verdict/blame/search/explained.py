@@ -76,16 +76,17 @@ def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed,
 def _groups(bad: Sequence[Test], found: Paths) -> list[_Group]:
     """Return what can explain bad tests: each part, those of the same nodes that explain the same tests as one.
 
-    Of two parts that are slow to one another the one of most nodes is no explanation, unless it is the smaller one.
+    A part of most nodes is no explanation, unless other GPUs of all of them are in the larger part beyond.
     """
     every = len({node for node, _ in found.place})
-    spans = [len({node for node, _ in part}) for part in found.parts]
+    spans = [{node for node, _ in part} for part in found.parts]
     cover: dict[int, set[Test]] = {}
     for test in bad:
         for flow in candidates(test, found):
             for own, other in (flow, flow[::-1]):
                 place, beyond = found.place[own], found.place[other]
-                if 2 * spans[place] <= every or len(found.parts[place]) < len(found.parts[beyond]):
+                smaller = len(found.parts[place]) < len(found.parts[beyond]) and spans[place] <= spans[beyond]
+                if 2 * len(spans[place]) <= every or smaller:
                     cover.setdefault(place, set()).add(test)
     groups: dict[tuple[frozenset[str], frozenset[Test]], _Group] = {}
     for place, explains in cover.items():
@@ -131,9 +132,9 @@ def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
     chosen: list[_Group] = []
     for nodes in list(dict.fromkeys(sets)):
         own = explains[nodes] & set(bad) - {test for other in sets if other != nodes for test in explains[other]}
-        if own:
+        if own and (len(nodes) == 1 or len({test.pair for test in own}) > 1):
             chosen += _within(by_nodes[nodes], own, [group for group in groups if group.nodes != nodes])
-        else:
+        elif not own:
             sets = [other for other in sets if other != nodes]
     return chosen
 
