@@ -168,8 +168,9 @@ def classified(
 ) -> tuple[tuple[LayerLevel, ...], dict[Test, State], dict[Test, float]]:
     """Return the level of each layer, and of each test its state and its share of the level.
 
-    Slow is what lies 10 % below healthy pairs (three standard deviations where they scatter more): without leaf
-    switches a healthy pair may have more of them between its nodes than another. With them it is 5 %.
+    Slow is what lies 10 % below healthy pairs: without leaf switches a healthy pair may have more of them between its
+    nodes than another. With them it is 5 %. Where healthy pairs scatter more, slow is three standard deviations below;
+    what lies between is not judged.
     """
     levels: list[LayerLevel] = []
     states: dict[Test, State] = {}
@@ -181,7 +182,8 @@ def classified(
         values = [test.value for test in own if test.value is not None and not test.wrong]
         pairs = len({test.pair for test in own if test.value is not None})
         level, scatter = healthy(values) if pairs >= LEAST_PAIRS else (0.0, 0.0)
-        margin = max(settings.slow if leaf_of else settings.side_slow, min(WIDEST, PAIR_SIGMAS * scatter))
+        least = settings.slow if leaf_of else settings.side_slow
+        margin = max(least, min(WIDEST, PAIR_SIGMAS * scatter))
         levels.append(LayerLevel(layer, across, level or None, 1 - margin, len(own), pairs))
         for test in own:
             if test.value is None or test.wrong:
@@ -190,7 +192,9 @@ def classified(
                 states[test] = "unjudged"
             else:
                 shares[test] = test.value / level
-                states[test] = "good" if shares[test] >= 1 - margin else "slow"
+                states[test] = "slow" if shares[test] < 1 - margin else "unjudged"
+                if shares[test] >= 1 - least:
+                    states[test] = "good"
     return tuple(levels), states, shares
 
 

@@ -336,6 +336,13 @@ def not_covered(found: Judged) -> list[str]:
         more = f" and {len(found.no_log) - _MOST} more" if len(found.no_log) > _MOST else ""
         said.append(f"{counted(len(found.no_log), 'pair')} without a test: {', '.join(shown)}{more}")
     said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
+    between = [test for test in found.shares if found.states[test] == "unjudged"]
+    if between:
+        shown = [f"{_pair(test)} {100 * found.shares[test]:.1f} %" for test in between[:_MOST]]
+        said.append(
+            f"{counted(len(between), 'test')} neither good nor slow, since healthy pairs scatter as much: "
+            f"{', '.join(shown)}{f' and {len(between) - _MOST} more' if len(between) > _MOST else ''}"
+        )
     by_node: dict[str, list[str]] = {}
     for node, gpu in found.unseen:
         by_node.setdefault(node, []).append(found.recorded.names[node, gpu])

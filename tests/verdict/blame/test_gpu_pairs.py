@@ -207,6 +207,22 @@ def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
     assert "alltoall_perf with 8 GPUs a node across leaves: healthy is 11.8" in said
 
 
+def test_what_lies_between_good_and_slow_is_not_judged() -> None:
+    """Healthy pairs that scatter leave open whether one some 12 % lower is slow."""
+    pairs = list(itertools.combinations(NODES, 2))
+    rates = [23.6 * (0.8 + 0.2 * (at * 7 % len(pairs)) / len(pairs)) for at in range(len(pairs))]
+    made = [Made(f"{a}_{b}", text(a, b, range(8), range(8), rate)) for (a, b), rate in zip(pairs, rates, strict=True)]
+    found = judged(made)
+    bound = found.levels[0].bound
+    between = {test for test, share in found.shares.items() if bound <= share < 0.9}
+    assert 0.8 < bound < 0.88
+    assert between
+    assert {test for test, state in found.states.items() if state == "unjudged"} == between
+    assert {test for test, state in found.states.items() if state == "slow"}.isdisjoint(between)
+    assert not found.is_good
+    assert "neither good nor slow, since healthy pairs scatter as much: " in gpu_pairs_text.text(found)
+
+
 def test_few_logs_suffice_for_a_node() -> None:
     found = judged(logs(NODES, slow(0.6, *node("n03")), (8,)))
     few = gpu_pairs.sufficient(found)
