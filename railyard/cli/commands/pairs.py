@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -110,10 +111,7 @@ def judge_command(
     repeats: int,
     expected: float | None,
     switches: Path | None,
-    name_pattern: str | None,
-    fewest: bool,
-    as_json: bool,
-    plot: Path | None,
+    **of_nccl: Any,
 ) -> int:
     """Say who is slow: nodes, pairs, or GPUs; exit 1 where one is named, or something could not be judged."""
     for name, only in _ONLY.items():
@@ -121,7 +119,7 @@ def judge_command(
             option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
             raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
     if tool == _NCCL:
-        return _judge_nccl(outputs, _leaves(switches), name_pattern, fewest, as_json, plot)
+        return _judge_nccl(outputs, _leaves(switches), **of_nccl)
     found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")

@@ -152,7 +152,8 @@ def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) 
         rivals = any(firm <= other.tests for other in others)
         chosen.append(_Group(best.nodes, gpus, tests, firm, rivals=rivals))
         left -= firm
-    return chosen
+    several = [group for group in chosen if len({test.pair for test in group.firm}) > 1]
+    return several or chosen  # beside a fault that several pairs show, what one pair shows is the pair's own
 
 
 def _merged(
