@@ -124,7 +124,7 @@ def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
     left = set(bad)
     sets: list[frozenset[str]] = []
     while left and groups:
-        best = max(groups, key=lambda group: (len(group.tests & left) / len(group.nodes), sorted(group.nodes)))
+        best = max(groups, key=lambda one: (len(one.tests & left) / len(one.nodes), sorted(one.nodes), one.gpus))
         if not best.tests & left:
             break
         sets.append(best.nodes)
