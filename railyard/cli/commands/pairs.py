@@ -106,6 +106,7 @@ _ONLY |= dict.fromkeys(("name_pattern", "fewest", "as_json", "plot"), _NCCL)
 @click.pass_context
 def judge_command(
     context: click.Context,
+    /,
     outputs: tuple[Path, ...],
     tool: str,
     repeats: int,

@@ -94,6 +94,15 @@ def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
     assert f"n05, GPU {gpu} (0000:" in said
 
 
+@pytest.mark.parametrize("gpu", range(8))
+@pytest.mark.parametrize("gpus", [(1,), (4, 1)])
+def test_no_healthy_node_is_named_where_each_gpu_has_few_partners(gpus: Sequence[int], gpu: int) -> None:
+    """With one GPU of each node most GPUs meet one or two others: what is slow then may be either end."""
+    found = judged(logs(names(7), slow(0.5, ("n05", gpu)), gpus))
+    assert {name for one in found.named for name in one.nodes} <= {"n05"}
+    assert found.is_good == ("slow" not in found.states.values())
+
+
 def test_all_slow_alike_blames_nobody_and_says_so() -> None:
     found = judged(logs(NODES, lambda _a, _b: 0.4, (8,)))
     assert found.blamed == ()
