@@ -79,6 +79,7 @@ NOT_RUN = {
     r"\S*railyard run .*-P policy=rail-2": "no system here asks for each rail: tests/site/test_rails.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
+    r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",
     r"for i in ": "ten runs on a cluster",
     r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
     r"eval ": "a shell's completion: tests/cli/test_main.py",

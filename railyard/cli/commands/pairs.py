@@ -1,9 +1,14 @@
 """`railyard pairs`: what to measure after all pairs of nodes, and what all of it says, from outputs alone."""
 
+import glob
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
@@ -67,19 +72,125 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     return 0
 
 
+_OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
+#: Options that one of the tools alone has.
+_ONLY = {"repeats": _OF_PAIRS, "expected": _OF_PAIRS}
+_ONLY |= dict.fromkeys(("name_pattern", "fewest", "as_json", "plot"), _NCCL)
+
+
 @command.command(name="judge")
 @_outputs
+@click.option(
+    "--tool",
+    type=click.Choice([_OF_PAIRS, _NCCL]),
+    default=_OF_PAIRS,
+    show_default=True,
+    help="nccl: logs of nccl-tests or rccl-tests between two nodes each, as files, folders or patterns.",
+)
 @_repeats
 @_expected
 @_switches
-def judge_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Say which nodes or pairs are slow; exit 1 where one is named, or where a step is still to be measured."""
+@click.option(
+    "--name-pattern",
+    metavar="REGEX",
+    help="With --tool nccl: which nodes a log is of, where it does not say so: groups a and b, found in its name.",
+)
+@click.option("--fewest", is_flag=True, help="With --tool nccl: how few of the logs would have given the same answer.")
+@click.option("--json", "as_json", is_flag=True, help="With --tool nccl: print one JSON object.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --tool nccl: draw all pairs of nodes into FILE (.png, .svg or .pdf).",
+)
+@click.pass_context
+def judge_command(
+    context: click.Context,
+    /,
+    outputs: tuple[Path, ...],
+    tool: str,
+    repeats: int,
+    expected: float | None,
+    switches: Path | None,
+    **of_nccl: Any,
+) -> int:
+    """Say who is slow: nodes, pairs, or GPUs; exit 1 where one is named, or something could not be judged."""
+    for name, only in _ONLY.items():
+        if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
+            raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
+    if tool == _NCCL:
+        return _judge_nccl(outputs, _leaves(switches), **of_nccl)
     found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1
     click.echo(found.sentence)
     return 1 if found.named or found.unclear else 0
+
+
+def _judge_nccl(
+    given: Sequence[Path], leaf_of: Leaves, name_pattern: str | None, fewest: bool, as_json: bool, plot: Path | None
+) -> int:
+    from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
+
+    files = _files(given)
+    names = [file.name for file in files]
+    shown = names if len(set(names)) == len(names) else [str(file) for file in files]
+    texts = ((name, _text(file)) for name, file in zip(shown, files, strict=True))
+    recorded = gpu_pairs.recorded(texts, _pattern(name_pattern))
+    if not recorded.tests:
+        why = recorded.not_used[0].why if recorded.not_used else "no file"
+        raise InputError(", ".join(map(str, given[:3])), why, "logs of nccl-tests or rccl-tests between two nodes each")
+    found = gpu_pairs.judge(recorded, leaf_of)
+    few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
+    if plot is not None:
+        from railyard.results.report.pair_plot import write_pair_plot
+        from railyard.verdict.blame.gpu_pairs_plot import marked, ordered, panels, title
+
+        write_pair_plot(panels(found), ordered(found), marked(found), title(found), plot)
+        click.echo(f"wrote {plot}", err=True)
+    if as_json:
+        click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))
+    else:
+        click.echo(gpu_pairs_text.text(found, few), nl=False)
+    return 0 if found.is_good else 1
+
+
+def _files(given: Sequence[Path]) -> list[Path]:
+    """Return the files that are meant by files, folders and patterns. Raises InputError for one that means none."""
+    found: dict[Path, None] = {}
+    for path in given:
+        if path.is_dir():
+            own = sorted(file for file in path.iterdir() if file.is_file())
+        elif path.exists() or not glob.has_magic(str(path)):
+            own = [path]
+        else:
+            own = [file for file in map(Path, sorted(glob.glob(str(path)))) if file.is_file()]
+        if not own:
+            raise InputError(str(path), "no file", "logs of nccl-tests between two nodes each")
+        found |= dict.fromkeys(own)
+    return list(found)
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_bounded(file).text
+    except OSError as error:
+        raise InputError(str(file), f"no readable file ({error.strerror})", "a log of nccl-tests") from None
+
+
+def _pattern(words: str | None) -> re.Pattern[str] | None:
+    if words is None:
+        return None
+    example = r"the groups a and b, such as '_(?P<a>node\d+)_(?P<b>node\d+)'"
+    try:
+        pattern = re.compile(words)
+    except re.error as error:
+        raise InputError("--name-pattern", f"{words!r}, which is no regular expression ({error})", example) from None
+    if not {"a", "b"} <= set(pattern.groupindex):
+        raise InputError("--name-pattern", f"{words!r}", example)
+    return pattern
 
 
 def _leaves(file: Path | None) -> Leaves:

@@ -22,7 +22,7 @@ def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Pat
 
     Raises SetupError where matplotlib is missing, or the folder cannot be written.
     """
-    pyplot = _pyplot()
+    pyplot = pyplot_for("--plots", "make the page (-o report.html), which needs none")
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,13 +40,13 @@ def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Pat
     return tuple(written)
 
 
-def _pyplot() -> Any:
+def pyplot_for(option: str, instead: str) -> Any:
+    """Return matplotlib's pyplot for an option that draws; raises SetupError where it is missing, with what to do."""
     try:
         import matplotlib
     except ModuleNotFoundError as error:
         raise SetupError(
-            "--plots: found no matplotlib, expected it beside Railyard; install railyard-hpc[plots], or make the page "
-            "(-o report.html), which needs none"
+            f"{option}: found no matplotlib, expected it beside Railyard; install railyard-hpc[plots], or {instead}"
         ) from error
     matplotlib.use("Agg")  # no display is asked for
     from matplotlib import pyplot

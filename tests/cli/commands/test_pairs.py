@@ -1,10 +1,13 @@
 """`railyard pairs`: the next step, the rails, and the verdict, from files; and what is no such file."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from railyard.cli.main import main
+from tests.made import nccl_pair_logs
 
 TEXT = (Path(__file__).parents[2] / "parsers/made/pairs-four-nodes.txt").read_text(encoding="utf-8")
 
@@ -92,3 +95,108 @@ def test_no_file_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str
         f"railyard: {tmp_path}/none: found no readable file (No such file or directory), "
         "expected a whole output of railyard-pairs\n"
     )
+
+
+@pytest.fixture
+def sick(tmp_path: Path) -> Path:
+    """Return a folder with the logs of every pair of six nodes with eight GPUs each, of which n03 is slow."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.slow(0.6, *nccl_pair_logs.node("n03")), (8,)):
+        (folder / one.name).write_text(one.text, encoding="utf-8")
+    return folder
+
+
+NODES = nccl_pair_logs.names(6)
+
+
+def nccl(*words: object) -> int:
+    return main(["pairs", "judge", "--tool", "nccl", *map(str, words)])
+
+
+def test_logs_of_nccl_tests_name_the_slow_node(sick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert nccl(sick) == 1
+    out = capsys.readouterr().out
+    assert "sick:\n  n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share\n" in out
+    assert re.search(
+        r"alltoall_perf with 8 GPUs a node: 14\.\d+ to 14\.\d+ of 23\.\d+ GB/s in 5 tests of 5 pairs\n", out
+    )
+    assert "how sure: shown; slow tests scattered by chance would all fall on it with odds of about 1 in " in out
+    assert "would decide: logs with one GPU of each node, n03 with n01, GPU by GPU (8 logs)" in out
+
+
+def test_a_folder_files_and_a_pattern_mean_the_same_logs(sick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for given in ([sick], sorted(sick.iterdir()), [sick / "*.log"], [sick, sick / "nccl_G8_n01_n02.log"]):
+        assert nccl(*given) == 1
+        said.append(capsys.readouterr().out)
+    assert len(set(said)) == 1
+
+
+def test_healthy_logs_exit_0_and_one_unread_file_beside_them_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.healthy, (8, 1)):
+        (tmp_path / one.name).write_text(one.text, encoding="utf-8")
+    assert nccl(tmp_path) == 0
+    assert "nobody is named: no test is slow or without a result" in capsys.readouterr().out
+    (tmp_path / "n01_n02.html").write_text("<html>404</html>", encoding="utf-8")
+    assert nccl(tmp_path, "--name-pattern", r"(?P<a>n\d+)_(?P<b>n\d+)\.html") == 1
+    assert "not used, so neither good nor bad:\n  n01_n02.html (n01-n02): line 1: found" in capsys.readouterr().out
+
+
+def test_json_has_the_suspect_with_its_tests(sick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert nccl(sick, "--json", "--fewest") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["good"] is False
+    (one,) = found["blamed"]
+    assert (one["kind"], one["nodes"], one["sure"]) == ("node", ["n03"], "shown")
+    assert len(one["tests"]) == 5
+    assert all(0.59 < test["share"] < 0.61 for test in one["tests"])
+    assert found["fewest"]["same_parts"] is True
+    assert len(found["fewest"]["logs"]) < 15
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_plot_writes_a_picture(sick: Path, tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="the extra plots is not installed")
+    file = tmp_path / f"pairs.{ending}"
+    assert nccl(sick, "--plot", file) == 1
+    assert capsys.readouterr().err == f"wrote {file}\n"
+    content = file.read_bytes()
+    assert content.startswith(b"\x89PNG" if ending == "png" else b"<?xml")
+
+
+WRONG = [
+    (["--plot", "pairs.gif"], "pairs.gif: found the ending '.gif', expected one of .png, .svg, .pdf"),
+    (["--name-pattern", "("], "--name-pattern: found '(', which is no regular expression"),
+    (["--name-pattern", "n1"], "--name-pattern: found 'n1', expected the groups a and b"),
+    (
+        ["--expected", "5"],
+        "--expected: found --tool nccl, expected --tool railyard-pairs, of which alone it is an option",
+    ),
+    (
+        ["--repeats", "5"],
+        "--repeats: found --tool nccl, expected --tool railyard-pairs, of which alone it is an option",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "expected"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_wrong_options_are_one_sentence(
+    sick: Path, words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert nccl(sick, *words) == 2
+    err = capsys.readouterr().err
+    assert expected in err
+    assert "Traceback" not in err
+
+
+def test_what_is_no_log_of_a_pair_is_refused(tmp_path: Path, first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.log"
+    page.write_text("<html>\n", encoding="utf-8")
+    for given in (page, tmp_path / "none.log", tmp_path / "*.none", first):
+        assert nccl(given) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main(["pairs", "judge", "--json", str(first)]) == 2
+    assert "--json: found --tool railyard-pairs, expected --tool nccl" in capsys.readouterr().err

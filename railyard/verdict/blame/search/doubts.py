@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from railyard.base.numbers import quantile
 from railyard.verdict.blame.search.matrix import Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings
+from railyard.verdict.blame.search.parts import held_together
 from railyard.verdict.blame.search.robust import upper_spread
 
 #: A node is as fast as the best twentieth of its pairs, its best pair where there are few: one that is fast with
@@ -169,18 +170,9 @@ def _explained(members: Sequence[int], away: Mapping[int, float], home: Set[int]
 def _parts(layout: Layout, seen: Shares, settings: Settings, slow: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return the parts of two nodes and more that good pairs hold together, largest first; () where there is one."""
     bound = _pair_bound(seen.near.scatter, settings)
-    left = set(range(len(layout.nodes))) - set(slow)
-    parts = []
-    while left:
-        part, front = [], [left.pop()]
-        while front:
-            node = front.pop()
-            part.append(node)
-            row = seen.rows[node]
-            reached = [other for other in left if row[other] >= bound]
-            left.difference_update(reached)
-            front += reached
-        parts.append(tuple(sorted(part)))
+    nodes = set(range(len(layout.nodes))) - set(slow)
+    found = held_together(nodes, lambda node, left: [other for other in left if seen.rows[node][other] >= bound])
+    parts = [tuple(sorted(part)) for part in found]
     large = sorted((part for part in parts if len(part) > 1), key=lambda part: (-len(part), part))
     return tuple(large) if len(large) > 1 else ()
 

@@ -1,0 +1,360 @@
+"""Who is sick, by recorded logs of nccl-tests or rccl-tests between two nodes at a time: logs put to ``search.paths``.
+
+Each log is of one job: two nodes, the same number of GPUs of each. Tests are compared within their layer (program,
+GPUs a node, largest message), against the healthy level that the search over pairs takes: so a fault that all nodes
+share is not seen. A log that could not be read, or gave no result, never counts as good.
+"""
+
+import re
+import statistics
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from railyard.parsers.nccl import parse
+from railyard.parsers.nccl_said import Job, Rank
+from railyard.parsers.parsed import Parsed, ParseError, Table
+from railyard.site.topology import Leaves
+from railyard.verdict.blame.search.doubts import PAIR_SIGMAS, WIDEST
+from railyard.verdict.blame.search.explained import Blamed, blamed
+from railyard.verdict.blame.search.fewest import fewest
+from railyard.verdict.blame.search.model import Settings
+from railyard.verdict.blame.search.paths import Layer, State, Test
+from railyard.verdict.blame.search.robust import healthy
+
+#: So many pairs a layer must have for one to be compared with the others.
+LEAST_PAIRS = 3
+_BUSBW = ("busbw", "busbw_in_place")
+
+
+@dataclass(frozen=True, slots=True)
+class NotUsed:
+    """A log, or a test of one, that was not judged, and why; ``pair`` where the log says which nodes it is of."""
+
+    log: str
+    why: str
+    pair: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerLevel:
+    """What healthy pairs of a layer give, MB/s, and the share of it below which a test is slow; None: too few pairs.
+
+    ``across``: whether it is of pairs at two leaf switches; None where these are not known.
+    """
+
+    layer: Layer
+    across: bool | None
+    value: float | None
+    bound: float
+    tests: int
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What logs hold: tests, what was not used, the logs that were read, and what each GPU is called."""
+
+    tests: tuple[Test, ...]
+    not_used: tuple[NotUsed, ...]
+    logs: tuple[str, ...]
+    names: Mapping[tuple[str, str], str]
+    expected_gpus: int
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes of all tests, in the order of their names."""
+        return tuple(sorted({node for test in self.tests for node in test.nodes}))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict: what was compared with what, who is blamed, and what the logs do not cover."""
+
+    recorded: Recorded
+    levels: tuple[LayerLevel, ...]
+    states: Mapping[Test, State]
+    shares: Mapping[Test, float]
+    blamed: tuple[Blamed, ...]
+    no_log: tuple[tuple[str, str], ...]
+    lacking: tuple[tuple[str, Layer], ...]
+    unseen: tuple[tuple[str, str], ...]
+    lower: tuple[str, ...]
+    leaf_of: Leaves
+
+    @property
+    def named(self) -> tuple[Blamed, ...]:
+        """Return who is named: what is shown or likely."""
+        return tuple(one for one in self.blamed if one.sure != "open")
+
+    @property
+    def is_good(self) -> bool:
+        """Return whether all that the logs hold was judged, and is good."""
+        unjudged = any(state == "unjudged" for state in self.states.values())
+        left = self.blamed or self.recorded.not_used or self.lacking or unjudged
+        return bool(self.states) and not left
+
+
+@dataclass(frozen=True, slots=True)
+class Sufficient:
+    """How few logs would have sufficed: the logs in the order asked for, and whether they blame the same parts.
+
+    With them and every log of the most GPUs a node (``gpus``) there are ``with_every_pair`` logs.
+    """
+
+    logs: tuple[str, ...]
+    same_parts: bool
+    gpus: int
+    with_every_pair: int
+    same_pairs: bool
+
+
+def recorded(texts: Iterable[tuple[str, str]], name_pattern: re.Pattern[str] | None = None) -> Recorded:
+    """Return the tests of logs, each given as its name and its text.
+
+    ``name_pattern`` has the groups ``a`` and ``b``: which nodes a log is of, by its name, where it does not say so.
+    """
+    tests: list[tuple[Test, tuple[Rank, ...]]] = []
+    left_out: list[NotUsed] = []
+    logs: list[str] = []
+    seen: dict[tuple[object, ...], str] = {}
+    for log, text in texts:
+        logs.append(log)
+        by_name = name_pattern.search(log) if name_pattern else None
+        pair = _ordered(by_name["a"], by_name["b"]) if by_name else None
+        try:
+            parsed = parse(text)
+        except ParseError as error:
+            left_out.append(NotUsed(log, str(error), pair))
+            continue
+        found, not_used = _tests(log, parsed, pair, seen)
+        tests += found
+        left_out += not_used
+    return _named(tests, left_out, logs)
+
+
+def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Judged:
+    """Return who is sick by all tests; with ``leaf_of`` pairs at one leaf and at two are compared apart."""
+    levels, states, shares = classified(found.tests, leaf_of or {}, settings or Settings())
+    accused = blamed(found.tests, states)
+    nodes = found.nodes
+    there = {test.pair for test in found.tests}
+    no_log = tuple((a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :] if (a, b) not in there)
+    unseen = _unseen(found, states, accused)
+    lower = _lower(found, states, shares)
+    return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower, leaf_of or {})
+
+
+def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Sufficient:
+    """Return how few of the logs would have sufficed, by playing the search over them again, one log after another."""
+    leaves, used, tests = leaf_of or {}, settings or Settings(), found.recorded.tests
+    logs: dict[str, list[Test]] = {}
+    for test in tests:
+        logs.setdefault(test.log, []).append(test)
+    asked = fewest(logs, found.recorded.nodes, lambda known: classified(known, leaves, used)[1])
+    most = max((test.layer.gpus for test in tests), default=0)
+    every = {*asked, *(test.log for test in tests if test.layer.gpus == most)}
+
+    def same(chosen: Container[str], *, pairs: bool) -> bool:
+        some = judge(replace(found.recorded, tests=tuple(t for t in tests if t.log in chosen)), leaves, used)
+        both = ([one for one in each.blamed if pairs or one.kind != "pair"] for each in (some, found))
+        first, second = ({(one.kind, one.nodes, one.gpus) for one in each} for each in both)
+        return first == second
+
+    return Sufficient(asked, same(asked, pairs=False), most, len(every), same(every, pairs=True))
+
+
+def classified(
+    tests: Sequence[Test], leaf_of: Leaves, settings: Settings
+) -> tuple[tuple[LayerLevel, ...], dict[Test, State], dict[Test, float]]:
+    """Return the level of each layer, and of each test its state and its share of the level.
+
+    Slow is what lies 10 % below healthy pairs: without leaf switches a healthy pair may have more of them between its
+    nodes than another. With them it is 5 %. Where healthy pairs scatter more, slow is three standard deviations below;
+    what lies between is not judged.
+    """
+    levels: list[LayerLevel] = []
+    states: dict[Test, State] = {}
+    shares: dict[Test, float] = {}
+    kinds: dict[tuple[Layer, bool | None], list[Test]] = {}
+    for test in tests:
+        kinds.setdefault((test.layer, _across(test, leaf_of)), []).append(test)
+    for (layer, across), own in sorted(kinds.items(), key=lambda each: (each[0][0].benchmark, -each[0][0].gpus)):
+        values = [test.value for test in own if test.value is not None and not test.wrong]
+        pairs = len({test.pair for test in own if test.value is not None})
+        level, scatter = healthy(values) if pairs >= LEAST_PAIRS else (0.0, 0.0)
+        least = settings.slow if leaf_of else settings.side_slow
+        margin = max(least, min(WIDEST, PAIR_SIGMAS * scatter))
+        levels.append(LayerLevel(layer, across, level or None, 1 - margin, len(own), pairs))
+        for test in own:
+            if test.value is None or test.wrong:
+                states[test] = "none"
+            elif not level:
+                states[test] = "unjudged"
+            else:
+                shares[test] = test.value / level
+                states[test] = "slow" if shares[test] < 1 - margin else "unjudged"
+                if shares[test] >= 1 - least:
+                    states[test] = "good"
+    return tuple(levels), states, shares
+
+
+def _across(test: Test, leaf_of: Leaves) -> bool | None:
+    leaves = [leaf_of.get(node) for node in test.nodes]
+    return None if None in leaves else leaves[0] != leaves[1]
+
+
+def _ordered(a: str, b: str) -> tuple[str, str]:
+    first, second = sorted((a, b))
+    return first, second
+
+
+def _tests(
+    log: str, parsed: Parsed, by_name: tuple[str, str] | None, seen: dict[tuple[object, ...], str]
+) -> tuple[list[tuple[Test, tuple[Rank, ...]]], list[NotUsed]]:
+    jobs = parsed.nccl.jobs if parsed.nccl else ()
+    tests: list[tuple[Test, tuple[Rank, ...]]] = []
+    left_out: list[NotUsed] = []
+    if not jobs:
+        return [], [NotUsed(log, "it has no job of nccl-tests or rccl-tests", by_name)]
+    for at, job in enumerate(jobs):
+        own = job.hosts
+        pair = _ordered(*own) if len(own) == 2 else by_name
+        name = job.benchmark or "a test that does not name itself"
+        why = _why_not(job, own)
+        if why is not None:
+            left_out.append(NotUsed(log, f"{name}: {why}", pair))
+            continue
+        key = (job.benchmark, tuple((rank.host, rank.pid, rank.bus_id) for rank in job.ranks))
+        if all(rank.pid is not None for rank in job.ranks) and key in seen:
+            left_out.append(NotUsed(log, f"{name}: the same run is in {seen[key]} too, where it counts", pair))
+            continue
+        seen[key] = log
+        ended = jobs[at + 1].line if at + 1 < len(jobs) else None
+        tests += [(test, job.ranks) for test in _of_job(log, job, own, parsed, ended)]
+    return tests, left_out
+
+
+def _why_not(job: Job, nodes: Sequence[str]) -> str | None:
+    """Return why a job is not of two nodes with as many GPUs each; None where it is."""
+    if job.separate_from is not None:
+        return f"two jobs in one log (lines {job.separate_from} and {job.line}), not one of two nodes"
+    if not nodes:
+        return "it does not list its ranks, so its nodes are not known"
+    if len(nodes) != 2:
+        return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} ({', '.join(nodes[:4])}), expected a pair"
+    counts = [sum(rank.host == node for rank in job.ranks) for node in nodes]
+    if counts[0] != counts[1]:
+        return f"{counts[0]} GPUs of {nodes[0]} and {counts[1]} of {nodes[1]}, expected as many of both"
+    if job.benchmark is None:
+        return "nothing says which collective it is"
+    return None
+
+
+def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: Parsed, ended: int | None) -> list[Test]:
+    """Return a test for each table of a job, or one without a result."""
+    gpus = tuple(tuple(rank.bus_id for rank in job.ranks if rank.host == node) for node in nodes)
+    size = job.settings.get("max_bytes", 0)
+    both, pair_gpus = (nodes[0], nodes[1]), (gpus[0], gpus[1])
+    made = []
+    for table in [each for each in parsed.tables if each.line in job.tables]:
+        layer = Layer(str(table.benchmark), len(gpus[0]), size or _largest(table))
+        curve = _curve(table)
+        wrong = "validation" in table.columns and False in table.column("validation")
+        if not table.complete or not curve:
+            made.append(Test(log, layer, both, pair_gpus, None, "cut: its table is not complete"))
+            continue
+        large = [value for at, value in curve if at * at >= curve[0][0] * curve[-1][0]]
+        why = "failed: it moved wrong data" if wrong else ""
+        value = statistics.median(large)
+        made.append(Test(log, layer, both, pair_gpus, value, why, wrong, curve[0][1], curve[-1][1]))
+    if made:
+        return made
+    said = [each for each in parsed.failures if each.line >= job.line and (ended is None or each.line < ended)]
+    message = next((each.text for each in said if "failure" in each.text.lower() or "error" in each.text.lower()), None)
+    why = f"failed: {message}" if message else "cut: it ends without a row and without an error"
+    return [Test(log, Layer(str(job.benchmark), len(gpus[0]), size), both, pair_gpus, None, why)]
+
+
+def _largest(table: Table) -> int:
+    sizes = [size for size in table.column("size") if isinstance(size, int)]
+    return max(sizes, default=0)
+
+
+def _curve(table: Table) -> list[tuple[int, float]]:
+    """Return size and MB/s of each row, sizes rising, of both halves that a row has the slower."""
+    found = []
+    names = [name for name in _BUSBW if name in table.columns]
+    for at, size in enumerate(table.column("size")):
+        values = [value for name in names if isinstance(value := table.column(name)[at], int | float)]
+        if isinstance(size, int) and size > 0 and values:
+            found.append((size, float(min(values))))
+    return sorted(found)
+
+
+def _named(
+    tests: Sequence[tuple[Test, tuple[Rank, ...]]], left_out: Sequence[NotUsed], logs: Sequence[str]
+) -> Recorded:
+    """Return tests whose GPUs go by their place in a node, where each node has one log with all of them.
+
+    Else by their bus addresses, which are the same in nodes of one kind alone.
+    """
+    full: dict[str, tuple[str, ...]] = {}
+    seen: dict[str, set[str]] = {}
+    for test, _ in tests:
+        for node, own in zip(test.nodes, test.gpus, strict=True):
+            seen.setdefault(node, set()).update(own)
+            if len(own) > len(full.get(node, ())):
+                full[node] = own
+    most = max((len(own) for own in full.values()), default=0)
+    by_place = all(len(own) == most and seen[node] == set(own) for node, own in full.items())
+    names: dict[tuple[str, str], str] = {}
+    made = []
+    for test, _ in tests:
+        gpus = []
+        for node, own in zip(test.nodes, test.gpus, strict=True):
+            places = tuple(str(full[node].index(bus)) if by_place else bus for bus in own)
+            for place, bus in zip(places, own, strict=True):
+                names[node, place] = f"GPU {place} ({bus})" if by_place else f"the GPU at {bus}"
+            gpus.append(places)
+        made.append(replace(test, gpus=(gpus[0], gpus[1])))
+    return Recorded(tuple(made), tuple(left_out), tuple(logs), names, most)
+
+
+def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
+    """Return logs without a test that most logs with as many GPUs a node have: they ended before it."""
+    logs: dict[tuple[int, str], set[Layer]] = {}
+    for test in tests:
+        logs.setdefault((test.layer.gpus, test.log), set()).add(test.layer)
+    found = []
+    for layer in dict.fromkeys(test.layer for test in tests):
+        alike = {log: own for (gpus, log), own in logs.items() if gpus == layer.gpus}
+        if 2 * sum(layer in own for own in alike.values()) > len(alike):
+            found += [(log, layer) for log, own in alike.items() if layer not in own]
+    return tuple(found)
+
+
+def _unseen(found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]) -> tuple[tuple[str, str], ...]:
+    """Return the GPUs of which the logs show neither that they are good nor that they are not."""
+    used = {end for test in found.tests for own in test.ends() for end in own}
+    good = {end for test in found.tests if states[test] == "good" for own in test.ends() for end in own}
+    blamed_ends = {(node, gpu) for one in accused for node in one.nodes for group in one.gpus for gpu in group}
+    return tuple(sorted(used - good - blamed_ends))
+
+
+def _lower(found: Recorded, states: Mapping[Test, State], shares: Mapping[Test, float]) -> tuple[str, ...]:
+    """Return a sentence for each node that is lower than others with all its partners, within what is allowed."""
+    said = []
+    layers = dict.fromkeys(test.layer for test in found.tests)
+    for layer in layers:
+        own = [test for test in found.tests if test.layer == layer and states[test] == "good"]
+        for node in found.nodes:
+            values = [shares[test] for test in own if node in test.nodes]
+            others = [shares[test] for test in own if node not in test.nodes]
+            if len(values) < LEAST_PAIRS or len(others) < LEAST_PAIRS:
+                continue
+            if max(values) < (1 - Settings().look_again) * max(others):
+                said.append(
+                    f"{node} gives at most {100 * max(values):.1f} % of healthy in {layer.benchmark} with {layer.gpus} "
+                    f"GPUs, with each of {len(values)} partners: another leaf switch than theirs, or a slower path"
+                )
+    return tuple(said)

@@ -1,0 +1,382 @@
+"""What a judgement of logs between GPUs of two nodes says: sentences for a reader, and one JSON object."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from railyard.base.wording import counted, listing, message_size, number
+from railyard.verdict.blame.gpu_pairs import Judged, NotUsed, Sufficient
+from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.search.paths import Layer, Test
+
+#: What each word of certainty means; printed with every verdict that names or doubts somebody.
+SURE = {
+    "shown": "each of its tests is slow or without a result, in two logs or more, for a node or GPU with two good "
+    "partners or more, and nothing smaller explains them all",
+    "likely": "the figures fit and nothing contradicts them, but all of a pair's tests are of one log or were cut, or "
+    "that it is one fault of several nodes rests on the number of the GPU alone",
+    "open": "something is wrong there, and these logs cannot tell what: nobody is named",
+}
+#: So many are printed one by one; --json has all.
+_MOST = 20
+#: Odds below this power of ten are not written out.
+_LEAST_ODDS = -9.0
+_FALLS = 0.5
+
+
+def text(found: Judged, few: Sufficient | None = None) -> str:
+    """Return the verdict for a reader; ``few`` are the logs that would have sufficed."""
+    tests, logs = found.recorded.tests, found.recorded.logs
+    lines = [
+        f"{counted(len(tests), 'test')} of {counted(len(logs), 'log')}, {counted(len(found.recorded.nodes), 'node')}; "
+        "pairs are judged by one another: a fault that all nodes share is not seen",
+        "",
+    ]
+    lines += [f"  {_level(level)}" for level in levels(found)]
+    named = found.named
+    doubted = [one for one in found.blamed if one.sure == "open"]
+    for title, some in (("sick", named), ("not told", doubted)):
+        if some:
+            lines += ["", f"{title}:"]
+            for one in some[:_MOST]:
+                lines += _paragraph(sentences(one, found))
+            lines += [f"  and {len(some) - _MOST} more: --json has all"] if len(some) > _MOST else []
+    if not found.blamed:
+        lines += ["", "nobody is named: no test is slow or without a result" if tests else "nothing was judged"]
+    lines += _section("lower, within what is allowed, so not named", found.lower)
+    lines += _section("not covered", not_covered(found))
+    lines += _section("not used, so neither good nor bad", [_not_used(one) for one in found.recorded.not_used])
+    if few is not None:
+        lines += ["", f"how few would have sufficed: {fewest(few, found)}", *(f"  {log}" for log in few.logs)]
+    said = sorted({one.sure for one in found.blamed}, key=list(SURE).index)
+    lines += ["", *(f"{word}: {SURE[word]}" for word in said)] if said else []
+    return "\n".join(lines) + "\n"
+
+
+def fewest(few: Sufficient, found: Judged) -> str:
+    """Return in a sentence how few logs would have sufficed, and for what they would not."""
+    count, all_ = len(few.logs), len(found.recorded.logs)
+    if few.same_parts:
+        said = f"{count} of {all_} logs blame the same nodes and GPUs, each asked for by what those before it showed"
+    else:
+        said = f"no fewer than {all_} by this method: the {count} that it asks for do not blame the same nodes and GPUs"
+    said += "; a pair that is at fault by itself shows in its own logs alone, so each pair needs one: "
+    whole = f"these and every log with {counted(few.gpus, 'GPU')} a node, {few.with_every_pair} in all, "
+    return f"{said}{whole}{'blame the same pairs too' if few.same_pairs else 'still do not blame the same pairs'}"
+
+
+def as_json(found: Judged, few: Sufficient | None = None) -> dict[str, Any]:
+    """Return all that ``text`` says as one JSON object; bandwidths are MB/s (10^6 B/s)."""
+    made: dict[str, Any] = {
+        "good": found.is_good,
+        "nodes": list(found.recorded.nodes),
+        "logs": len(found.recorded.logs),
+        "tests": len(found.recorded.tests),
+        "layers": [
+            {
+                "benchmark": level.layer.benchmark,
+                "gpus_a_node": level.layer.gpus,
+                "largest_bytes": level.layer.size_bytes,
+                "across_leaves": level.across,
+                "healthy_mb_s": level.value,
+                "slow_below": level.bound,
+                "tests": level.tests,
+                "pairs": level.pairs,
+            }
+            for level in found.levels
+        ],
+        "blamed": [_blamed_json(one, found) for one in found.blamed],
+        "lower": list(found.lower),
+        "not_covered": not_covered(found),
+        "not_used": [{"log": one.log, "why": one.why, "pair": one.pair} for one in found.recorded.not_used],
+        "certainty": SURE,
+    }
+    if few is not None:
+        made["fewest"] = {
+            "logs": list(few.logs),
+            "same_parts": few.same_parts,
+            "with_every_pair": few.with_every_pair,
+            "same_pairs": few.same_pairs,
+        }
+    return made
+
+
+def _blamed_json(one: Blamed, found: Judged) -> dict[str, Any]:
+    said = sentences(one, found)
+    return {
+        "kind": one.kind,
+        "nodes": list(one.nodes),
+        "gpus": [[found.recorded.names[_any_node(one, gpu, found), gpu] for gpu in group] for group in one.gpus],
+        "sure": one.sure,
+        "log10_of_chance": one.chance if one.chance < 0 else None,
+        "partners": list(one.partners),
+        "tests": [
+            {
+                "log": test.log,
+                "benchmark": test.layer.benchmark,
+                "gpus_a_node": test.layer.gpus,
+                "mb_s": test.value,
+                "share": found.shares.get(test),
+                "why": test.why or None,
+            }
+            for test in one.tests
+        ],
+        **{name: said[name] for name in ("part", "evidence", "fits_too", "next")},
+    }
+
+
+def sentences(one: Blamed, found: Judged) -> dict[str, Any]:
+    """Return what is said of one suspect: the part, the evidence, how sure, what else fits, and what would decide."""
+    return {
+        "part": part(one, found),
+        "sure": _sure(one),
+        "evidence": _evidence(one, found),
+        "fits_too": _fits_too(one),
+        "next": _next(one, found),
+    }
+
+
+def part(one: Blamed, found: Judged) -> str:
+    """Return a suspect in words: ``node7, GPU 5 (0000:c3:00) or its path``."""
+    if one.kind == "pair":
+        return f"the pair {one.nodes[0]} and {one.nodes[1]}: what lies between them"
+    groups = [_gpus(group, one, found) for group in one.gpus]
+    if one.kind == "node":
+        several = len(one.gpus) > 1
+        which = f"several of its GPUs at once ({listing(groups)})" if several else f"at least one of {groups[0]}"
+        return f"{one.nodes[0]}: {which}, or what they share{_leaves(one, found)}"
+    single = len(one.gpus) == 1 and len(one.gpus[0]) == 1
+    which = listing(groups) if single else f"at least one of {listing(groups)}"
+    if one.kind == "gpu":
+        return f"{one.nodes[0]}, {which}, or its path (NIC, slot, cable, port){_leaves(one, found)}"
+    together = f"{len(one.nodes)} nodes together ({', '.join(one.nodes)})"
+    return f"the path of {which} of {together}: what joins them to all other GPUs{_leaves(one, found)}"
+
+
+def _leaves(one: Blamed, found: Judged) -> str:
+    leaves = sorted({found.leaf_of[node] for node in one.nodes if node in found.leaf_of})
+    return f"; the switch: {listing(leaves)}" if leaves else ""
+
+
+def _any_node(one: Blamed, gpu: str, found: Judged) -> str:
+    return next(node for node in one.nodes if (node, gpu) in found.recorded.names)
+
+
+def _gpus(group: Sequence[str], one: Blamed, found: Judged) -> str:
+    if len(group) > 3 and all(gpu.isdigit() for gpu in group):
+        return f"the GPUs {', '.join(sorted(group, key=int))}"
+    return listing([found.recorded.names[_any_node(one, gpu, found), gpu] for gpu in group])
+
+
+def _sure(one: Blamed) -> str:
+    if one.chance >= 0 or one.chance > -2:
+        return one.sure
+    odds = "less than 1 in 10^9" if one.chance < _LEAST_ODDS else f"about 1 in {number(10**-one.chance, 2)}"
+    return f"{one.sure}; slow tests scattered by chance would all fall on it with odds of {odds}"
+
+
+def _evidence(one: Blamed, found: Judged) -> list[str]:
+    if one.kind == "pair":
+        return _of_pair(one, found)
+    said = []
+    for layer in dict.fromkeys(test.layer for test in one.tests):
+        own = [test for test in one.tests if test.layer == layer]
+        inside = [test for test in one.inside if test.layer == layer]
+        said.append(f"{_layer(layer)}: {_measured(own, found)}{_inside(inside)}")
+    fall = max((test for test in one.tests if test.first > 0), key=lambda test: test.first - test.last, default=None)
+    if fall is not None and fall.last < _FALLS * fall.first:
+        said.append(
+            f"longer messages are slower, as with lost packets: {_pair(fall)} from {_gb(fall.first)} to "
+            f"{_gb(fall.last)} GB/s ({fall.layer.benchmark}, {fall.log})"
+        )
+    said += _besides(one, found)
+    return said
+
+
+def _of_pair(one: Blamed, found: Judged) -> list[str]:
+    """Return a pair's tests that nothing else explains, its good ones, and how good its nodes are elsewhere."""
+    bad = [test for test in one.tests if test.value is None or test.wrong]
+    slow = [test for test in one.tests if test not in bad]
+    said = [
+        f"{_layer(test.layer)}: {_gb(test.value or 0)} of {_gb((test.value or 0) / found.shares[test])} GB/s"
+        for test in slow
+    ]
+    if bad:
+        logs = counted(len({test.log for test in bad}), "log")
+        said.append(
+            f"no result in {counted(len(bad), 'test')} of {logs}: {listing([_layer(test.layer) for test in bad])}"
+        )
+        said += [f"  {test.log}: {test.why}" for test in {test.log: test for test in bad}.values()]
+    good = [f"{_layer(test.layer)} {_gb(test.value or 0)} GB/s" for test in one.inside]
+    said.append(f"good between the two: {listing(good)}" if good else "no test between the two is good")
+    elsewhere = [f"{node} with {_good_partners(node, found)} other nodes" for node in one.nodes]
+    said.append(f"both are good elsewhere: {listing(elsewhere)}")
+    pairs = [other.nodes for other in found.blamed if other.kind == "pair"]
+    for node in one.nodes:
+        count = sum(node in pair for pair in pairs)
+        if count > 1:
+            said.append(f"{node} is in {count} such pairs, and good with the other nodes")
+    return said
+
+
+def _measured(own: Sequence[Test], found: Judged) -> str:
+    values = sorted(test.value for test in own if test.value is not None and not test.wrong)
+    parts = []
+    if values:
+        span = _gb(values[0]) if values[0] == values[-1] else f"{_gb(values[0])} to {_gb(values[-1])}"
+        level = max((test.value / found.shares[test] for test in own if test.value and test in found.shares), default=0)
+        pairs = len({test.pair for test in own if test.value is not None})
+        parts.append(f"{span} of {_gb(level)} GB/s in {counted(len(values), 'test')} of {counted(pairs, 'pair')}")
+    failed = [test for test in own if test.value is None or test.wrong]
+    if failed:
+        why = failed[0].why
+        parts.append(f"no result in {counted(len(failed), 'test')} ({failed[0].log}: {why})")
+    return "; ".join(parts)
+
+
+def _inside(inside: Sequence[Test]) -> str:
+    values = sorted(test.value for test in inside if test.value is not None)
+    if not values:
+        return ""
+    span = _gb(values[0]) if values[0] == values[-1] else f"{_gb(values[0])} to {_gb(values[-1])}"
+    return f"; with one another {span} GB/s in {counted(len(values), 'test')}"
+
+
+def _besides(one: Blamed, found: Judged) -> list[str]:
+    """Return what clears the other GPUs of the nodes: good tests with other nodes without the suspected ones."""
+    states, nodes = found.states, set(one.nodes)
+    among = {gpu for group in one.gpus for gpu in group}
+    without = [
+        test
+        for test in found.recorded.tests
+        if states[test] == "good" and len(nodes.intersection(test.nodes)) == 1 and not _with_any(test, nodes, among)
+    ]
+    if not without:
+        return []
+    counts = {layer: sum(test.layer == layer for test in without) for layer in dict.fromkeys(t.layer for t in without)}
+    said = [f"{_layer(layer)} {count}" for layer, count in counts.items()]
+    return [f"good with the other nodes without {'it' if len(among) == 1 else 'these GPUs'}: tests {', '.join(said)}"]
+
+
+def _with_any(test: Test, nodes: set[str], gpus: set[str]) -> bool:
+    return any(node in nodes and gpus.intersection(own) for node, own in zip(test.nodes, test.gpus, strict=True))
+
+
+def _good_partners(node: str, found: Judged) -> int:
+    good = {
+        other
+        for test in found.recorded.tests
+        if found.states[test] == "good" and node in test.nodes
+        for other in test.nodes
+    }
+    return len(good - {node})
+
+
+def _fits_too(one: Blamed) -> str:
+    disturbed = "traffic of other jobs at the time, which the logs do not show"
+    if one.kind == "pair":
+        return f"a fault of either node that shows with this partner alone (routing, addresses, firewall); {disturbed}"
+    if one.kind == "part":
+        return (
+            "the other nodes' end of the same border; a network that is narrower there by design; the same wrong "
+            f"setting or cabling of these nodes; {disturbed}"
+        )
+    return f"a slow port of the leaf switch that this node is cabled to; {disturbed}"
+
+
+def _next(one: Blamed, found: Judged) -> str:
+    a = one.nodes[0]
+    if one.kind == "pair":
+        other = one.partners[0] if one.partners else "a good node"
+        return (
+            f"the same test of {one.nodes[0]} with {one.nodes[1]} three times with nothing else running, with "
+            f"NCCL_DEBUG=INFO, and of each with {other}; then `ib_write_bw` between the two, NIC by NIC"
+        )
+    partner = next((node for node in one.partners if node not in one.nodes), "a node that is good with others")
+    among = sorted({gpu for group in one.gpus for gpu in group})
+    names = [found.recorded.names[_any_node(one, gpu, found), gpu] for gpu in among]
+    if len(among) > 1:
+        return (
+            f"logs with one GPU of each node, {a} with {partner}, GPU by GPU ({len(among)} logs): the slow one is it; "
+            "with half of the GPUs first, a few less"
+        )
+    if one.kind == "part":
+        return (
+            f"`ib_write_bw` from the NIC of {names[0]} of {a} to the same NIC of {partner}, with nothing else running; "
+            "then the up-links (number, width, speed, errors, congestion) of the leaf switch that this NIC of "
+            f"{len(one.nodes)} nodes is cabled to"
+        )
+    return (
+        f"`ib_write_bw` from the NIC of {names[0]} of {a} to {partner}, from host memory and from the GPU's: slow both "
+        "times is NIC, cable or port; slow from the GPU alone is its slot or PCIe switch"
+    )
+
+
+def levels(found: Judged) -> list[tuple[Layer, bool | None, float | None, float, int, int]]:
+    """Return the levels as rows, the most GPUs first."""
+    rows = [(one.layer, one.across, one.value, one.bound, one.tests, one.pairs) for one in found.levels]
+    return sorted(rows, key=lambda row: (-row[0].gpus, row[0].benchmark, -row[0].size_bytes))
+
+
+def _level(row: tuple[Layer, bool | None, float | None, float, int, int]) -> str:
+    layer, across, value, bound, tests, pairs = row
+    where = "" if across is None else " across leaves" if across else " within a leaf"
+    if value is None:
+        return f"{_layer(layer)}{where}: {counted(pairs, 'pair')} with a result, too few to compare: not judged"
+    return (
+        f"{_layer(layer)}{where}: healthy is {_gb(value)} GB/s at messages up to {message_size(layer.size_bytes)}, "
+        f"slow below {_gb(bound * value)} ({counted(tests, 'test')})"
+    )
+
+
+def not_covered(found: Judged) -> list[str]:
+    """Return what the logs do not cover: pairs without a test, logs without one of theirs, GPUs seen in slow tests."""
+    said = []
+    if found.no_log:
+        shown = [f"{a}-{b}" for a, b in found.no_log[:_MOST]]
+        more = f" and {len(found.no_log) - _MOST} more" if len(found.no_log) > _MOST else ""
+        said.append(f"{counted(len(found.no_log), 'pair')} without a test: {', '.join(shown)}{more}")
+    said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
+    between = [test for test in found.shares if found.states[test] == "unjudged"]
+    if between:
+        shown = [f"{_pair(test)} {100 * found.shares[test]:.1f} %" for test in between[:_MOST]]
+        said.append(
+            f"{counted(len(between), 'test')} neither good nor slow, since healthy pairs scatter as much: "
+            f"{', '.join(shown)}{f' and {len(between) - _MOST} more' if len(between) > _MOST else ''}"
+        )
+    by_node: dict[str, list[str]] = {}
+    for node, gpu in found.unseen:
+        by_node.setdefault(node, []).append(found.recorded.names[node, gpu])
+    said += [f"{node}: {listing(names)} in slow tests alone, which others explain" for node, names in by_node.items()]
+    return said
+
+
+def _layer(layer: Layer) -> str:
+    return f"{layer.benchmark} with {counted(layer.gpus, 'GPU')} a node"
+
+
+def _pair(test: Test) -> str:
+    return f"{test.nodes[0]}-{test.nodes[1]}"
+
+
+def _gb(value_mb_s: float) -> str:
+    return f"{value_mb_s / 1000:.2f}"
+
+
+def _not_used(one: NotUsed) -> str:
+    return f"{one.log}{'' if one.pair is None else f' ({one.pair[0]}-{one.pair[1]})'}: {one.why}"
+
+
+def _paragraph(said: Mapping[str, Any]) -> list[str]:
+    return [
+        f"  {said['part']}",
+        *(f"    {line}" for line in said["evidence"]),
+        f"    how sure: {said['sure']}",
+        f"    fits too: {said['fits_too']}",
+        f"    would decide: {said['next']}",
+    ]
+
+
+def _section(title: str, said: Iterable[str]) -> list[str]:
+    lines = list(said)
+    more = [f"  and {len(lines) - _MOST} more: --json has all"] if len(lines) > _MOST else []
+    return ["", f"{title}:", *(f"  {line}" for line in lines[:_MOST]), *more] if lines else []

@@ -1,0 +1,291 @@
+"""Who explains the tests between GPUs of two nodes that are slow or gave no result: parts of one end, or the pair.
+
+As few nodes as explain all slow tests are chosen, and of these the GPUs that all of it has in common. Named is only
+what nothing else explains, by tests with partners that are good without doubt; what is left is the pair's own.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.verdict.blame.search.paths import Paths, State, Test, candidates, paths
+
+Sure = Literal["shown", "likely", "open"]
+#: Of the tests that cross a suspect's border in one layer, so many must give no result for that to be the suspect's.
+FAILS_TOO = 0.25
+#: Of all tests that use what is dead, so many gave no result.
+DEAD = 0.75
+#: More pairs than this share that nothing else explains: the whole network was disturbed, and no pair is named.
+TOO_MANY_PAIRS = 0.2
+#: The same GPU of so many nodes is one fault of what they share, and not so many faults.
+SAME_GPU = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """A part that explains slow tests: some nodes, and which of their GPUs.
+
+    ``gpus`` holds groups: of each group one GPU at least is at fault, and all of a group explain the same tests.
+    ``tests`` are what it explains; ``partners`` the good nodes at the other end of these. ``chance`` is the decimal
+    logarithm of the probability that so many slow tests, scattered over all by chance, would hold all of its own.
+    """
+
+    kind: Literal["node", "gpu", "part", "pair"]
+    nodes: tuple[str, ...]
+    gpus: tuple[tuple[str, ...], ...]
+    tests: tuple[Test, ...]
+    inside: tuple[Test, ...]
+    partners: tuple[str, ...]
+    sure: Sure
+    chance: float
+
+
+@dataclass(slots=True)
+class _Group:
+    """Parts of the same nodes that explain the same tests: one of them is at fault, and which one is open.
+
+    ``firm`` are the tests that no other chosen nodes explain. ``together``: good tests hold its nodes together.
+    ``rivals``: a part of other nodes explains as much.
+    """
+
+    nodes: frozenset[str]
+    gpus: list[str]
+    tests: frozenset[Test]
+    firm: frozenset[Test] = frozenset()
+    together: bool = True
+    rivals: bool = False
+
+
+def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed, ...]:
+    """Return the parts that explain what is slow or gave no result, fewest first, then the pairs that are left."""
+    found = paths(tests, states)
+    bad = {state: [test for test in tests if states[test] == state] for state in ("slow", "none")}
+    chosen = _chosen(_groups(bad["slow"], found), bad["slow"])
+    made = [_blamed(groups, tests, states, found) for groups in _merged(chosen, tests, states, found)]
+    explained = {test for one in made for test in one.tests}
+    gone = [test for test in bad["none"] if test not in explained]
+    dead = _chosen([group for group in _groups(gone, found) if _is_dead(group, tests, states)], gone)
+    made += [_blamed(groups, tests, states, found) for groups in _merged(dead, tests, states, found)]
+    explained = {test for one in made for test in one.tests}
+    left = [test for each in bad.values() for test in each if test not in explained]
+    return (*made, *_pairs(left, tests, states, found))
+
+
+def _groups(bad: Sequence[Test], found: Paths) -> list[_Group]:
+    """Return what can explain bad tests: each part, those of the same nodes that explain the same tests as one.
+
+    A part of most nodes is no explanation, unless other GPUs of all of them are in the larger part beyond.
+    """
+    every = len({node for node, _ in found.place})
+    spans = [{node for node, _ in part} for part in found.parts]
+    cover: dict[int, set[Test]] = {}
+    for test in bad:
+        for flow in candidates(test, found):
+            for own, other in (flow, flow[::-1]):
+                place, beyond = found.place[own], found.place[other]
+                smaller = len(found.parts[place]) < len(found.parts[beyond]) and spans[place] <= spans[beyond]
+                if 2 * len(spans[place]) <= every or smaller:
+                    cover.setdefault(place, set()).add(test)
+    groups: dict[tuple[frozenset[str], frozenset[Test]], _Group] = {}
+    for place, explains in cover.items():
+        part = found.parts[place]
+        nodes = frozenset(node for node, _ in part)
+        group = groups.setdefault((nodes, frozenset(explains)), _Group(nodes, [], frozenset(explains)))
+        group.gpus += sorted({gpu for _, gpu in part} - set(group.gpus))
+    return list(groups.values())
+
+
+def _is_dead(group: _Group, tests: Sequence[Test], states: Mapping[Test, State]) -> bool:
+    """Return whether nearly all tests of a group's nodes with others that use its GPUs gave no result."""
+    own = [test for test in tests if _uses(test, group.nodes, group.gpus)]
+    return bool(own) and sum(states[test] == "none" for test in own) >= DEAD * len(own)
+
+
+def _uses(test: Test, nodes: Set[str], gpus: Iterable[str]) -> bool:
+    """Return whether a test is of one of the nodes and another one, with one of these GPUs."""
+    among = set(gpus)
+    inner = [node in nodes for node in test.nodes]
+    return sum(inner) == 1 and bool(among & set(test.gpus[inner.index(True)]))
+
+
+def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
+    """Return groups that explain bad tests: of as few nodes as that takes, and of these as few GPUs.
+
+    Nodes are chosen one set after the other, each time that which explains most of what is left for its nodes: so of
+    two parts that are slow to one another the smaller one is chosen, a node and not all others.
+    Source: the greedy weighted set cover, V. Chvatal, Mathematics of Operations Research 4 (1979).
+    """
+    by_nodes: dict[frozenset[str], list[_Group]] = {}
+    for group in groups:
+        by_nodes.setdefault(group.nodes, []).append(group)
+    explains = {nodes: {test for group in own for test in group.tests} for nodes, own in by_nodes.items()}
+    left = set(bad)
+    sets: list[frozenset[str]] = []
+    while left and groups:
+        best = max(groups, key=lambda one: (len(one.tests & left) / len(one.nodes), sorted(one.nodes), one.gpus))
+        if not best.tests & left:
+            break
+        sets.append(best.nodes)
+        left -= best.tests
+    chosen: list[_Group] = []
+    for nodes in list(dict.fromkeys(sets)):
+        own = explains[nodes] & set(bad) - {test for other in sets if other != nodes for test in explains[other]}
+        if own and (len(nodes) == 1 or len({test.pair for test in own}) > 1):
+            chosen += _within(by_nodes[nodes], own, [group for group in groups if group.nodes != nodes])
+        elif not own:
+            sets = [other for other in sets if other != nodes]
+    return chosen
+
+
+def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) -> list[_Group]:
+    """Return as few groups of the same nodes as explain what no other nodes do, each with all that fit as well."""
+    left = set(own)
+    chosen: list[_Group] = []
+    while left:
+        best = max(groups, key=lambda group: (len(group.tests & left), group.gpus))
+        firm = frozenset(best.tests & left)
+        alike = [group for group in groups if firm <= group.tests]
+        tests = frozenset(test for group in alike for test in group.tests)
+        gpus = sorted({gpu for group in alike for gpu in group.gpus})
+        rivals = any(firm <= other.tests for other in others)
+        chosen.append(_Group(best.nodes, gpus, tests, firm, rivals=rivals))
+        left -= firm
+    several = [group for group in chosen if len({test.pair for test in group.firm}) > 1]
+    return several or chosen  # beside a fault that several pairs show, what one pair shows is the pair's own
+
+
+def _merged(
+    chosen: Sequence[_Group], tests: Sequence[Test], states: Mapping[Test, State], found: Paths
+) -> list[list[_Group]]:
+    """Return the groups of the same nodes together, and as one group those that can be the same GPU of several nodes.
+
+    Several GPUs of one node at once are what these share. The same GPU in three nodes and more, no two of which are
+    slow to one another, is what joins that GPU's rail of these nodes to the others.
+    """
+    one_gpu = [group for group in chosen if set(group.gpus) < {gpu for node, gpu in found.place if node in group.nodes}]
+    counts = Counter(gpu for group in one_gpu for gpu in set(group.gpus))
+    most = sorted(gpu for gpu in counts if counts[gpu] == max(counts.values()))
+    same = [group for group in one_gpu if set(most) <= set(group.gpus)]
+    nodes = frozenset(node for group in same for node in group.nodes)
+    every = {node for node, _ in found.place}
+    if len(same) > 1 and SAME_GPU <= len(nodes) < len(every) and not _slow_inside(tests, states, nodes, most):
+        explains = frozenset(test for group in same for test in group.tests)
+        firm = frozenset(test for group in same for test in group.firm)
+        one_fault = _Group(nodes, most, explains, firm, together=False)
+        chosen = [one_fault, *(one for one in chosen if one not in same)]
+    by_nodes: dict[frozenset[str], list[_Group]] = {}
+    for group in chosen:
+        by_nodes.setdefault(group.nodes, []).append(group)
+    return list(by_nodes.values())
+
+
+def _slow_inside(tests: Sequence[Test], states: Mapping[Test, State], nodes: Set[str], gpus: Sequence[str]) -> bool:
+    """Return whether a slow test is between the same GPUs of two of the nodes, these among them."""
+    return any(
+        states[test] == "slow" and set(test.nodes) <= nodes and set(gpus) <= set(test.gpus[0]) == set(test.gpus[1])
+        for test in tests
+    )
+
+
+def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Test, State], found: Paths) -> Blamed:
+    """Return groups of the same nodes as blamed, with the tests without a result that are theirs too."""
+    nodes = groups[0].nodes
+    own = {test for group in groups for test in group.tests}
+    groups = [group for group in groups if not group.rivals] or groups
+    among = {gpu for group in groups for gpu in group.gpus}
+    crossing = [test for test in tests if states[test] == "none" and _crosses(test, nodes, among, found)]
+    for layer in {test.layer for test in crossing}:
+        gone = [test for test in crossing if test.layer == layer]
+        if len(gone) >= FAILS_TOO * len(set(gone).union(test for test in own if test.layer == layer)):
+            own |= set(gone)
+    inside = tuple(
+        test
+        for test in tests
+        if states[test] == "good" and set(test.nodes) <= nodes and all(among & set(each) for each in test.gpus)
+    )
+    firm = {test for group in groups for test in group.firm}
+    partners = tuple(sorted({node for test in firm for node in _proven(test, nodes, among, found)}))
+    judged = [test for test in tests if states[test] in ("good", "slow")]
+    chance = _chance(
+        len(judged),
+        sum(states[test] == "slow" for test in judged),
+        sum(states[test] == "slow" for test in own),
+    )
+    enough = len(partners) > 1 and len({test.log for test in firm}) > 1 and not groups[0].rivals
+    kind: Literal["node", "gpu", "part"] = "part"
+    if len(nodes) == 1:
+        known = {gpu for node, gpu in found.place if node in nodes}
+        kind = "node" if len(groups) > 1 or (among == known and len(known) > 1) else "gpu"
+    gpus = tuple(tuple(sorted(group.gpus)) for group in groups)
+    sure: Sure = "open" if not enough else "shown" if groups[0].together else "likely"
+    return Blamed(kind, tuple(sorted(nodes)), gpus, _ordered(own, tests), inside, partners, sure, chance)
+
+
+def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> set[str]:
+    """Return the node at the other end of a blamed test, where that end is good without doubt.
+
+    So it is where each path that can have made the test slow ends there in a part that spans half of all nodes.
+    """
+    every = {node for node, _ in found.place}
+    others = [
+        end
+        for flow in candidates(test, found)
+        for end, other in (flow, flow[::-1])
+        if (other[0] in nodes and other[1] in gpus) and not (end[0] in nodes and end[1] in gpus)
+    ]
+    spans = [len({node for node, _ in found.parts[found.place[end]]}) for end in others]
+    return {end[0] for end in others} if all(2 * span >= len(every) for span in spans) else set()
+
+
+def _crosses(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> bool:
+    """Return whether a test may have used one of these GPUs of the nodes with what is of another part."""
+    return any((a[0] in nodes and a[1] in gpus) != (b[0] in nodes and b[1] in gpus) for a, b in candidates(test, found))
+
+
+def _ordered(own: Set[Test], tests: Sequence[Test]) -> tuple[Test, ...]:
+    return tuple(test for test in tests if test in own)
+
+
+def _chance(all_: int, slow: int, own: int) -> float:
+    """Return log10 of the hypergeometric probability that ``slow`` of ``all_`` tests hold all ``own`` ones."""
+    if own > slow:
+        return 0.0
+    ways = math.lgamma(all_ - own + 1) - math.lgamma(slow - own + 1) - math.lgamma(all_ + 1) + math.lgamma(slow + 1)
+    return ways / math.log(10)
+
+
+def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, State], found: Paths) -> list[Blamed]:
+    """Return the pairs of tests that no part explains; a slow one between two parts may be a part's all the same."""
+    by_pair: dict[tuple[str, str], list[Test]] = {}
+    for test in left:
+        by_pair.setdefault(test.pair, []).append(test)
+    every = {test.pair for test in tests}
+    many = len(by_pair) > TOO_MANY_PAIRS * len(every) and len(by_pair) > 1
+    judged = [test for test in tests if states[test] in ("good", "slow")]
+    slow = sum(states[test] == "slow" for test in judged)
+    made = []
+    for pair, own in sorted(by_pair.items()):
+        own_good = tuple(test for test in tests if test.pair == pair and states[test] == "good")
+        same = {(test.layer, test.gpus) for test in own_good}
+        unsteady = any((test.layer, test.gpus) in same for test in own)
+        was_slow = [test for test in own if states[test] == "slow"]
+        sound = [test for test in own if test not in was_slow or not candidates(test, found)]
+        logs = {test.log for test in sound}
+        said = any(test.why.startswith("failed") or test.wrong for test in own)
+        sure: Sure = "open"
+        if len(sound) > 1 or own[0].wrong:
+            sure = "shown" if len(logs) > 1 and (was_slow or said) else "likely"
+        if many or (unsteady and len(logs) < 2):
+            sure = "open"
+        chance = _chance(len(judged), slow, len(was_slow))
+        made.append(Blamed("pair", pair, (), tuple(own), own_good, _others(pair, tests, states), sure, chance))
+    return made
+
+
+def _others(pair: tuple[str, str], tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[str, ...]:
+    """Return the nodes with which both nodes of a pair are good."""
+    good = [set(test.nodes) for test in tests if states[test] == "good"]
+    reach = [{node for nodes in good if member in nodes for node in nodes} - set(pair) for member in pair]
+    return tuple(sorted(reach[0] & reach[1]))

@@ -1,0 +1,27 @@
+"""Parts of a network that good measurements hold together, whatever its members are: nodes, or GPUs of nodes."""
+
+from collections.abc import Callable, Iterable, Set
+from typing import TypeVar
+
+Member = TypeVar("Member", int, tuple[str, str])
+
+
+def held_together(
+    members: Set[Member], reached: Callable[[Member, Set[Member]], Iterable[Member]]
+) -> list[set[Member]]:
+    """Return the parts, each with its members: whoever is ``reached`` from a member is of its part.
+
+    ``reached`` is given a member and those that are of no part yet, and returns which of them it is good with.
+    """
+    left = set(members)
+    parts = []
+    while left:
+        front = [left.pop()]
+        part = set(front)
+        while front:
+            found = set(reached(front.pop(), left))
+            left -= found
+            part |= found
+            front += found
+        parts.append(part)
+    return parts
