@@ -65,7 +65,7 @@ def write_launchers(folder: Path, system: System) -> dict[str, str]:
     """
     machine = machine_of(system)
     layout = f"{machine.sockets} {machine.cores_per_socket} {machine.threads_per_core}"
-    with_mpi = [stack for stack in system.stacks if not STACKS[stack].pair]
+    with_mpi = [stack for stack in system.stacks if STACKS[stack].is_mpi]
     found = {}
     for stack in system.stacks:
         own = folder / "launchers" / stack
