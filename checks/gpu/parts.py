@@ -1,4 +1,4 @@
-"""What connects GPUs, a part at a time: the rails without NVLink, a node's own links without NICs, a node over its NICs.
+"""What connects GPUs, a part at a time: rails without NVLink, a node's own links without NICs, a node over its NICs.
 
 NcclRails low is the network, or a GPU that sends by a NIC far from it, which it says; good there and low in
 NcclAllReduce is within the node (NcclOneNode). NcclOverNics needs no second node: low there, and good between nodes,

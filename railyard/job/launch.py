@@ -91,9 +91,7 @@ def plan_launch(
     launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
     told = ask.settings(stack, kind, devices, len(devices), ranks.policy, knobs)
-    of_starter: Mapping[str, str] = {}
-    if starter != stack and not within_node and ask.why_not(starter, kind, 1, None, knobs) is None:
-        of_starter = ask.settings(starter, kind, devices[:1], 1, None, knobs).env
+    of_starter = {} if starter == stack or within_node else _told_starter(starter, kind, devices[:1], knobs)
     if system.provider == "host" or (within_node and starter == stack):
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
         # stack on its rails keeps it from shared memory.
@@ -145,6 +143,13 @@ def plan_launch(
         mpi=None if pair else Meant(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
         library_prefix=there.prefix if starter != stack and there.built is None else None,
     )
+
+
+def _told_starter(starter: str, kind: str, first: tuple[str, ...], knobs: ask.Knobs) -> Mapping[str, str]:
+    """Return what the MPI that starts a library's tests is told: their first rail; nothing where it cannot be."""
+    if ask.why_not(starter, kind, 1, None, knobs) is not None:
+        return {}
+    return ask.settings(starter, kind, first, 1, None, knobs).env
 
 
 def runs_as_root(system: System) -> bool:

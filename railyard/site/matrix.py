@@ -48,9 +48,10 @@ class Need:
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
-    has. ``gpus``: its nodes have GPUs, which take part. ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has
-    a rank on each core of its nodes, however many there are (``ranks`` are then the fewest). ``kinds``: of fabric, over
-    which it is measured; empty: all. ``takes``: which numbers of nodes and ranks it can be asked for.
+    has. ``gpus``: its nodes have GPUs, which take part. ``starts_itself``: an application that starts its own processes
+    on a stack without MPI. ``every_core``: it has a rank on each core of its nodes, however many there are (``ranks``
+    are then the fewest). ``kinds``: of fabric, over which it is measured; empty: all. ``takes``: which numbers of nodes
+    and ranks it can be asked for.
     """
 
     check: str
@@ -340,7 +341,7 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
-    """Return a partition's ReFrame features: kind, ``first``, ``verbs``, ``cores``, ``gpus``, ``railsN`` and ``nodesN``."""
+    """Return a partition's features: kind, ``first``, ``verbs``, ``cores``, ``gpus``, ``railsN``, ``nodesN``."""
     fabric = system.fabrics[fabric_name]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     # What belongs to no fabric (a pair within a node) runs once, on the first.

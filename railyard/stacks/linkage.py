@@ -6,7 +6,19 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 #: Libraries that decide over which network a benchmark runs, by the beginning of their sonames.
-INTERESTING = ("libmpi", "libmpich", "libucp", "libuct", "libfabric", "libpsm", "libibverbs", "librdmacm", "libcxi", "libnccl", "librccl")
+INTERESTING = (
+    "libmpi",
+    "libmpich",
+    "libucp",
+    "libuct",
+    "libfabric",
+    "libpsm",
+    "libibverbs",
+    "librdmacm",
+    "libcxi",
+    "libnccl",
+    "librccl",
+)
 #: What ldd says of a script and of a static executable.
 NO_LIBRARIES = "not a dynamic executable"
 # libmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f…)   |   libmpi.so.40 => not found

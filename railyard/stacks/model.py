@@ -255,7 +255,7 @@ class VersionProgram:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgram:
-    """A program that shows a tool of a stack that is no MPI library; the tool's path is its folder where ``is_folder`` says so."""
+    """A program that shows a tool of a stack that is no MPI; ``is_folder``: the tool's path is the program's folder."""
 
     name: str
     tool: str
@@ -264,7 +264,7 @@ class ToolProgram:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One MPI library, another communication library, or one way without MPI: how it is recognised and launched, and a way (or a sentence) per fabric.
+    """One MPI library, another library, or a way without MPI: how it is recognised and launched, and a way per fabric.
 
     ``version_pattern`` is searched in MPI_Get_library_version's text; ``told_apart`` says what it cannot tell.
     ``launches`` are in rising order of ``since`` (major version). ``root_env`` lifts the launcher's refusal of root.
@@ -275,7 +275,8 @@ class Stack:
     ``programs`` and ``module`` are how a node shows that it is there: programs that say its version, and a regular
     expression of its module's name, up to the version, as sites, EasyBuild and Spack call it.
     ``tool_programs`` are those of the benchmarks of a stack that is no MPI library: a client and a server, or programs
-    that an MPI starts (``by_mpi``). ``not_built`` is why Spack cannot serve it, of a stack without a folder in ``spack_envs/``.
+    that an MPI starts (``by_mpi``). ``not_built`` is why Spack cannot serve it, of a stack without a folder in
+    ``spack_envs/``.
     ``addressed``: without MPI, whether an application that starts its own processes is told its rail by addresses.
     ``by_mpi``: it is no MPI library, and its benchmarks are MPI programs: MPI starts them, what they measure goes by
     this library. Which MPI, its entry in a system's file says; launcher and protocol are then that one's.

@@ -31,7 +31,11 @@ def why_not_tool(stack: str, tool: str, pair: bool, starts_itself: bool = False)
         return f"{stack} has no MPI: its benchmarks are a client and a server ({', '.join(entry.tools)})"
     if not pair:
         libraries = [name for name, other in STACKS.items() if other.by_mpi and tool in other.tools]
-        return f"{tool} measures another library than {stack}: its stack is {' or '.join(libraries)}" if libraries else None
+        return (
+            f"{tool} measures another library than {stack}: its stack is {' or '.join(libraries)}"
+            if libraries
+            else None
+        )
     others = [name for name, other in STACKS.items() if tool in other.tools]
     return f"a client and a server of {tool} need no MPI: their stack is {' or '.join(others) or 'not known here'}"
 

@@ -39,7 +39,9 @@ def shape_of_run(case: Case) -> Shape | None:
     if part.split:
         node, used = _of_a_group(node, used), 1
     try:
-        return Shape(replace(node, within_over_nics=part.over_nics), nodes, used)
+        # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on.
+        reduces = node.reduces and case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none"
+        return Shape(replace(node, within_over_nics=part.over_nics, reduces=reduces), nodes, used)
     except RailyardError:  # domains that are not full: what bounds them is not known
         return None
 
@@ -120,7 +122,9 @@ class GpuCollectives(Sizes):
         if part.within_node or (shape is not None and shape.domains == 1):
             link = None if shape is None else shape.node.gpu_link
             inside = dict.fromkeys(nodes, moved or 0)
-            return within_node.judge(readings, inside, nodes, "group of GPUs", "their links" if link is None else link.word)
+            return within_node.judge(
+                readings, inside, nodes, "group of GPUs", "their links" if link is None else link.word
+            )
         why = _why_unknown(case, shape, collective, moved)
         if why is not None or shape is None or collective is None or moved is None:
             return counted.judge(case, readings, plan, (), f"how much each node must move is not known: {why}")

@@ -42,13 +42,19 @@ def why_other(log: Log, meant: MeantWay) -> str | None:
 def why_other_groups(jobs: Sequence[Job]) -> str | None:
     """Return which group of a run has two GPUs of one node, where each was to have one of every node; None if none."""
     for job in jobs:
+        if len(job.ranks) > 1 and not any(rank.group for rank in job.ranks):
+            return (
+                f"all {len(job.ranks)} ranks are one group (line {job.ranks[0].line} of the output): NCCL_TESTS_SPLIT "
+                "did not reach the tests, or their release has none"
+            )
         seen: dict[tuple[int, str], Rank] = {}
         for rank in job.ranks:
             first = seen.setdefault((rank.group, rank.host), rank)
             if first is not rank:
                 return (
-                    f"group {rank.group} has ranks {first.rank} and {rank.rank} on {rank.host} (line {rank.line} of the "
-                    "output), expected one rank of each node in each group: the launcher does not fill node after node"
+                    f"group {rank.group} has ranks {first.rank} and {rank.rank} on {rank.host} (line {rank.line} of "
+                    "the output), expected one rank of each node in each group: the launcher does not fill node after "
+                    "node"
                 )
     return None
 
@@ -113,12 +119,12 @@ def _far(log: Log, meant: MeantWay) -> Iterator[str]:
     nics = {(nic.by.host, nic.by.pid, nic.number): nic for nic in log.nics}
     for link in log.links:
         nic = None if link.nic is None else nics.get((link.by.host, link.by.pid, link.nic))
-        gpu = _gpu_of(link, log)
-        if nic is None or gpu is None or gpu not in own or _is_one_of(nic, own[gpu]):
+        sender = _gpu_of(link, log)
+        if nic is None or sender is None or sender not in own or _is_one_of(nic, own[sender]):
             continue
         yield (
-            f"GPU {gpu} of {link.by.host} sends by {nic.name} (line {link.line} of the output), and the system's file "
-            f"has it nearest to {listing(own[gpu])}"
+            f"GPU {sender} of {link.by.host} sends by {nic.name} (line {link.line} of the output), and the system's "
+            f"file has it nearest to {listing(own[sender])}"
         )
 
 

@@ -187,8 +187,8 @@ class Run:
 
     ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 where it is not known.
     ``on_one_host``: its processes shared one host, and nothing lay between them. ``from_device``: its buffers lay in
-    the memory of an accelerator. ``limit``: of its bandwidth, where no link alone sets it. ``most``: what its processors can compute at most, for the metrics that are bounded
-    by it.
+    the memory of an accelerator. ``most``: what its processors can compute at most, for the metrics that are bounded
+    by it. ``limit``: of its bandwidth, where no link alone sets it.
     """
 
     benchmark: Benchmark

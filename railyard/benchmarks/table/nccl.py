@@ -1,4 +1,4 @@
-"""nccl-tests and rccl-tests: the collectives of NCCL and RCCL, over all that connects GPUs or over a part of it alone."""
+"""nccl-tests and rccl-tests: the collectives of NCCL and RCCL, over all that connects GPUs or over a part of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class Part:
     """What of a system a run is over. ``one_gpu``: one GPU of each node alone, else all of them.
 
     ``split``: the GPUs of the same number on all nodes are a group of their own, all groups at once, so that nothing
-    goes from GPU to GPU of a node (``NCCL_TESTS_SPLIT``). ``within_node``: of one node, by its own links. ``over_nics``:
-    of one node, whose GPUs reach each other over its NICs alone.
+    goes from GPU to GPU of a node (``NCCL_TESTS_SPLIT``). ``within_node``: of one node, by its own links.
+    ``over_nics``: of one node, whose GPUs reach each other over its NICs alone.
     """
 
     one_gpu: bool = False
@@ -67,8 +67,8 @@ ENTRIES = (
             _BUSBW,
             of_link=False,
             assessed="gpus",
-            reported="bus bandwidth is what a ring would carry: what the NICs and NVLink of a node carry of it hangs on "
-            "the algorithm",
+            reported="bus bandwidth is what a ring would carry: what the NICs and NVLink of a node carry of it hangs "
+            "on the algorithm",
         )
         for program in FACTORS
         if program.removesuffix("_perf") not in CHECKED

@@ -1,4 +1,4 @@
-"""NCCL and RCCL, the communication libraries of GPUs, by nccl-tests and rccl-tests: what each is told of NICs and network.
+"""NCCL and RCCL, the communication libraries of GPUs, by nccl-tests and rccl-tests: how each is told network and NICs.
 
 MPI starts the tests, and hands around a few bytes before they begin; what is measured goes by the library. RCCL is
 NCCL's code for AMD's GPUs and reads the same variables. Nothing here could be tried on GPUs.
@@ -27,7 +27,7 @@ _LOG = (
     ),
     Setting(
         "NCCL_DEBUG_SUBSYS",
-        "INIT,ENV,NET,GRAPH",
+        "INIT,ENV,NET",
         "these parts of it alone: TUNING and COLL print a line for each call of each GPU",
         "NCCL 2.4 to 2.30, documented, not tried",
         f"{_GUIDE}, NCCL_DEBUG_SUBSYS",
