@@ -11,7 +11,7 @@ from railyard.stacks.model import KINDS, KNOBS, POLICIES, Knob, Launch, Proof, S
 from railyard.stacks.table import STACKS
 
 _HEAD = """\
-# MPI stacks: how each is told fabric, rails and policy
+# Stacks: how each is told fabric, rails and policy
 
 Generated from `railyard/stacks/entries/` by `make docs`; change an entry, not this page. A value's blanks are
 filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}`
