@@ -29,7 +29,7 @@ RDMA_PORTS = "verbs"
 #: A partition's feature: how many cores its nodes have is known, and they are a run's own.
 OWN_CORES = "cores"
 #: A partition's feature: the system's file states the GPUs of its nodes.
-GPUS = "gpus"
+HAS_GPUS = "has-gpus"
 #: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: What a check of installed applications has for a name where no system is known (a parameter must have a value).
@@ -341,7 +341,7 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
-    """Return a partition's features: kind, ``first``, ``verbs``, ``cores``, ``gpus``, ``railsN``, ``nodesN``."""
+    """Return a partition's features: kind, ``first``, ``verbs``, ``cores``, ``has-gpus``, ``railsN``, ``nodesN``."""
     fabric = system.fabrics[fabric_name]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     # What belongs to no fabric (a pair within a node) runs once, on the first.
@@ -349,7 +349,7 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     # Of a replayed system there are no ports to look at.
     verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
     cores = [OWN_CORES] if cores_reason(system) is None else []
-    gpus = [GPUS] if gpus_reason(system) is None else []
+    gpus = [HAS_GPUS] if gpus_reason(system) is None else []
     counts = fabric.counts
     return [fabric.kind, *first, *verbs, *cores, *gpus, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 

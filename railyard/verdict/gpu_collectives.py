@@ -27,20 +27,26 @@ from railyard.verdict.sizes import Sizes
 HALVES = 2
 
 
-def shape_of_run(case: Case) -> Shape | None:
+def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
     """Return which GPUs of which nodes take part in one collective of a run, and over what they reach each other.
 
-    Of a run in groups it is one group, with its share of the NICs. None where the system states no GPUs, or fewer.
+    Of a run in groups it is one group, with its share of the NICs. Of a replay nodes and GPUs are those that its output
+    (``tables``) names. None where the system states no GPUs, or fewer, or nobody says which took part.
     """
-    node = gpu_node(case.site.system, case.fabric, case.rails)
-    nodes, used, part = len(case.launch.nodes), case.ranks_per_node, part_of(case.benchmark)
+    node, part = gpu_node(case.site.system, case.fabric, case.rails), part_of(case.benchmark)
+    nodes, used = len(case.launch.nodes), case.ranks_per_node
+    if not nodes and tables:
+        named = tables[0].context.get("nodes"), tables[0].context.get("ranks_per_node")
+        nodes, used = (each if isinstance(each, int) else 0 for each in named)
     if node is None or not nodes or not 1 <= used <= node.gpus:
         return None
     if part.split:
         node, used = _of_a_group(node, used), 1
     try:
-        # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on.
-        reduces = node.reduces and case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none"
+        # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
+        # replayed run was told is not known.
+        is_told = bool(case.launch.nodes) and case.launch.settings.env.get("NCCL_NET_PLUGIN") == "none"
+        reduces = node.reduces and not is_told
         return Shape(replace(node, within_over_nics=part.over_nics, reduces=reduces), nodes, used)
     except RailyardError:  # domains that are not full: what bounds them is not known
         return None
@@ -72,7 +78,7 @@ class GpuCollectives(Sizes):
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
         """Return what busbw is possible at most by any algorithm, over these NICs, links and slots of GPUs."""
-        shape, collective = shape_of_run(case), collective_of(case.benchmark)
+        shape, collective = shape_of_run(case, tables), collective_of(case.benchmark)
         if shape is None or collective is None or shape.ranks < 2:
             return None
         told = None if case.repetitions is None else case.repetitions.measured
@@ -82,6 +88,8 @@ class GpuCollectives(Sizes):
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
         """Return a line for each table of other nodes, groups or iterations than were asked for."""
+        if played:
+            return ()
         nodes = len(case.launch.nodes)
         asked = {"nodes": nodes} if nodes and case.site.system.provider != "host" else {}
         if case.repetitions is not None:
@@ -105,6 +113,8 @@ class GpuCollectives(Sizes):
     def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
         """Return that there is no log, or what it says that a reader should know."""
         log = None if spoken is None else spoken.log
+        if log is None and case.site.system.provider == "replay":
+            return ()  # of published figures nobody has a log
         if log is None:
             return ("the library's own log is not in the output: by which NIC each GPU sent is not known from it",)
         return gpu_log.remarks(log, _meant(case))

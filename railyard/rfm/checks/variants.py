@@ -12,7 +12,7 @@ from reframe.core.meta import make_test
 
 from railyard.base.numbers import powers_of_two
 from railyard.rfm.current import environment_features, partition_features, partitions, sweep
-from railyard.site.matrix import GPUS, NO_APPLICATION, RAIL_COUNTS
+from railyard.site.matrix import HAS_GPUS, NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
 from railyard.site.systems.model import HOST_SWEEP
 from railyard.site.takes import Takes
@@ -44,7 +44,7 @@ def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
 def of_gpus(values: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return the values of a parameter of a check between GPUs: the first alone where the current system has none."""
     features = partition_features()
-    return values if features is None or GPUS in features else values[:1]
+    return values if features is None or HAS_GPUS in features else values[:1]
 
 
 def many_pairs(check: Check) -> Check:

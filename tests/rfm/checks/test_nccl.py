@@ -82,7 +82,7 @@ def ours(cells: tuple[Cell, ...]) -> list[Cell]:
 
 def test_a_system_with_gpus_has_them_with_the_library_alone(tmp_path: Path) -> None:
     system = gpu_site(tmp_path).system
-    assert "gpus" in partition_features(system, "ndr")
+    assert "has-gpus" in partition_features(system, "ndr")
     cells = ours(matrix(system, needs(ROOT / "checks")))
     running = [cell for cell in cells if cell.reason is None]
     assert {cell.test.stack for cell in running} == {"nccl"}
@@ -97,7 +97,7 @@ def test_a_system_with_gpus_has_them_with_the_library_alone(tmp_path: Path) -> N
 
 
 def test_a_system_without_gpus_has_none_and_says_why(virtual: Site) -> None:
-    assert "gpus" not in partition_features(virtual.system, "hsn")
+    assert "has-gpus" not in partition_features(virtual.system, "hsn")
     assert {cell.reason for cell in ours(matrix(virtual.system, needs(ROOT / "checks")))} == {
         "virtual states no GPUs (gpus)"
     }
