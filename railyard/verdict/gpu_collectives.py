@@ -7,17 +7,16 @@ log says of the way is compared with what was meant (``gpu_log``); the NICs' cou
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from railyard.base.errors import RailyardError
 from railyard.base.wording import counted as how_many
 from railyard.benchmarks.gpu.carried import least_carried
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
-from railyard.hardware.gpu_nodes import GpuNode, Shape
+from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Table
-from railyard.site.gpu_shape import gpu_node
+from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict import gpu_log
 from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import OutputLine
@@ -33,42 +32,16 @@ def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
     Of a run in groups it is one group, with its share of the NICs. Of a replay nodes and GPUs are those that its output
     (``tables``) names. None where the system states no GPUs, or fewer, or nobody says which took part.
     """
-    node, part = gpu_node(case.site.system, case.fabric, case.rails), part_of(case.benchmark)
     nodes, used = len(case.launch.nodes), case.ranks_per_node
     if not nodes and tables:
         named = tables[0].context.get("nodes"), tables[0].context.get("ranks_per_node")
         nodes, used = (each if isinstance(each, int) else 0 for each in named)
-    if node is None or not nodes or not 1 <= used <= node.gpus:
-        return None
-    if part.split:
-        node, used = _of_a_group(node, used), 1
-    try:
-        # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
-        # replayed run was told is not known.
-        is_told = bool(case.launch.nodes) and case.launch.settings.env.get("NCCL_NET_PLUGIN") == "none"
-        reduces = node.reduces and not is_told
-        return Shape(replace(node, within_over_nics=part.over_nics, reduces=reduces), nodes, used)
-    except RailyardError:  # domains that are not full: what bounds them is not known
-        return None
-
-
-def _of_a_group(node: GpuNode, groups: int) -> GpuNode:
-    """Return what a group with one GPU of each node has, where as many groups share the NICs of a node evenly."""
-    bound = node.network
-    if bound is not None and groups > 1:
-        terms = f"{bound.terms}, shared by {groups} groups"
-        bound = replace(bound, value_mb_s=bound.value_mb_s / groups, terms=terms)
-    own = max(1, node.nics // groups)
-    joined = node.domain is not None and node.domain > node.gpus
-    return replace(
-        node,
-        gpus=1,
-        gpu_link=node.gpu_link if joined else None,
-        domain=node.domain // groups if joined and node.domain is not None else None,
-        nics=own if node.nics else 0,
-        nics_of_gpu=own,
-        network=bound,
-    )
+    found = shape_of_part(case.site.system, case.fabric, case.rails, part_of(case.benchmark), nodes, used)
+    # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
+    # replayed run was told is not known.
+    if found is None or not case.launch.nodes or case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none":
+        return found
+    return replace(found, node=replace(found.node, reduces=False))
 
 
 class GpuCollectives(Sizes):
