@@ -70,7 +70,7 @@ def write_launchers(folder: Path, system: System) -> dict[str, str]:
     for stack in system.stacks:
         own = folder / "launchers" / stack
         own.mkdir(parents=True, exist_ok=True)
-        whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else stack
+        whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else system.starter(stack)
         said = {"stack": whose, "python": sys.executable, "library": str(_LIBRARY), "layout": layout}
         for name in LAUNCHERS:
             head = f"#!/bin/sh\n# A stand-in of {name} in a rehearsal, which has no MPI library.\n"
