@@ -144,9 +144,20 @@ def _plugin(provider: str, devices: Setting) -> Way:
     return Way(
         transport=f"the plugin aws-ofi-nccl over libfabric's provider {provider}",
         settings=(
-            _net(
+            Setting(
+                "NCCL_NET",
                 "AWS Libfabric",
-                "the plugin, or none: where it is not found NCCL would else fall back to sockets",
+                "the plugin, or none: where it is not found NCCL would else fall back to sockets; releases after 1.11 "
+                "call themselves Libfabric, and take this name too",
+                "aws-ofi-nccl 1.6 to 1.19, documented, not tried",
+                "github.com/aws/aws-ofi-nccl pull request 530",
+            ),
+            Setting(
+                "FI_PROVIDER",
+                provider,
+                "this provider alone: the plugin takes any other that is faster to it, TCP's too",
+                "Libfabric 1.11 to 2.4, documented, not tried",
+                "ofiwg.github.io/libfabric fabric(7)",
             ),
             devices,
             *_LOG,
