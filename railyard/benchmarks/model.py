@@ -15,8 +15,9 @@ Bounded = Literal["always", "one-rank-a-node", "never"]
 
 #: How a run is assessed (``railyard.verdict.sizes``): by message sizes; as an application, whose figure is set by
 #: processors and memory too, and by the number of nodes, or whose rings and collectives are of all ranks at once and
-#: have no message sizes; by pairs of nodes.
-AssessedBy = Literal["sizes", "application", "node_pairs"]
+#: have no message sizes; by pairs of nodes; as a collective
+#: between GPUs, by message sizes, whose bounds are not those of a link alone.
+AssessedBy = Literal["sizes", "application", "node_pairs", "gpus"]
 #: Where a tool's repetitions come from, and with them the bytes of a run: it prints them; its check tells it how many
 #: to make; nobody knows them, and the path of its runs is what the counters show alone.
 RepetitionsFrom = Literal["printed", "told", "nowhere"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from railyard.job import client_server
 from railyard.job.mpi_identity import Meant
-from railyard.provision.installed import installed
+from railyard.provision.installed import installed, mpi_of
 from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
@@ -33,6 +33,7 @@ class Launch:
     """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name.
 
     ``prefix`` is where the stack's MPI library must come from, None where a module decides; ``mpi`` is what it must be.
+    ``library_prefix`` is where a library that MPI only starts (NCCL) must come from, None where that is not said.
     """
 
     program: str
@@ -44,6 +45,7 @@ class Launch:
     nodes: tuple[str, ...]
     prefix: str | None = None
     mpi: Meant | None = None
+    library_prefix: str | None = None
 
 
 def device_name(rail: Rail) -> str:
@@ -83,24 +85,28 @@ def plan_launch(
     Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
     """
     system, there = site.system, installed(site, stack)
+    # Who starts it: itself, or the MPI that starts the tests of a library that is none (NCCL).
+    starter = system.starter(stack)
+    mpi = there if starter == stack else mpi_of(site, stack)
     launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
-    kind = system.fabrics[fabric].kind
-    told = ask.settings(stack, kind, devices, len(devices), ranks.policy, system.fabrics[fabric].knobs)
-    if system.provider == "host" or within_node:
+    kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
+    told = ask.settings(stack, kind, devices, len(devices), ranks.policy, knobs)
+    of_starter = {} if starter == stack or within_node else _told_starter(starter, kind, devices[:1], knobs)
+    if system.provider == "host" or (within_node and starter == stack):
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
         # stack on its rails keeps it from shared memory.
         told = replace(told, env={}, options=())
-    root = dict(stacks_table.STACKS[stack].root_env) if as_root else {}
-    env = {**there.environment, **told.env, **root}
-    if there.prefix is not None:
-        env["PATH"] = f"{there.prefix}/bin:$PATH"
+    root = dict(stacks_table.STACKS[starter].root_env) if as_root else {}
+    env = {**mpi.environment, **of_starter, **there.environment, **told.env, **root}
+    if mpi.prefix is not None:
+        env["PATH"] = f"{mpi.prefix}/bin:$PATH"
     pair = stacks_table.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
         options = list(client_server.start_words(site.home, nodes, ranks.per_node, bed))
     elif bed is not None:
         options = ask.launch_options(
-            stack,
+            starter,
             hosts=nodes,
             ranks=ranks.total,
             ranks_per_node=ranks.per_node,
@@ -108,35 +114,42 @@ def plan_launch(
             remote=ask.Remote(str(agent_script(site.home, bed)), MANAGEMENT_DEVICE),
             share_cores=True,
         )
-        options += ask.forward(stack, {name: value for name, value in env.items() if name != "PATH"})
+        options += ask.forward(starter, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:
         options = [*_srun_words(site, stack), *_layout(system, told, ranks.per_node)]
         if ranks.threads > 1:
             # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
             # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
-            env |= stacks_table.STACKS[stack].own_pinning
+            env |= stacks_table.STACKS[starter].own_pinning
         if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
-        options = _words_in_a_job(system, stack, launcher, ranks.threads, binds=bool(told.options))
+        options = _words_in_a_job(system, starter, launcher, ranks.threads, binds=bool(told.options))
     if launcher not in (*SRUN, FLUX_RUN):  # these words are the stack's own mpirun's
         options += told.options
     if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
         # A stack's own launcher may hand on to other nodes what it is told to, and nothing else; srun hands on all.
-        options += ask.forward(stack, ranks.variables)
+        of_library = told.env if starter != stack and bed is None else {}
+        options += ask.forward(starter, {**of_library, **ranks.variables})
     return Launch(
-        program=client_server.STARTER if pair else there.launcher,
+        program=client_server.STARTER if pair else mpi.launcher,
         env={**env, **ranks.variables},
         options=tuple(options),
         settings=told,
         meant=() if within_node else devices,
         watched=watched_devices(site, () if within_node else devices),
         nodes=nodes,
-        prefix=there.prefix,
-        mpi=None
-        if pair
-        else Meant(stack, there.mpi_version, there.mpi_standard, there.prefix if there.built else None),
+        prefix=mpi.prefix,
+        mpi=None if pair else Meant(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
+        library_prefix=there.prefix if starter != stack and there.built is None else None,
     )
+
+
+def _told_starter(starter: str, kind: str, first: tuple[str, ...], knobs: ask.Knobs) -> Mapping[str, str]:
+    """Return what the MPI that starts a library's tests is told: their first rail; nothing where it cannot be."""
+    if ask.why_not(starter, kind, 1, None, knobs) is not None:
+        return {}
+    return ask.settings(starter, kind, first, 1, None, knobs).env
 
 
 def runs_as_root(system: System) -> bool:
@@ -169,8 +182,9 @@ def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, bin
 
 def _srun_words(site: Site, stack: str) -> list[str]:
     """Return how srun is told which protocol the library speaks with it; a client and a server speak none."""
-    table = stacks_table.STACKS[stack]
-    return [] if table.pair else [f"--mpi={site.system.stacks[stack].srun_mpi or table.srun_mpi}"]
+    starter = site.system.starter(stack)
+    table, own = stacks_table.STACKS[starter], site.system.stacks[stack].srun_mpi
+    return [] if table.pair else [f"--mpi={own or site.system.stacks[starter].srun_mpi or table.srun_mpi}"]
 
 
 def _layout(system: System, told: Settings, per_node: int) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from railyard import __version__
 from railyard.job import node_facts
-from railyard.provision.installed import installed
+from railyard.provision.installed import mpi_of
 from railyard.results.record.masking import allowed
 from railyard.site.site import Site
 from railyard.stacks import linkage
@@ -29,7 +29,7 @@ def provenance(site: Site, stack: str) -> dict[str, object]:
     ours: dict[str, object] = {"railyard": __version__, "reframe": version("reframe-hpc")}
     if site.system.provider == "replay":  # this machine's kernel and stacks had no part in what is played
         return ours
-    there = installed(site, stack)
+    there = mpi_of(site, stack)
     known = ours | {
         "python": platform.python_version(),
         "kernel": platform.release(),

@@ -89,6 +89,15 @@ def installed(site: Site, stack: str) -> Installed:
     return Installed(_launcher(mpi), mpi, environment, found.tools, found, entry.modules)
 
 
+def mpi_of(site: Site, stack: str) -> Installed:
+    """Return the MPI that starts a stack's programs: itself, that of its build, or the stack that its entry names.
+
+    Raises SetupError as ``installed``.
+    """
+    there, starter = installed(site, stack), site.system.starter(stack)
+    return there if starter == stack or there.built is not None else installed(site, starter)
+
+
 def changed_files(site: Site, stack: str) -> tuple[str, ...]:
     """Return which programs and MPI libraries that the site installed itself are others than in the run before.
 

@@ -180,9 +180,9 @@ def _environments(system: System) -> list[dict[str, Any]]:
         {
             "name": stack,
             "target_systems": [f"{system.system}:{fabric}"],
-            "modules": list(entry.modules),
+            "modules": list(system.modules_of(stack)),
             "features": environment_features(system, fabric, stack),
         }
-        for stack, entry in system.stacks.items()
+        for stack in system.stacks
         for fabric in system.fabrics
     ]

@@ -270,5 +270,5 @@ def _parts(version: str) -> tuple[str, ...]:
 
 #: The name that people write for each MPI library, and how it says its version, which tells whose relative it is.
 _MPI_NAMES: Final[Mapping[str, str]] = {
-    _name_of(stack.title): stack.version_pattern for stack in STACKS.values() if not stack.pair
+    _name_of(stack.title): stack.version_pattern for stack in STACKS.values() if stack.is_mpi
 }

@@ -28,6 +28,8 @@ MOST_NODES = 64
 RDMA_PORTS = "verbs"
 #: A partition's feature: how many cores its nodes have is known, and they are a run's own.
 OWN_CORES = "cores"
+#: A partition's feature: the system's file states the GPUs of its nodes.
+HAS_GPUS = "has-gpus"
 #: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: What a check of installed applications has for a name where no system is known (a parameter must have a value).
@@ -46,9 +48,10 @@ class Need:
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
     ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
     ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
-    has. ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has
-    a rank on each core of its nodes, however many there are (``ranks`` are then the fewest). ``kinds``: of fabric, over
-    which it is measured; empty: all. ``takes``: which numbers of nodes and ranks it can be asked for.
+    has. ``gpus``: its nodes have GPUs, which take part. ``starts_itself``: an application that starts its own processes
+    on a stack without MPI. ``every_core``: it has a rank on each core of its nodes, however many there are (``ranks``
+    are then the fewest). ``kinds``: of fabric, over which it is measured; empty: all. ``takes``: which numbers of nodes
+    and ranks it can be asked for.
     """
 
     check: str
@@ -69,6 +72,7 @@ class Need:
     starts_itself: bool = False
     every_core: bool = False
     kinds: tuple[str, ...] = ()
+    gpus: bool = False
     takes: Takes = field(default_factory=Takes)
 
     def asked(self, nodes: int | None, ranks: int | None) -> "Need":
@@ -131,6 +135,11 @@ def cores_reason(system: System) -> str | None:
     return None
 
 
+def gpus_reason(system: System) -> str | None:
+    """Return why nothing between GPUs can be measured, or None."""
+    return None if system.gpus is not None else f"{system.system} states no GPUs (gpus)"
+
+
 def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
     """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
     return ask.why_not(stack, fabric.kind, rails, policy, fabric.knobs)
@@ -177,7 +186,8 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
     asked = None if policy == DEFAULT else policy
     real = policy_of(system, fabric, stack, rails, policy)
     return (
-        fabric_reason(fabric, system.fabrics[fabric], rails)
+        (gpus_reason(system) if need.gpus else None)
+        or fabric_reason(fabric, system.fabrics[fabric], rails)
         or _kind_reason(system.fabrics[fabric].kind, need)
         or _once_reason(system, fabric, rails, need, policy)
         or node_reason(system, need.nodes)
@@ -331,7 +341,7 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
-    """Return a partition's ReFrame features: kind, ``first``, ``verbs``, ``cores``, ``railsN`` and ``nodesN``."""
+    """Return a partition's features: kind, ``first``, ``verbs``, ``cores``, ``has-gpus``, ``railsN``, ``nodesN``."""
     fabric = system.fabrics[fabric_name]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
     # What belongs to no fabric (a pair within a node) runs once, on the first.
@@ -339,8 +349,9 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     # Of a replayed system there are no ports to look at.
     verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
     cores = [OWN_CORES] if cores_reason(system) is None else []
+    gpus = [HAS_GPUS] if gpus_reason(system) is None else []
     counts = fabric.counts
-    return [fabric.kind, *first, *verbs, *cores, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
+    return [fabric.kind, *first, *verbs, *cores, *gpus, *(f"rails{n}" for n in counts), *(f"nodes{n}" for n in nodes)]
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:

@@ -11,7 +11,7 @@ from railyard.stacks.model import KINDS, KNOBS, POLICIES, Knob, Launch, Proof, S
 from railyard.stacks.table import STACKS
 
 _HEAD = """\
-# MPI stacks: how each is told fabric, rails and policy
+# Stacks: how each is told fabric, rails and policy
 
 Generated from `railyard/stacks/entries/` by `make docs`; change an entry, not this page. A value's blanks are
 filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}`
@@ -74,7 +74,8 @@ def _cell(way: Way | str) -> str:
 
 
 def _stack(name: str, stack: Stack) -> str:
-    lines = [f"## {name}", "", _without_mpi(stack) if stack.pair else _mpi(stack)]
+    about = _by_mpi if stack.by_mpi else _without_mpi if stack.pair else _mpi
+    lines = [f"## {name}", "", about(stack)]
     if stack.root_env:
         lines += ["", f"As root: {_code(f'{key}={value}' for key, value in stack.root_env.items())}."]
     if stack.own_pinning:
@@ -106,6 +107,13 @@ def _without_mpi(stack: Stack) -> str:
         f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "
         f"server on the second, a pair of them a rail. "
         f"{applications if stack.addressed else ''}Under Slurm: `srun --mpi={stack.srun_mpi}`."
+    )
+
+
+def _by_mpi(stack: Stack) -> str:
+    return (
+        f"{stack.title}; {stack.told_apart} (`mpi: openmpi`), and is told the first rail. Benchmarks: "
+        f"{_code(stack.tools)}, one process a GPU, linked to {_code(stack.sonames)} and to that MPI."
     )
 
 

@@ -6,7 +6,19 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 #: Libraries that decide over which network a benchmark runs, by the beginning of their sonames.
-INTERESTING = ("libmpi", "libmpich", "libucp", "libuct", "libfabric", "libpsm", "libibverbs", "librdmacm", "libcxi")
+INTERESTING = (
+    "libmpi",
+    "libmpich",
+    "libucp",
+    "libuct",
+    "libfabric",
+    "libpsm",
+    "libibverbs",
+    "librdmacm",
+    "libcxi",
+    "libnccl",
+    "librccl",
+)
 #: What ldd says of a script and of a static executable.
 NO_LIBRARIES = "not a dynamic executable"
 # libmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f…)   |   libmpi.so.40 => not found
@@ -47,6 +59,21 @@ def why_wrong(
             return f"{executable} is linked to {name} ({path}), expected {' or '.join(sonames)}"
         if prefix is not None and not _lies_in(path, Path(prefix)):
             return f"{executable} is linked to {path}, expected {name} of {prefix}"
+    return None
+
+
+def why_without(
+    executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...], prefix: str | None
+) -> str | None:
+    """Return why an executable is not linked to another library that it is to measure (NCCL), or None where it is.
+
+    ``prefix`` is the folder that the library must lie in, None where that is not said.
+    """
+    path = next((path for name, path in found.items() if name in sonames), None)
+    if path is None:
+        return f"{executable} is not linked to {' or '.join(sonames)}, expected it"
+    if prefix is not None and not _lies_in(path, Path(prefix)):
+        return f"{executable} is linked to {path}, expected {' or '.join(sonames)} of {prefix}"
     return None
 
 

@@ -257,7 +257,7 @@ class VersionProgram:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgram:
-    """A program that shows a tool of a stack without MPI; the tool's path is its folder where ``is_folder`` says so."""
+    """A program that shows a tool of a stack that is no MPI; ``is_folder``: the tool's path is the program's folder."""
 
     name: str
     tool: str
@@ -266,7 +266,7 @@ class ToolProgram:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One MPI library, or one way without MPI: how it is recognised and launched, and a way (or a sentence) per fabric.
+    """One MPI library, another library, or a way without MPI: how it is recognised and launched, and a way per fabric.
 
     ``version_pattern`` is searched in MPI_Get_library_version's text; ``told_apart`` says what it cannot tell.
     ``launches`` are in rising order of ``since`` (major version). ``root_env`` lifts the launcher's refusal of root.
@@ -276,9 +276,12 @@ class Stack:
     ``own_pinning`` are variables that keep the library from binding its processes itself when it starts.
     ``programs`` and ``module`` are how a node shows that it is there: programs that say its version, and a regular
     expression of its module's name, up to the version, as sites, EasyBuild and Spack call it.
-    ``tool_programs`` are those of the benchmarks that are a client and a server, of a stack without MPI; an MPI library
-    has none. ``not_built`` is why Spack cannot serve it, of a stack without a folder in ``spack_envs/``.
+    ``tool_programs`` are those of the benchmarks of a stack that is no MPI library: a client and a server, or programs
+    that an MPI starts (``by_mpi``). ``not_built`` is why Spack cannot serve it, of a stack without a folder in
+    ``spack_envs/``.
     ``addressed``: without MPI, whether an application that starts its own processes is told its rail by addresses.
+    ``by_mpi``: it is no MPI library, and its benchmarks are MPI programs: MPI starts them, what they measure goes by
+    this library. Which MPI, its entry in a system's file says; launcher and protocol are then that one's.
     """
 
     title: str
@@ -298,6 +301,7 @@ class Stack:
     tool_programs: tuple[ToolProgram, ...] = ()
     not_built: str | None = None
     addressed: bool = False
+    by_mpi: bool = False
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)
@@ -314,9 +318,14 @@ class Stack:
     @property
     def pair(self) -> bool:
         """Whether it has no MPI: its own benchmarks are a client and a server, a pair of them a rail."""
-        return bool(self.tool_programs)
+        return bool(self.tool_programs) and not self.by_mpi
+
+    @property
+    def is_mpi(self) -> bool:
+        """Whether it is an MPI library."""
+        return not (self.tool_programs or self.by_mpi)
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The benchmarks that are a client and a server, of a stack without MPI."""
+        """The benchmarks of a stack that is no MPI library: it has no others."""
         return tuple(dict.fromkeys(each.tool for each in self.tool_programs))

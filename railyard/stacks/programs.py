@@ -1,4 +1,6 @@
-"""Which programs belong to which stack: MPI's to the MPI libraries, a client and a server to the others.
+"""Which programs belong to which stack: MPI's to the MPI libraries, a client and a server to those without MPI.
+
+Those that MPI starts and that measure another library (nccl-tests) belong to that library alone.
 
 An application that starts its own processes where there is no MPI can be either's.
 """
@@ -18,15 +20,22 @@ def why_not_tool(stack: str, tool: str, pair: bool, starts_itself: bool = False)
     that starts its own processes where there is no MPI.
     """
     entry = STACKS[stack]
-    if (tool in entry.tools and pair) or (starts_itself and entry.addressed):
+    if (tool in entry.tools and pair == entry.pair) or (starts_itself and entry.addressed):
         return None
+    if entry.by_mpi:
+        return f"{stack} is no MPI library: its own benchmarks alone are for it ({', '.join(entry.tools)})"
     if starts_itself and entry.pair:
         others = [name for name, other in STACKS.items() if other.addressed]
         return f"{stack} has no MPI, and no address that an application could be told: that has {' or '.join(others)}"
     if entry.tools:
         return f"{stack} has no MPI: its benchmarks are a client and a server ({', '.join(entry.tools)})"
     if not pair:
-        return None
+        libraries = [name for name, other in STACKS.items() if other.by_mpi and tool in other.tools]
+        return (
+            f"{tool} measures another library than {stack}: its stack is {' or '.join(libraries)}"
+            if libraries
+            else None
+        )
     others = [name for name, other in STACKS.items() if tool in other.tools]
     return f"a client and a server of {tool} need no MPI: their stack is {' or '.join(others) or 'not known here'}"
 
@@ -44,7 +53,7 @@ def tool_features(stack: str, tools: Iterable[str], applications: Collection[str
     """
     entry = STACKS[stack]
     if not entry.pair:
-        return sorted(tools)
+        return sorted(tool for tool in tools if why_not_tool(stack, tool, pair=False) is None)
     there = sorted(tools)
     own = [own_feature(tool) for tool in there if entry.addressed and tool in applications]
     return [*(pair_feature(tool) for tool in there if tool in entry.tools), *own]

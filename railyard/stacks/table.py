@@ -17,7 +17,7 @@ def _found() -> Mapping[str, Stack]:
         if twice := found.keys() & stacks.keys():
             raise ValueError(f"{entries.__name__}.{module}: another module has {', '.join(sorted(twice))} already")
         found |= stacks
-    return dict(sorted(found.items(), key=lambda item: item[1].pair))
+    return dict(sorted(found.items(), key=lambda item: (not item[1].is_mpi, item[1].pair)))
 
 
 STACKS: Mapping[str, Stack] = MappingProxyType(_found())

@@ -86,7 +86,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     )
     job = replace(
         _job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
-        not_meant=identity.why_not_meant(case, evidence, parsed.tables),
+        not_meant=identity.why_not_meant(case, evidence, parsed.tables) or assessor.not_meant(case, parsed.nccl),
         rails_unlike=rail_setup.why_unlike(case, evidence.facts),
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
@@ -131,6 +131,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         reached = reached.with_remarks(*possible_causes(conditions))
     reached = reached.with_remarks(
         *assessor.remarks(case, tables, again),
+        *assessor.log_remarks(case, parsed.nccl),
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
@@ -299,4 +300,5 @@ def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
         on_one_host=case.site.system.provider == "host",
         from_device=bool(tables) and is_from_device(tables[0]),
         most={name: bound for name, bound in most.items() if bound is not None},
+        limit=assessor.limit(case, tables),
     )

@@ -13,7 +13,6 @@ from railyard.site import conditions
 from railyard.site.condition_words import mpi_of
 from railyard.site.conditions import Seen
 from railyard.site.references.model import Source
-from railyard.stacks.table import STACKS
 
 
 def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[ConditionRecord, ...]:
@@ -54,10 +53,10 @@ def seen_nodes(case: Case, evidence: Evidence) -> dict[str, Seen]:
 
 def _mpi(case: Case, evidence: Evidence) -> str | None:
     """Return the library of the run with its version, where its prefix or its own launcher says one."""
-    if STACKS[case.stack].pair:
-        return None
     meant = case.launch.mpi
-    return mpi_of(case.stack, (meant.version if meant else None) or version_said(evidence.launcher, case.stack))
+    if meant is None:
+        return None
+    return mpi_of(meant.stack, meant.version or version_said(evidence.launcher, meant.stack))
 
 
 def _unlike(name: str, text: str, nodes: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:

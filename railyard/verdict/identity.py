@@ -55,7 +55,7 @@ def _launcher(case: Case, evidence: Evidence) -> str | None:
     meant = case.launch.mpi
     if meant is None or not evidence.launcher:
         return None
-    return launcher_identity.why_other(evidence.launcher, case.stack, meant.version)
+    return launcher_identity.why_other(evidence.launcher, meant.stack, meant.version)
 
 
 def _library(case: Case, evidence: Evidence) -> str | None:
@@ -70,6 +70,10 @@ def _library(case: Case, evidence: Evidence) -> str | None:
     tool = TOOLS.get(micro.find(case.benchmark).tool)
     if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
         return None
+    if found and wanted.by_mpi and case.launch.mpi is not None:
+        sonames = stacks_table.STACKS[case.launch.mpi.stack].sonames
+        why = linkage.why_wrong(case.benchmark, found, sonames, case.launch.prefix)
+        return why or linkage.why_without(case.benchmark, found, wanted.sonames, case.launch.library_prefix)
     if found:
         return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
     # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.

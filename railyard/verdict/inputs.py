@@ -21,7 +21,7 @@ from railyard.site.references.load import Band, Bound, References, floor_band, s
 from railyard.site.systems.model import Fabric
 from railyard.site.test_id import TestId
 from railyard.verdict.blame.search.bisection import STATIC_SHARE
-from railyard.verdict.rules.model import QUANTITIES, Declared, Measured, MetricInput, MostLike, Quantity
+from railyard.verdict.rules.model import QUANTITIES, Declared, LimitLike, Measured, MetricInput, MostLike, Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Run:
     ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 where it is not known.
     ``on_one_host``: its processes shared one host, and nothing lay between them. ``from_device``: its buffers lay in
     the memory of an accelerator. ``most``: what its processors can compute at most, for the metrics that are bounded
-    by it.
+    by it. ``limit``: of its bandwidth, where no link alone sets it.
     """
 
     benchmark: Benchmark
@@ -199,6 +199,7 @@ class Run:
     on_one_host: bool = False
     from_device: bool = False
     most: Mapping[str, MostLike] = field(default_factory=dict)
+    limit: LimitLike | None = None
 
 
 def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
@@ -238,10 +239,11 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     unnamed = "only an upper limit names it" if upper_limits else "no reference names it"
     # Of a system's run the first metric must be judged; of a link's output that which its class has a floor for.
     must_be = bool(target.system) and metric is benchmark.metrics[0]
+    own = run.limit if metric.is_bandwidth else None
     return MetricInput(
         declared=Declared(
             *(metric.name, metric.unit, quantity),
-            limited=limited,
+            limited=limited or own is not None,
             between_nodes=bounded and not run.on_one_host,
             reported_only=None if bands else benchmark.reported or (None if must_be else unnamed),
             coarse=metric.coarse,
@@ -249,7 +251,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
         problem=problem,
-        limit=limit,
+        limit=limit or own,
         bands=bands,
         upper_limits=upper_limits,
         floor_remark=held if isinstance(held, str) else None,

@@ -17,9 +17,10 @@ from railyard.benchmarks.moved_bytes import is_mirrored, least_moved, parts_of_a
 from railyard.benchmarks.table import micro
 from railyard.job.case import Case
 from railyard.job.counters.node import NodeCounters
+from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.path import counted, proof, traffic
-from railyard.verdict.rules.model import MetricInput, MostLike, OutputLine
+from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OutputLine
 
 
 class Sizes:
@@ -44,6 +45,18 @@ class Sizes:
 
     def bounds(self, case: Case, tables: Sequence[Table]) -> tuple[MetricInput, ...]:
         """Return what must be possible too, and is no metric of the benchmark."""
+        return ()
+
+    def limit(self, case: Case, tables: Sequence[Table]) -> LimitLike | None:
+        """Return what bounds its bandwidth where no link does alone; None for what a link bounds, or nothing known."""
+        return None
+
+    def not_meant(self, case: Case, spoken: Spoken | None) -> str | None:
+        """Return why the library's own log says that another way was taken than was meant, or None."""
+        return None
+
+    def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
+        """Return what a reader should know of the library's own log."""
         return ()
 
     def most(self, case: Case, metric: Metric) -> MostLike | None:
@@ -86,7 +99,12 @@ class Sizes:
 
 
 ASSESSOR = Sizes()
-_MODULES: Mapping[AssessedBy, str] = {"sizes": "sizes", "application": "applications", "node_pairs": "node_pairs"}
+_MODULES: Mapping[AssessedBy, str] = {
+    "sizes": "sizes",
+    "application": "applications",
+    "node_pairs": "node_pairs",
+    "gpus": "gpu.collectives",
+}
 
 
 def assessor_of(benchmark: Benchmark) -> Sizes:

@@ -49,6 +49,7 @@ IMPURE = {
     "railyard.rfm.checks.repeated": "the base of the checks that tell a tool how often to repeat",
     "railyard.rfm.checks.osu": "the base of OSU's checks",
     "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",
+    "railyard.rfm.checks.nccl": "the base of the checks of nccl-tests and rccl-tests",
     "railyard.rfm.checks.perftest": "the base of perftest's checks",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",
     "railyard.rfm.checks.fabric": "the base of the check of a fabric's state",

@@ -234,6 +234,7 @@ def taken(partition: list[str], environment: list[str], rails: int, need: Need) 
     terms = [environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] for tool in tools]
     place = {f"rails{rails}", f"nodes{need.nodes}", *(("first",) if need.within_node else ())}
     place |= {"cores"} if need.every_core else set()
+    place |= {"has-gpus"} if need.gpus else set()
     there = place <= set(partition) and not (need.within_node and rails > 1)
     there = there and (not need.kinds or not set(partition).isdisjoint(need.kinds))
     return there and any(_fits(term, set(environment)) for term in terms)

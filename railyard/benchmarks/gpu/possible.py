@@ -91,6 +91,39 @@ def bounds(collective: str, shape: Shape) -> tuple[Bound, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Most:
+    """What a run of one shape can show at most by any algorithm, as a limit over message sizes (rule 3).
+
+    ``value_mb_s`` in MB/s (10^6 B/s), of a long run; ``iterations``: how often each size was made.
+    """
+
+    collective: Collective
+    shape: Shape
+    iterations: int
+    value_mb_s: float
+    terms: str
+    source: str
+    from_bytes: int = 0
+
+    def at(self, size_bytes: int) -> float:
+        """Return the bound at one size: more where some ranks may run ahead of others; infinite where all may."""
+        return self.value_mb_s * _ahead(self.collective, self.shape, Row(0.0, size_bytes, self.iterations))
+
+
+def most(collective: str, shape: Shape, iterations: int) -> Most | None:
+    """Return the highest bound of all algorithms that the shape can use; None where one of them has no known bound.
+
+    Raises RailyardError for an unknown collective, and below 2 ranks.
+    """
+    of, known = found_collective(collective), bounds(collective, shape)
+    if not known or math.isinf(known[-1].busbw_mb_s):
+        return None
+    highest = known[-1]
+    terms = f"{ALGORITHMS[highest.algorithm]} on {_where(shape)}: {highest.terms}"
+    return Most(of, shape, iterations, highest.busbw_mb_s, terms, highest.source)
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """Whether a bus bandwidth is possible, and with which algorithms; ``sentence`` stands by itself."""
 

@@ -137,7 +137,9 @@ def _with(stack: FoundStack, tools: Mapping[str, str]) -> FoundStack:
 
 def _pairs(source: Source) -> tuple[FoundStack, ...]:
     found: dict[str, FoundStack] = {}
-    for stack, shown in ((name, shown) for name, entry in STACKS.items() for shown in entry.tool_programs):
+    for stack, shown in (
+        (name, shown) for name, entry in STACKS.items() if entry.pair for shown in entry.tool_programs
+    ):
         path = source.which(shown.name)
         if path is None:
             continue

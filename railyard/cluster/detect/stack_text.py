@@ -24,7 +24,7 @@ def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
         yield from comment(f"{GUESSED}: {doubt}", "  ")
     for stack in listed:
         yield from _stack(stack, environments, found)
-    if not any(not STACKS[stack.name].pair for stack in listed):
+    if not any(STACKS[stack.name].is_mpi for stack in listed):
         yield from comment(f"{GUESSED}: no MPI was found on the search path or among modules: Spack builds one.", "  ")
         yield "  openmpi:"
         yield from _built(found)
@@ -62,7 +62,7 @@ def _listed(found: Found) -> tuple[FoundStack, ...]:
 def _is_built(found: Found, environments: Collection[str]) -> bool:
     listed = _listed(found)
     bare = any(not stack.benchmarks and stack.name in environments for stack in listed)
-    return bare or all(STACKS[stack.name].pair for stack in listed)
+    return bare or all(not STACKS[stack.name].is_mpi for stack in listed)
 
 
 def _stack(stack: FoundStack, environments: Collection[str], found: Found) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _stack(stack: FoundStack, environments: Collection[str], found: Found) -> It
         for tool, path in stack.benchmarks.items():
             yield f"      {tool}: {scalar(path)}"
         lacking = [tool for tool in SPACK_BENCHMARKS if tool not in stack.benchmarks]
-        if lacking and not STACKS[stack.name].pair and stack.name in environments:
+        if lacking and STACKS[stack.name].is_mpi and stack.name in environments:
             yield from comment(
                 f"Not found: {' and '.join(lacking)}. In place of these, `spack: {{benchmarks: [osu, imb]}}` builds "
                 f"both.",

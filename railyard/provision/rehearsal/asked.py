@@ -16,6 +16,8 @@ _OSU_CHECK_WARM_UPS = 5
 _PERFTEST_ITERATIONS, _PERFTEST_POWERS = 1000, range(1, 24)
 #: Source: main of utils/write_bw.c, libcxi of 2025.
 _CXI_SIZE, _CXI_ITERATIONS, _CXI_LIST = 65536, 1000, 256
+#: Source: README of nccl-tests 2.19.
+_NCCL_ITERATIONS, _NCCL_WARM_UPS = 20, 1
 _FABTESTS_SIZES = (0, *(1 << power for power in range(23)), *(3 << power for power in range(1, 21)))
 
 
@@ -126,6 +128,18 @@ def _cxi(program: str, words: list[str], folder: Path) -> Asked:
     return Asked(key, sizes, (writes,) * len(sizes), window=listed, words=said)
 
 
+def _nccl(program: str, words: list[str], folder: Path) -> Asked:
+    said = _options(words)
+    smallest, largest = int(said.get("-b", 32 << 20)), int(said.get("-e", 32 << 20))
+    factor = int(said.get("-f", 2))
+    sizes = [smallest]
+    while factor > 1 and sizes[-1] * factor <= largest:
+        sizes.append(sizes[-1] * factor)
+    told = Repetitions(int(said.get("-n", _NCCL_ITERATIONS)), int(said.get("-w", _NCCL_WARM_UPS)))
+    is_checked = said.get("-c", "1") != "0"
+    return Asked(f"nccl/{program}", tuple(sizes), (told.measured,) * len(sizes), told, None, 1, is_checked, 0, said)
+
+
 def _pairs(program: str, words: list[str], folder: Path) -> Asked:
     if len(words) != 7:
         expected = "NAME ROUNDS SIZE WINDOW REPEATS WARM-UP EXCHANGES"
@@ -144,6 +158,7 @@ _READS: Mapping[str, Callable[[str, list[str], Path], Asked]] = {
     "iperf3": _iperf3,
     "fabtests": _fabtests,
     "cxi": _cxi,
+    "nccl": _nccl,
     "pairs": _pairs,
 }
 #: Tools that have message sizes, and a stand-in.

@@ -59,6 +59,11 @@ class Moves:
         self.count(sender, port, "tx", on_the_wire)
         self.count(receiver, other, "rx", on_the_wire)
 
+    def loop(self, node: str, port: Port, payload_bytes: float) -> None:
+        """Move so many bytes of payload out of a port of a node, and as many into it, from another port of its own."""
+        for way in ("tx", "rx"):
+            self.count(node, port, way, payload_bytes * self._overhead(port))
+
     def lines(self, node: str) -> list[str]:
         """Return what a node's first rank is to do: a line a file."""
         return [f"add {path} {amount}" for path, amount in self.added.get(node, {}).items()]

@@ -18,7 +18,7 @@ from railyard.base.whole_file import write_whole
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
-from railyard.provision.rehearsal import applications, form, model, pairs, recorded, traffic
+from railyard.provision.rehearsal import applications, collectives, form, model, pairs, recorded, traffic
 from railyard.provision.rehearsal.asked import asked, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
 from railyard.provision.rehearsal.moves import Moves
@@ -102,6 +102,9 @@ def played(
     if tool == "pairs":
         recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
         return Output(pairs.played(network, found, folder, sentence(network), moves))
+    if tool == "nccl":
+        recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
+        return Output(collectives.played(network, found, sentence(network), moves))
     genuine = recorded.genuine(network, found, program, words, folder)
     if genuine is not None:
         text = genuine.text

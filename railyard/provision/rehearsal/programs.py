@@ -65,12 +65,12 @@ def write_launchers(folder: Path, system: System) -> dict[str, str]:
     """
     machine = machine_of(system)
     layout = f"{machine.sockets} {machine.cores_per_socket} {machine.threads_per_core}"
-    with_mpi = [stack for stack in system.stacks if not STACKS[stack].pair]
+    with_mpi = [stack for stack in system.stacks if STACKS[stack].is_mpi]
     found = {}
     for stack in system.stacks:
         own = folder / "launchers" / stack
         own.mkdir(parents=True, exist_ok=True)
-        whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else stack
+        whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else system.starter(stack)
         said = {"stack": whose, "python": sys.executable, "library": str(_LIBRARY), "layout": layout}
         for name in LAUNCHERS:
             head = f"#!/bin/sh\n# A stand-in of {name} in a rehearsal, which has no MPI library.\n"

@@ -321,6 +321,47 @@ def _craympich(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken
     return Taken((there[rank.local % len(there)],))
 
 
+# ---- NCCL
+
+
+def _nccl(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
+    """NCCL and RCCL: the network of that name or none; unasked verbs where there are some, else sockets without a word.
+
+    Source: NCCL's user guide, Environment Variables: NCCL_NET, NCCL_IB_HCA, NCCL_SOCKET_IFNAME.
+    """
+    network = variables.get("NCCL_NET", "").lower()
+    if network not in ("", "ib", "socket"):  # a plugin, over libfabric
+        provider = "cxi" if _has(ports, "cxi") else "efa"
+        found = list(_ofi(variables, ports, rank, provider, _LISTS[provider]))
+        return Taken(tuple(found), "striping" if len(found) > 1 else "none")
+    cards = _nccl_list(variables.get("NCCL_IB_HCA", ""), [port for port in ports if port.kind == "verbs"])
+    if network == "ib" and not cards:
+        raise LibraryError("NCCL WARN NET/IB : No device found.\nNCCL WARN Failed to initialize any NET plugin")
+    interfaces = _nccl_list(variables.get("NCCL_SOCKET_IFNAME", ""), [port for port in ports if port.kind == "net"])
+    there = interfaces if network == "socket" or not cards else cards
+    if not there:
+        raise LibraryError("NCCL WARN Bootstrap : no socket interface found")
+    is_tcp = there[0].kind == "net"
+    return Taken(tuple(there), "striping" if len(there) > 1 else "none", tcp=is_tcp and network != "socket")
+
+
+def _nccl_list(said: str, ports: Sequence[Port]) -> list[Port]:
+    """Return the ports of a list: ^ leaves them out, = takes names as they are, else each begins a name."""
+    if not said:
+        return list(ports)
+    leaves_out, exact = said.startswith("^"), said.removeprefix("^").startswith("=")
+    asked = [each.partition(":") for each in said.removeprefix("^").removeprefix("=").split(",")]
+
+    def named(port: Port) -> bool:
+        card, _, number = port.name.partition(":")
+        return any(
+            (card == name if exact else card.startswith(name)) and own.partition(":")[0] in ("", number)
+            for name, _, own in asked
+        )
+
+    return [port for port in ports if named(port) != leaves_out]
+
+
 _Chooses = Callable[[Variables, Sequence[Port], Rank], Taken]
 _STACKS: Mapping[str, _Chooses] = {
     "openmpi": _openmpi,
@@ -330,6 +371,8 @@ _STACKS: Mapping[str, _Chooses] = {
     "mvapich2": _mvapich2,
     "intelmpi": _intelmpi,
     "craympich": _craympich,
+    "nccl": _nccl,
+    "rccl": _nccl,
 }
 
 #: What may be set for one rank and not for another: each rank says these.

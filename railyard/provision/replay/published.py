@@ -7,6 +7,7 @@ from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
+from railyard.benchmarks.table.nccl import part_of
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.provision.replay.curve_model import MessageTime
 from railyard.provision.replay.form import WORDS, Origin, Recording
@@ -142,14 +143,26 @@ def _output(
     metric = micro.find(test.benchmark).metrics[0]
     # A ping-pong's small messages are its latency: where the source prints none, they are nobody's figures.
     has_start = metric.shape != "pingpong" or drawn or _published_start(site, test) is not None
-    all_sizes = tuple(sorted({*sizes, *printed})) if has_start else printed
+    # So are those of a collective between GPUs, whose start depends on the number of nodes.
+    all_sizes = tuple(sorted({*sizes, *printed})) if has_start and not need.gpus else printed
     model = _model(site, test, points)
     origin: Origin = "model" if drawn else "computed"
     sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; t = t0 + n/B between the points"
     is_rate = any(one.metric == BANDWIDTH for one in drawn)
     times = tuple(model.at(size) / factor if is_rate else model.at(size) * factor for size in all_sizes)
-    text = text_of(Made(test.benchmark, all_sizes, times, sentence, ranks=need.ranks, passes=need.passes))
+    nodes, a_node = _crowd(site, test, need)
+    made = Made(test.benchmark, all_sizes, times, sentence, ranks=nodes * a_node, passes=need.passes)
+    text = text_of(replace(made, ranks_per_node=a_node if need.gpus else 1))
     return recording_of(recorded, text, origin, MADE_BY, source), text
+
+
+def _crowd(site: Site, test: TestId, need: Need) -> tuple[int, int]:
+    """Return how many nodes and ranks a node an output is of: all GPUs, of all nodes where it spans all."""
+    gpus = site.system.gpus if need.gpus else None
+    if gpus is None:
+        return 1, need.ranks
+    nodes = site.system.nodes.number if need.all_nodes else need.nodes
+    return nodes, 1 if part_of(test.benchmark).one_gpu else gpus.per_node
 
 
 def _figure_output(

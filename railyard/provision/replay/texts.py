@@ -13,7 +13,7 @@ from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.table import micro
 from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
-from railyard.provision.replay import stream_texts
+from railyard.provision.replay import collective_texts, stream_texts
 
 #: What IMB, NetPIPE and perftest print as repetitions of an output that was made of no run: it had none.
 REPETITIONS = 1
@@ -28,6 +28,7 @@ class Made:
     ``sentence`` is the remark that names the output as made, and from what. ``repetitions`` are of each size, where a
     run was told them; ``window`` are OSU's messages in flight, and the writes in a list of cxi_write_bw, whose
     repetitions are single writes; ``amount_bytes`` what iperf3 was told to move.
+    ``ranks_per_node``: of collectives between GPUs, which print where each rank is.
     ``validated``: OSU's own check of the data was asked for.
     """
 
@@ -41,6 +42,7 @@ class Made:
     window: int = 64
     validated: bool = False
     amount_bytes: int = 0
+    ranks_per_node: int = 1
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -253,4 +255,5 @@ WRITERS: Mapping[str, Callable[[Made, str], str]] = {
     "iperf3": stream_texts.iperf3,
     "fabtests": _fabtests,
     "cxi": _cxi,
+    "nccl": collective_texts.nccl,
 }

@@ -23,7 +23,7 @@ from railyard.rfm.deprecated import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
-from railyard.site.matrix import OWN_CORES
+from railyard.site.matrix import HAS_GPUS, OWN_CORES
 from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
@@ -87,8 +87,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
-        cores = f" +{OWN_CORES}" if self.every_core else ""
-        there = [f"{term}{cores}" for term in places(self.rails, self.num_nodes)]
+        also = f"{f' +{OWN_CORES}' if self.every_core else ''}{f' +{HAS_GPUS}' if self.gpus else ''}"
+        there = [f"{term}{also}" for term in places(self.rails, self.num_nodes)]
         self.valid_systems = [f"{term} +{kind}" for term in there for kind in self.kinds] or there
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT

@@ -62,6 +62,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             starts_itself=bool(cls.starts_itself),
             every_core=bool(cls.every_core),
             kinds=tuple(cls.kinds),
+            gpus=bool(cls.gpus),
             within_node=cls.is_within_node(own),
             feature=cls.feature_of(own),
             all_nodes=bool(cls.all_nodes),

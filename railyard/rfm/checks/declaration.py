@@ -74,6 +74,8 @@ class Declaration(rfm.RegressionTestPlugin):
     pair_a_rail = variable(typ.Bool, value=False)
     #: Whether each core of its nodes has a rank: only where the system's file says how many there are.
     every_core = variable(typ.Bool, value=False)
+    #: Whether the GPUs of its nodes take part: only where the system's file says which there are.
+    gpus = variable(typ.Bool, value=False)
     #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail
     #: (`client_server_words`).
     pair = variable(typ.Bool, value=False)

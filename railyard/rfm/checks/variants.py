@@ -12,13 +12,14 @@ from reframe.core.meta import make_test
 
 from railyard.base.numbers import powers_of_two
 from railyard.rfm.current import environment_features, partition_features, partitions, sweep
-from railyard.site.matrix import NO_APPLICATION, RAIL_COUNTS
+from railyard.site.matrix import HAS_GPUS, NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
 from railyard.site.systems.model import HOST_SWEEP
 from railyard.site.takes import Takes
 from railyard.stacks.model import NIC_PER_RANK
 
 Check = TypeVar("Check", bound=type)
+Value = TypeVar("Value")
 
 _RAILS = re.compile(r"rails([1-9][0-9]*)")
 #: On how many nodes a sweep is where no system is known.
@@ -38,6 +39,12 @@ def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
     """
     named = named_policies(environ.features for each in partitions() or () for environ in each.environs)
     return (DEFAULT, *(policy for policy in named if pair_a_rail or policy != NIC_PER_RANK))
+
+
+def of_gpus(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the values of a parameter of a check between GPUs: the first alone where the current system has none."""
+    features = partition_features()
+    return values if features is None or HAS_GPUS in features else values[:1]
 
 
 def many_pairs(check: Check) -> Check:

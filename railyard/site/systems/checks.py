@@ -50,6 +50,7 @@ def check_system(system: System, document: Document) -> None:
         _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
+        _check_starter(name, entry, system, document)
         _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
     _check_gpus(system, document)
@@ -261,6 +262,21 @@ def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
         if entry.prefix is None and "{prefix}" in text:
             part = "env" if key in entry.env else "benchmarks"
             raise document.error((*path, part, key), show(text), "no {prefix}: the stack has none", "add prefix")
+
+
+def _check_starter(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse a library whose tests no MPI of the system starts, and an MPI of what starts itself."""
+    path, known = ("stacks", stack), [name for name in system.stacks if table.STACKS[name].is_mpi]
+    by_mpi = table.STACKS[stack].by_mpi
+    if by_mpi and entry.mpi is None:
+        expected = f"the MPI that its tests are built with: {listing(known) or 'no stack here is one'}"
+        raise document.error(path, "no mpi", expected, f"add mpi: {next(iter(known), 'openmpi')}")
+    if not by_mpi and entry.mpi is not None:
+        expected = f"none: {stack} starts its own programs"
+        raise document.error((*path, "mpi"), show(entry.mpi), expected, "leave it out")
+    if entry.mpi is not None and entry.mpi not in known:
+        expected = f"a stack of {system.system} that is an MPI library"
+        raise document.error((*path, "mpi"), show(entry.mpi), expected, did_you_mean(entry.mpi, known))
 
 
 def _check_told_twice(stack: str, entry: StackEntry, system: System, document: Document) -> None:

@@ -365,6 +365,16 @@ class System(Model):
         most = min(self.measure.largest_sweep or there, there)
         return tuple(sorted({*powers_of_two(most), most}))
 
+    def starter(self, stack: str) -> str:
+        """Return the stack whose launcher starts another's programs: itself, or the MPI that its entry names."""
+        return self.stacks[stack].mpi or stack
+
+    def modules_of(self, stack: str) -> tuple[str, ...]:
+        """Return the modules of a stack, those of the MPI that starts it first."""
+        starter = self.starter(stack)
+        of_mpi = self.stacks[starter].modules if starter != stack and starter in self.stacks else ()
+        return tuple(dict.fromkeys((*of_mpi, *self.stacks[stack].modules)))
+
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""
         return seconds(self.jobs.time_limit("app" if check_class == "app" else "micro", self.time_limit))

@@ -31,7 +31,7 @@ class SpackSite(Model):
 
 
 class StackEntry(Model):
-    """One MPI stack as this system has it installed, or as Spack builds its benchmarks."""
+    """One stack as this system has it installed, or as Spack builds its benchmarks."""
 
     prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
     modules: tuple[Module, ...] = ()
@@ -42,6 +42,9 @@ class StackEntry(Model):
         (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
     )
     srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
+    mpi: Name | None = Field(
+        None, description="Of nccl and rccl: the stack of this system whose MPI their tests are built with"
+    )
     spack: SpackStack | None = None
 
     @property

@@ -9,8 +9,16 @@ from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.proof import PathProof
 
 
-def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int], nodes: Collection[str]) -> PathProof:
+def judge(
+    readings: Mapping[str, NodeCounters],
+    payload_bytes: Mapping[str, int],
+    nodes: Collection[str],
+    who: str = "pair",
+    by: str = "memory",
+) -> PathProof:
     """Return the proof of pairs that share a node each; ``payload_bytes`` is what a node's pair sent one way at least.
+
+    ``who`` moved it, ``by`` what: GPUs by NVLink.
 
     A counter that cannot be read is a doubt, never a pass. The ranks of all nodes are one job, whose start and waiting
     moves some bytes between nodes: the bound is that of every network that a run is not meant to use.
@@ -30,15 +38,15 @@ def judge(readings: Mapping[str, NodeCounters], payload_bytes: Mapping[str, int]
             carried = max(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
             if carried > bound and device.packet_bytes is None:  # packets are no bytes: their interface counts those
                 sentence = (
-                    f"{device.device} of {node} carried {traffic(carried)} while the pair within {node} moved "
+                    f"{device.device} of {node} carried {traffic(carried)} while the {who} within {node} moved "
                     f"{traffic(payload)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
-                    f"{UNMEANT_BYTES.name}): not shared memory"
+                    f"{UNMEANT_BYTES.name}): not {'shared memory' if by == 'memory' else by}"
                 )
                 look = f"how the stack is told its transports, and what else uses {device.device} of {node}"
-                suspect = Suspect("stack", "a network carried what memory should have", node, device.device)
+                suspect = Suspect("stack", f"a network carried what {by} should have", node, device.device)
                 return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
     least = min(payload_bytes.values(), default=0)
-    sentence = f"no network of {listing(sorted(nodes))} carried it: each pair moved {traffic(least)} one way in memory"
+    sentence = f"no network of {listing(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
     return PathProof("proven", sentence, None, "", (), shown, total)
 
 

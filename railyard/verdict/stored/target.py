@@ -73,7 +73,7 @@ def of_system(
         raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
     kind = system.fabrics[name].kind
     # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
-    choice = [each for each in system.stacks if not table.STACKS[each].pair] or list(system.stacks)
+    choice = [each for each in system.stacks if table.STACKS[each].is_mpi] or list(system.stacks)
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
         policy = _policy(None, rails, policy)

@@ -1,0 +1,141 @@
+"""A collective between GPUs in a rehearsal: what nccl-tests prints with its library's log, and what each NIC moves.
+
+Which GPUs take part is the system's file's, how they are grouped and over what they reach each other are the variables
+of nccl-tests and NCCL, as they are documented: what Railyard sets is tried by what it is to effect.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.gpu.carried import carried
+from railyard.benchmarks.gpu.collectives import collective
+from railyard.benchmarks.gpu.possible import bounds
+from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, PARTS, RAILS, TWO_NODES, WHOLE, collective_of
+from railyard.hardware.gpu_nodes import Shape
+from railyard.provision.rehearsal import model, traffic
+from railyard.provision.rehearsal.asked import Asked
+from railyard.provision.rehearsal.crew import Crew
+from railyard.provision.rehearsal.moves import Moves
+from railyard.provision.rehearsal.told import Port
+from railyard.provision.rehearsal.traffic import Network
+from railyard.provision.replay import published
+from railyard.provision.replay.collective_texts import Printed, printed
+from railyard.site.gpu_shape import shape_of_part
+from railyard.site.systems.gpus import Gpus
+from railyard.site.systems.model import Fabric
+
+#: What a healthy run reaches of the bound of a ring, or of its sends and receives: published are 79 to 98 %.
+EFFICIENCY = 0.9
+#: Where half of that is reached: short collectives wait for their start.
+_HALF_BYTES = 4 << 20
+
+
+def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
+    """Return what a run prints, and add what it moves. Raises RailyardError where its system states no GPUs."""
+    crew, gpus, name = network.crew, network.crew.site.system.gpus, collective_of(asked.key)
+    if gpus is None or name is None or network.place is None:
+        raise RailyardError(f"{asked.key}: found no GPUs in systems/{crew.site.system.system}.yaml, expected gpus")
+    groups, part, ranks = _groups(crew), _part(crew), max(crew.per_node.values())
+    place, rails = network.place, len(crew.takes[0].ports)
+    shape = shape_of_part(crew.site.system, place.name, rails, PARTS[part], len(crew.nodes), ranks)
+    if shape is None:
+        raise RailyardError(f"{asked.key}: found {ranks} processes on a node of {gpus.per_node} GPUs, expected no more")
+    traffic.start_up(crew, moves)
+    rates = {size: _rate(network, asked, name, part, shape, size) for size in asked.sizes}
+    told = asked.told
+    times = 1 if told is None else 2 * (told.measured + 1 + int(asked.validated)) + told.warm_up
+    _move(network, name, part, shape, groups, times * sum(asked.sizes), moves)
+    run = Printed(
+        name, rates, [member.node for member in crew.members], ranks, sentence, groups,
+        iterations=1 if told is None else told.measured, warm_ups=0 if told is None else told.warm_up,
+        checked=asked.validated, log=list(_log(crew, part, gpus, place.fabric)),
+    )  # fmt: skip
+    return printed(run)
+
+
+def _groups(crew: Crew) -> int:
+    """Return into how many groups NCCL_TESTS_SPLIT deals the ranks: 1 where it is not set."""
+    found = re.fullmatch(r"(?:MOD|%) ?([1-9][0-9]*)", crew.variables.get("NCCL_TESTS_SPLIT", ""), re.IGNORECASE)
+    return min(int(found[1]), len(crew.members)) if found else 1
+
+
+def _part(crew: Crew) -> str:
+    """Return over what of the system the run is, by its processes and variables."""
+    alone = len(crew.nodes) == 1
+    if _groups(crew) > 1:
+        return RAILS
+    if alone:
+        off = all(crew.variables.get(name) == "1" for name in ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"))
+        return OVER_NICS if off else ONE_NODE
+    if max(crew.per_node.values()) == 1:
+        return ONE_GPU
+    whole = len(crew.nodes) == crew.site.system.nodes.number or len(crew.nodes) > 2
+    return WHOLE if whole else TWO_NODES
+
+
+def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, size: int) -> float:
+    """Return the busbw at one size, MB/s: by the references, else a share of a ring's bound, less what faults take."""
+    flows = traffic.around(network)
+    test = network.test(f"{asked.key}/{part}" if part else asked.key, flows)
+    known = None if test is None else published.healthy(network.crew.site, test, asked.sizes)
+    if known is not None:
+        healthy = size / known.at(size)
+    else:
+        healthy = EFFICIENCY * bounds(name, shape)[0].busbw_mb_s * size / (size + _HALF_BYTES)
+    if part == ONE_NODE:
+        return healthy
+    if any(network.is_fallback(flow) for flow in flows):
+        return min(healthy, model.MANAGEMENT_MB_S)
+    own = [model.rail_share(network.faults, node, port.name) for node in network.crew.nodes for port in _ports(network)]
+    return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
+
+
+def _ports(network: Network) -> Sequence[Port]:
+    return network.crew.takes[0].ports
+
+
+def _move(network: Network, name: str, part: str, shape: Shape, groups: int, volume: float, moves: Moves) -> None:
+    """Move what each node's NICs carry of a ring, or of its sends and receives, evenly over those that it takes."""
+    shares = carried(name, "p2p" if collective(name).point_to_point else "ring", shape)
+    if part == ONE_NODE or shape.domains == 1 or shares is None:
+        return
+    flows, per_node = traffic.around(network), shape.gpus // shape.gpus_a_domain
+    if part == OVER_NICS:
+        node, ports = network.crew.nodes[0], _ports(network)
+        for port in ports:
+            moves.loop(node, port, sum(share.sent for share in shares) * volume / len(ports))
+        return
+    for place, flow in enumerate(flows[:-1] if collective(name).rooted else flows):
+        sent = sum(share.sent for share in shares[place * per_node : (place + 1) * per_node])
+        traffic.add(moves, flow, 1 << 30, max(sent, float(collective(name).rooted)) * groups * volume, 0)
+
+
+def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric) -> Iterator[str]:
+    """Yield what NCCL says at its start: network, NICs, and by which way each GPU sends."""
+    ranks = max(crew.per_node.values())
+    for member, taken in zip(crew.members, crew.takes, strict=True):
+        head = f"{member.node}:{member.rank + 1}:{member.rank + 1} [{member.local}] NCCL INFO"
+        is_net = taken.ports[0].kind == "net"
+        kind, network = ("", "Socket") if is_net else ("/RoCE" if fabric.kind == "roce" else "/IB", "IB")
+        listed = " ".join(
+            f"[{number}]{port.name}{':10.0.0.1<0>' if is_net else kind}" for number, port in enumerate(taken.ports)
+        )
+        if taken.tcp:
+            yield f"{head} NET/IB : No device found."
+        yield f"{head} NET/{network} : Using {listed}"
+        yield f"{head} Using network {network}"
+        if part == ONE_NODE:
+            way, to = "P2P/CUMEM", member.rank - member.local + (member.local + 1) % ranks
+        else:
+            nic = _nic_of(member.local, taken.ports, gpus)
+            way, to = f"NET/{network}/{nic}{'' if is_net else '/GDRDMA'}", (member.rank + ranks) % len(crew.members)
+        yield f"{head} Channel 00/0 : {member.rank}[{member.local}] -> {to}[{member.local}] [send] via {way}"
+
+
+def _nic_of(gpu: int, ports: Sequence[Port], gpus: Gpus) -> int:
+    """Return the number of the NIC that a GPU sends by: one that is nearest to it, else its share of them in order."""
+    near = [
+        number for number, port in enumerate(ports) if gpu in gpus.nearest.get(port.name.partition(":")[0], ())
+    ]  # fmt: skip
+    return near[0] if near else gpu * len(ports) // gpus.per_node

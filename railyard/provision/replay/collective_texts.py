@@ -1,0 +1,84 @@
+"""A collective between GPUs as nccl-tests 2.17 prints it: every figure made of the bus bandwidth at each size."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railyard.benchmarks.gpu.collectives import busbw
+from railyard.benchmarks.table.nccl import collective_of
+
+if TYPE_CHECKING:
+    from railyard.provision.replay.texts import Made
+
+#: nccl-tests' own iterations, and what it prints of a GPU that nobody had.
+ITERATIONS, WARM_UPS, NO_GPU = 20, 5, "no real GPU"
+_HALF = f"{'time':>10}{'algbw':>8}{'busbw':>8}{'#wrong':>8}"
+_UNITS = f"{'(us)':>10}{'(GB/s)':>8}{'(GB/s)':>8}{'':>8}"
+_HEADING = (
+    f"#\n#{'out-of-place':>75}{'in-place':>34}\n"
+    f"#{'size':>11}{'count':>14}{'type':>10}{'redop':>8}{'root':>8}{_HALF}{_HALF}\n"
+    f"#{'(B)':>11}{'(elements)':>14}{'':>26}{_UNITS}{_UNITS}\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` are a node's.
+
+    ``groups``: ranks are dealt to them by their number. ``log`` has lines of the library's, before the table.
+    """
+
+    collective: str
+    rates_mb_s: Mapping[int, float]
+    hosts: Sequence[str]
+    gpus: int
+    sentence: str
+    groups: int = 1
+    iterations: int = ITERATIONS
+    warm_ups: int = WARM_UPS
+    checked: bool = True
+    log: Sequence[str] = ()
+
+
+def nccl(made: "Made", name: str) -> str:
+    """Return the output of one of nccl-tests over all ranks; ``made`` has its bus bandwidths as those of its rows."""
+    nodes = made.ranks // made.ranks_per_node
+    digits = len(str(nodes))
+    hosts = [f"node{rank // made.ranks_per_node + 1:0{digits}d}" for rank in range(made.ranks)]
+    rates = {size: value for size, _, value in made.rows}
+    return printed(Printed(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
+
+
+def printed(run: Printed) -> str:
+    """Return the output of one run."""
+    ranks, sizes = len(run.hosts) // run.groups, list(run.rates_mb_s)
+    lines = [
+        "# nccl-tests version 2.17.6",
+        f"# Collective test starting: {run.collective}_perf",
+        f"# {run.sentence}",
+        f"# nThread 1 nGpus 1 minBytes {sizes[0]} maxBytes {sizes[-1]} step: 2(factor) warmup iters: {run.warm_ups} "
+        f"iters: {run.iterations} agg iters: 1 validation: {int(run.checked)} graph: 0",
+        "#",
+        "# Using devices",
+    ]
+    lines += [
+        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {rank + 1} on {host} device {rank % run.gpus:2d} "
+        f"[0000:00:00] {NO_GPU}"
+        for rank, host in enumerate(run.hosts)
+    ]
+    redop = "sum" if run.collective in ("all_reduce", "reduce_scatter", "sendrecv") else "none"
+    root = 0 if run.collective == "broadcast" else -1
+    wrong = "0" if run.checked else "N/A"
+    in_place = "N/A" if run.collective in ("alltoall", "sendrecv") else wrong
+    rows, shown = "", []
+    for size, value in run.rates_mb_s.items():
+        time_us = busbw(run.collective, size, 1.0, ranks) / value
+        half = f"{time_us:>10.2f}{size / time_us / 1000:>8.2f}{value / 1000:>8.2f}"
+        shown.append(round(value / 1000, 2))
+        rows += f"{size:>12}{size // 4:>14}{'float':>10}{redop:>8}{root:>8}{half}{wrong:>8}{half}{in_place:>8}\n"
+    head = "\n".join([*lines, *run.log, ""])
+    return (
+        f"{head}{_HEADING}{rows}# Out of bounds values : 0 OK\n"
+        f"# Avg bus bandwidth    : {sum(shown) / len(shown):.4f}\n#\n"
+        f"# Collective test concluded: {run.collective}_perf\n"
+    )

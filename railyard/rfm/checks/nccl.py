@@ -1,0 +1,104 @@
+"""The base class of the checks by nccl-tests and rccl-tests: one process a GPU, told sizes, iterations and groups."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import parameter, variable
+
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.benchmarks.repetitions import Amounts, Work
+from railyard.benchmarks.table.nccl import part_of
+from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
+from railyard.site.sizes import sizes_within
+
+if TYPE_CHECKING:
+    from railyard.parsers.parsed import Parsed
+    from railyard.rfm.checks.prober import Prober
+
+#: Every power of two: nccl-tests is told a factor of 2 from the smallest size to the largest.
+_SIZES = tuple(1 << n for n in range(41))
+#: Collectives whose printed size is the one that was asked for, whatever the number of ranks; of others each rank has a
+#: part of whole 16 B.
+_WHOLE = ("all_reduce", "broadcast", "sendrecv")
+
+
+def _parse(text: str) -> "Parsed":
+    from railyard.parsers import nccl  # a listing reads no output
+
+    return nccl.parse(text)
+
+
+class NcclCheck(RepeatedCheck):
+    """One collective between GPUs, whose buffers lie in their memory.
+
+    Processors and memory of the host have no part in it, so that nothing is placed: NCCL binds its own threads.
+    """
+
+    tool = "nccl"
+    tags = {"gpu"}
+    gpus = True
+    program_a_benchmark = True
+    parse: Any = staticmethod(_parse)
+    placement = "launcher"
+    rails = parameter(of_gpus(rail_counts()), type=int, loggable=True)
+    policy = parameter(of_gpus(rail_policies()), type=str, loggable=True)
+    fewest, own = Amounts(5, 1), Amounts(20, 5)
+    #: Below, a row has too few digits to be judged.
+    smallest = 64 << 10
+    largest = 8 << 30
+    sizes_told = ("smallest", "largest")
+    #: Whether the tests compare what arrived (`-c 1`), which takes long on thousands of GPUs.
+    check_data = variable(typ.Bool, value=True)
+
+    @property
+    def message_sizes(self) -> tuple[int, ...]:
+        return sizes_within(self.smallest, self.largest, _SIZES)
+
+    @property
+    def asked_sizes(self) -> tuple[int, ...]:
+        ranks = self.num_nodes * (1 if part_of(self.key).split else self.ranks_per_node)
+        is_whole = self.program.removesuffix("_perf") in _WHOLE or ranks & (ranks - 1) == 0
+        return self.message_sizes if is_whole else ()  # the parser holds the rows to the sizes that the output states
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        return (self.program, f"{self.program}_mpi")  # NAME_SUFFIX=_mpi of nccl-tests' README
+
+    @property
+    def validates(self) -> bool:
+        return bool(self.check_data)
+
+    @property
+    def fixed_repetitions(self) -> Repetitions:
+        return Repetitions(self.repetitions, self.warm_up)
+
+    @property
+    def told_ranks(self) -> Mapping[str, str]:
+        """How the ranks are grouped, and what keeps the GPUs of a node off their own links."""
+        part = part_of(self.key)
+        if part.split:
+            return {"NCCL_TESTS_SPLIT": f"MOD {self.ranks_per_node}"}
+        return {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"} if part.over_nics else {}
+
+    @property
+    def prober(self) -> "Prober":
+        """Nobody: from one GPU most rails are far, so that one of them alone would look slow on every node."""
+        from railyard.rfm.checks.prober import Nobody
+
+        return Nobody()
+
+    def shape(self) -> None:
+        gpus = self.site.system.gpus
+        self.ranks_per_node = 1 if gpus is None or part_of(self.key).one_gpu else gpus.per_node
+
+    def work(self) -> Work:
+        # A ring carries twice the size of an all_reduce through the NICs of a node; both halves of a row are made.
+        return replace(super().work(), messages=2, pairs=1, times=2, checked=False)
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        told = {"-b": sizes[0], "-e": sizes[-1], "-f": 2, "-t": 1, "-g": 1, "-n": self.repetitions, "-w": self.warm_up}
+        told["-c"] = int(self.check_data)
+        return [str(word) for pair in told.items() for word in pair]

@@ -1,0 +1,206 @@
+"""What is asked of a run of nccl-tests besides its rules: what GPUs, NICs and groups took part, and what each carried.
+
+Bounds and bytes are of ``railyard.benchmarks.gpu``, for the GPUs that the system's file states. What the library's own
+log says of the way is compared with what was meant (``meant_way``); the NICs' counters prove it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from railyard.base.wording import counted as how_many
+from railyard.benchmarks.gpu.carried import least_carried
+from railyard.benchmarks.gpu.possible import Most, most
+from railyard.benchmarks.table.nccl import collective_of, part_of
+from railyard.hardware.gpu_nodes import Shape
+from railyard.job.case import Case
+from railyard.job.counters.node import NodeCounters
+from railyard.parsers.nccl_said import Spoken
+from railyard.parsers.parsed import Table
+from railyard.site.gpu_shape import shape_of_part
+from railyard.verdict.gpu import meant_way
+from railyard.verdict.path import counted, proof, traffic, within_node
+from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.sizes import Sizes
+
+#: Each size is made out of place and in place; nccl-tests makes both, whatever it prints of the second.
+HALVES = 2
+
+
+def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
+    """Return which GPUs of which nodes take part in one collective of a run, and over what they reach each other.
+
+    Of a run in groups it is one group, with its share of the NICs. Of a replay nodes and GPUs are those that its output
+    (``tables``) names. None where the system states no GPUs, or fewer, or nobody says which took part.
+    """
+    nodes, used = len(case.launch.nodes), case.ranks_per_node
+    if not nodes and tables:
+        named = tables[0].context.get("nodes"), tables[0].context.get("ranks_per_node")
+        nodes, used = (each if isinstance(each, int) else 0 for each in named)
+    found = shape_of_part(case.site.system, case.fabric, case.rails, part_of(case.benchmark), nodes, used)
+    # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
+    # replayed run was told is not known.
+    if found is None or not case.launch.nodes or case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none":
+        return found
+    return replace(found, node=replace(found.node, reduces=False))
+
+
+class GpuCollectives(Sizes):
+    """Answers for a collective between GPUs."""
+
+    has_shape = False
+
+    def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
+        """Return what busbw is possible at most by any algorithm, over these NICs, links and slots of GPUs."""
+        shape, collective = shape_of_run(case, tables), collective_of(case.benchmark)
+        if shape is None or collective is None or shape.ranks < 2:
+            return None
+        told = None if case.repetitions is None else case.repetitions.measured
+        each = [told if times is None else times for times in map(_times, tables)]
+        known = [times for times in each if times is not None]
+        return most(collective, shape, min(known, default=1))
+
+    def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
+        """Return a line for each table of other nodes, groups or iterations than were asked for."""
+        if played:
+            return ()
+        nodes = len(case.launch.nodes)
+        asked = {"nodes": nodes} if nodes and case.site.system.provider != "host" else {}
+        if case.repetitions is not None:
+            asked["iterations"] = case.repetitions.measured
+        if part_of(case.benchmark).split:
+            asked |= {"groups": case.ranks_per_node, "ranks": nodes} if case.ranks_per_node > 1 else {}
+        return tuple(
+            OutputLine(table.line, f"{case.benchmark} is of {_said(table, name)} {name}, {number} were asked for")
+            for table in tables
+            for name, number in asked.items()
+            if table.context.get(name) != number
+        )
+
+    def not_meant(self, case: Case, spoken: Spoken | None) -> str | None:
+        """Return what the library's own log contradicts: the network, the way within a node, and each GPU's NIC."""
+        if spoken is None:
+            return None
+        other = meant_way.why_other_groups(spoken.jobs) if part_of(case.benchmark).split else None
+        return other or (None if spoken.log is None else meant_way.why_other(spoken.log, _meant(case)))
+
+    def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
+        """Return that there is no log, or what it says that a reader should know."""
+        log = None if spoken is None else spoken.log
+        if log is None and case.site.system.provider == "replay":
+            return ()  # of published figures nobody has a log
+        if log is None:
+            return ("the library's own log is not in the output: by which NIC each GPU sent is not known from it",)
+        return meant_way.remarks(log, _meant(case))
+
+    def path(
+        self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
+    ) -> proof.PathProof:
+        """Return the path proof: what no algorithm can keep from the NICs of a node, by their counters.
+
+        Groups that have a GPU of each node, and the same number of NICs each, load all rails alike. Elsewhere which
+        NIC carries how much is the library's choice, and each must have been used.
+        """
+        nodes, shape, part = case.launch.nodes, shape_of_run(case), part_of(case.benchmark)
+        collective, moved = collective_of(case.benchmark), _moved(case, tables)
+        if part.within_node or (shape is not None and shape.domains == 1):
+            link = None if shape is None else shape.node.gpu_link
+            inside = dict.fromkeys(nodes, moved or 0)
+            return within_node.judge(
+                readings, inside, nodes, "group of GPUs", "their links" if link is None else link.word
+            )
+        why = _why_unknown(case, shape, collective, moved)
+        if why is not None or shape is None or collective is None or moved is None:
+            return counted.judge(case, readings, plan, (), f"how much each node must move is not known: {why}")
+        groups = case.ranks_per_node if part.split else 1
+        of_nodes = _of_nodes(collective, shape, groups, moved)
+        even = part.split and _has_own_nics(case)
+        return proof.judge(
+            readings, replace(plan, collective=not even, traffic=dict(zip(nodes, of_nodes, strict=True)))
+        )
+
+
+def _has_own_nics(case: Case) -> bool:
+    """Return whether the system's file gives each GPU NICs that are no other's, and each NIC as many GPUs.
+
+    Where two GPUs are as near to two NICs, which of them takes which is the library's choice.
+    """
+    gpus = case.site.system.gpus
+    if gpus is None:
+        return False
+    near = [gpus.nearest.get(name.partition(":")[0], ()) for name in case.launch.meant]
+    each = [gpu for those in near for gpu in those]
+    alone = len(each) == len(set(each)) or all(len(those) == 1 for those in near)
+    even = len({each.count(gpu) for gpu in each}) == 1 and len({len(those) for those in near}) == 1
+    return alone and even and set(each) == set(range(case.ranks_per_node))
+
+
+def _meant(case: Case) -> meant_way.MeantWay:
+    gpus, part = case.site.system.gpus, part_of(case.benchmark)
+    link = None if gpus is None else gpus.link
+    return meant_way.MeantWay(
+        network=case.launch.settings.env.get("NCCL_NET", ""),
+        within=part.within_node,
+        over_nics=part.over_nics,
+        own_nics=part.split,
+        has_links=link is not None and not link.is_slot,
+        nearest={} if gpus is None else gpus.nearest,
+        rails=case.launch.meant,
+    )
+
+
+def _why_unknown(case: Case, shape: Shape | None, collective: str | None, moved: int | None) -> str | None:
+    if collective is None:
+        return f"no formula is kept of {case.benchmark}"
+    if shape is None:
+        return f"systems/{case.site.system.system}.yaml does not say which GPUs take part (gpus)"
+    if moved is None:
+        return "the output does not say how often each size was made"
+    if shape.gpus_a_domain > shape.gpus:
+        return "several nodes share an NVLink domain, and which of them uses its NICs is the library's choice"
+    if part_of(case.benchmark).over_nics and case.rails < case.ranks_per_node:
+        return (
+            f"{how_many(case.ranks_per_node, 'GPU')} share {how_many(case.rails, 'NIC')}, and what goes from a NIC to "
+            "itself passes no port"
+        )
+    return None
+
+
+def _of_nodes(collective: str, shape: Shape, groups: int, moved: int) -> list[traffic.NodeTraffic]:
+    """Return what each node sends and receives at least, of all groups together."""
+    shares, domains = least_carried(collective, shape), shape.gpus // shape.gpus_a_domain
+    found = []
+    for node in range(shape.nodes):
+        own = shares[node * domains : (node + 1) * domains]
+        sent = int(groups * moved * sum(share.sent for share in own))
+        received = int(groups * moved * sum(share.received for share in own))
+        found.append(traffic.NodeTraffic(sent, received, sent, received))
+    return found
+
+
+def _times(table: Table) -> int | None:
+    """Return how often each size of a table was made in each half; None where it does not say it."""
+    iterations, aggregated = table.context.get("iterations"), table.context.get("aggregated", 1)
+    if isinstance(iterations, int) and isinstance(aggregated, int):
+        return iterations * aggregated
+    return None
+
+
+def _moved(case: Case, tables: Sequence[Table]) -> int | None:
+    """Return the sizes of all rows, each as often as it was made at least, in bytes; warm-ups and checks are left out.
+
+    None where the output does not say how often.
+    """
+    total = 0
+    for table in tables:
+        times = _times(table)
+        if times is None:
+            return None
+        total += HALVES * times * sum(size for size in table.column("size") if isinstance(size, int))
+    return total
+
+
+def _said(table: Table, name: str) -> str:
+    return str(table.context.get(name, "an unknown number of"))
+
+
+ASSESSOR = GpuCollectives()

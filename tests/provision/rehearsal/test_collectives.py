@@ -1,0 +1,120 @@
+"""A rehearsed run of nccl-tests: its output, NCCL's log and the NICs' counters, judged as a real one is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from railyard.benchmarks.moved_bytes import Repetitions
+from railyard.parsers import nccl
+from railyard.provision.rehearsal import told
+from railyard.provision.rehearsal.form import Fault
+from railyard.provision.rehearsal.told import LibraryError, Port, Rank
+from railyard.site.site import Site, site_at
+from railyard.verdict.assess import Assessment
+from tests.provision.rehearsal import conftest
+from tests.provision.rehearsal.conftest import Bed
+
+WORDS = "-b 16777216 -e 268435456 -f 2 -t 1 -g 1 -n 20 -w 5 -c 1".split()
+GPUS = """\
+gpus:
+  per_node: 2
+  kind: NVIDIA H100 SXM5
+  nvlink: 4
+  nearest: {mlx5_0: [0], mlx5_1: [1]}
+"""
+NCCL = """\
+stacks:
+  nccl:
+    mpi: openmpi
+    modules: [nccl]
+    benchmarks: {nccl: nccl}
+"""
+
+
+@pytest.fixture
+def roomy(tmp_path: Path) -> Site:
+    """The site of all rehearsals here, with two GPUs a node and NCCL."""
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "references").mkdir()
+    text = conftest.SYSTEM.replace("stacks:\n", NCCL, 1) + GPUS
+    (tmp_path / "systems/roomy.yaml").write_text(text, encoding="utf-8")
+    return site_at(tmp_path, "roomy")
+
+
+def run(bed: Bed, key: str = "nccl/all_reduce_perf", rails: int = 2, **more: Any) -> Assessment:
+    program = key.split("/")[1]
+    given: dict[str, Any] = {"nodes": ("n8", "n9", "n10", "n11"), "per_node": 2, **more}
+    ran = bed.run("nccl", "nccl", program, WORDS, rails=rails, **given)
+    return ran.assessed(key, nccl.parse, told=Repetitions(20, 5), validates=True)
+
+
+SPLIT = {"NCCL_TESTS_SPLIT": "MOD 2"}
+OVER = {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}
+
+
+@pytest.mark.parametrize("collective", ["all_reduce", "alltoall", "broadcast"])
+def test_a_healthy_collective_is_sound_possible_and_proven(bed: Bed, collective: str) -> None:
+    found = run(bed, f"nccl/{collective}_perf")
+    assert found.verdict.state == "report-only", found.verdict.line
+    assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", "pass", "pass", "not-judged"]
+
+
+@pytest.mark.parametrize(
+    ("part", "changes"),
+    [
+        ("two-nodes", {"nodes": ("n8", "n9")}),
+        ("rails", {"variables": SPLIT}),
+        ("one-gpu", {"per_node": 1, "rails": 1}),
+        ("over-nics", {"nodes": ("n8",), "variables": OVER}),
+    ],
+)
+def test_each_part_of_a_system_is_rehearsed_by_what_it_is_told(bed: Bed, part: str, changes: dict[str, Any]) -> None:
+    found = run(bed, f"nccl/all_reduce_perf/{part}", **changes)
+    assert found.verdict.state == "report-only", found.verdict.line
+    assert found.path.state == "proven"
+
+
+def test_groups_that_the_tests_were_not_told_of_fail(bed: Bed) -> None:
+    found = run(bed, "nccl/all_reduce_perf/rails")
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
+    assert "all 8 ranks are one group" in found.verdict.sentence
+
+
+def test_a_library_that_steps_back_to_sockets_is_named(bed: Bed) -> None:
+    bed.plant(Fault("fallback", "fallback=tcp"))
+    found = run(bed)
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
+    assert "GPU 0 of n8 used the network Socket" in found.verdict.sentence
+    assert "No device found" in found.verdict.sentence
+
+
+def test_a_slow_rail_lowers_the_collective(bed: Bed) -> None:
+    healthy = max(run(bed, "nccl/all_reduce_perf/rails", variables=SPLIT).curves[0].values)
+    bed.plant(Fault("slow", "slow=n10/mlx5_1:1", "n10", "mlx5_1:1", share=0.25))
+    slow = max(run(bed, "nccl/all_reduce_perf/rails", variables=SPLIT).curves[0].values)
+    assert slow == pytest.approx(0.25 * healthy, rel=0.01)
+
+
+CARDS = tuple(Port(f"{name}:1", "verbs") for name in ("mlx5_0", "mlx5_1", "mlx5_10"))
+ETH = Port("eth0", "net")
+
+
+@pytest.mark.parametrize(
+    ("variables", "names"),
+    [
+        ({"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_0:1,mlx5_1:1"}, ["mlx5_0:1", "mlx5_1:1"]),
+        # Without the = a name is the beginning of a name.
+        ({"NCCL_IB_HCA": "mlx5_1"}, ["mlx5_1:1", "mlx5_10:1"]),
+        ({"NCCL_IB_HCA": "^=mlx5_1"}, ["mlx5_0:1", "mlx5_10:1"]),
+        ({"NCCL_IB_HCA": "=mlx5_0:2"}, ["eth0"]),
+        ({"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": "=eth0"}, ["eth0"]),
+    ],
+)
+def test_nccl_takes_the_nics_that_its_guide_says(variables: dict[str, str], names: list[str]) -> None:
+    assert [port.name for port in told.taken("nccl", variables, (*CARDS, ETH), Rank()).ports] == names
+
+
+def test_nccl_that_was_told_infiniband_ends_where_there_is_none() -> None:
+    with pytest.raises(LibraryError, match="Failed to initialize any NET plugin"):
+        told.taken("rccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())
