@@ -42,6 +42,11 @@ class StackEntry(Model):
         (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
     )
     srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
+    device_buffers: Literal["cuda", "rocm"] | None = Field(
+        None,
+        description="By what its library and its benchmarks take messages from the memory of GPUs, where both are "
+        "built for it; left out: not tested",
+    )
     spack: SpackStack | None = None
 
     @property
